@@ -1,4 +1,4 @@
-//! The seam between ways to capture and everything that uses captured frames.
+//! The trait between the capture methods and the users of captured frames.
 
 mod owned;
 mod place;
@@ -10,37 +10,35 @@ use capbench_sys::packet::Frame;
 
 use crate::counters::{Counters, WaitCounts};
 use crate::error::Result;
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::mark::Tally;
+use crate::occupancy::Occupancy;
 use crate::running::Running;
+use crate::stats_socket::StatsSocket;
 
 pub use owned::{OwnedBatch, Packed, Packing};
-pub use place::{Place, Revisit};
+pub use place::{Place, SeekableBatch};
 
 /// An open capture.
 ///
-/// It is used by static dispatch: a loop over batches and frames is compiled for each method, so that no call per
-/// frame goes through a table. [`crate::open_with`] is how a method chosen at run time gets there.
+/// Calls use static dispatch: the loop over batches and frames is compiled for each method, without a dynamic call per frame.
+/// [`crate::open_with`] opens a method chosen at run time.
 pub trait Capture {
     /// Frames borrowed from the capture.
     type Batch<'a>: Batch
     where
         Self: 'a;
 
-    /// The next frames, waiting for them at most about `timeout`. `Ok(None)` when there were none, or a signal came:
-    /// neither is an error.
+    /// Returns the next frames. Waits up to about `timeout`. `Ok(None)` means no frames or a signal; neither is an error.
     ///
     /// # Errors
     /// When the interface goes down or away, or the kernel refuses a call.
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Self::Batch<'_>>>;
 
-    /// Gives the next frames to `taker`, waiting for them at most about `timeout`; whether there were any. At least once
-    /// in a while it comes back although frames keep coming.
+    /// Passes the next frames to `taker` and returns whether there were any. Waits up to about `timeout`. It returns now and
+    /// then even if frames keep coming.
     ///
-    /// This is how loops that are measured take frames: a method whose library calls back for each frame, as libpcap's
-    /// does, has its frames only while the callback runs, and would have to copy them into a batch. Such a method
-    /// overrides it.
+    /// Measured loops use this. Some libraries, like libpcap, call back for each frame, and the frame is valid only during
+    /// the callback. A batch would need a copy. Such a method overrides this function.
     ///
     /// # Errors
     /// As for [`Capture::next_batch`].
@@ -54,7 +52,7 @@ pub trait Capture {
         Ok(true)
     }
 
-    /// Calls `each` with the next frames: [`Capture::take_with`] for those who want nothing but frames.
+    /// Calls `each` with the next frames: [`Capture::take_with`] for callers that need only the frames.
     ///
     /// # Errors
     /// As for [`Capture::next_batch`].
@@ -63,22 +61,21 @@ pub trait Capture {
         self.take_with(timeout, &mut Each(each))
     }
 
-    /// The next frames as a batch that may go to another thread and be kept as long as is needed, waiting for them at most
-    /// about `timeout`. `Ok(None)` when there were none, a signal came, or so many batches are out that there is no memory for
-    /// another one until one of them is dropped: frames wait in the method's ring meanwhile, and what that cannot hold its
-    /// counters tell.
+    /// Returns the next frames as a batch that can move to another thread and live as long as needed. Waits up to about
+    /// `timeout`. `Ok(None)` means: no frames, a signal, or no memory until a batch is dropped. Without memory, frames wait
+    /// in the method's ring, and the counters report what the ring loses.
     ///
-    /// A V3 ring gives its block as it is. For all other methods frames are copied, with all that is known of them, into
-    /// memory of a bounded pool; see [`OwnedBatch`].
+    /// A V3 ring returns its block without a copy. All other methods copy frames and their metadata into memory of a bounded
+    /// pool; see [`OwnedBatch`].
     ///
     /// # Errors
-    /// As for [`Capture::next_batch`], and where the method hands no frames over at all.
+    /// As for [`Capture::next_batch`], and where the method returns no frames at all.
     #[inline]
     fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
         Packing::next(self, timeout, |capture, timeout, taker| capture.take_with(timeout, taker))
     }
 
-    /// Where [`Capture::next_owned`] copies frames to; absent for methods that have none to copy.
+    /// The buffers into which [`Capture::next_owned`] copies frames. `None` for methods that copy none.
     fn packing(&mut self) -> Option<&mut Packing> {
         None
     }
@@ -86,28 +83,28 @@ pub trait Capture {
     /// Counters since the capture was opened.
     ///
     /// # Errors
-    /// When the kernel refuses to tell.
+    /// When the kernel refuses to report them.
     fn counters(&mut self) -> Result<Counters>;
 
-    /// What stands at its entrance, to be asked while frames of it are borrowed; `None` for methods that have nothing of the
-    /// kind.
+    /// A second descriptor of the capture's packet socket, to read its counters while frames are borrowed. `None` for methods
+    /// without a packet socket.
     ///
     /// # Errors
     /// When the process has no descriptor left.
-    fn intake(&self) -> Result<Option<Intake>> {
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
         Ok(None)
     }
 
-    /// How full it is now, by a few looks at what the kernel shares or one call: for tens of times in a second, not for each
-    /// frame. `None` for methods that cannot tell, and for kernels that do not.
-    fn fill(&mut self) -> Option<Fill> {
+    /// How full the capture is now. Costs a few reads of shared memory or one system call: call it tens of times per second,
+    /// not per frame. `None` where the method or the kernel does not report it.
+    fn fill(&mut self) -> Option<Occupancy> {
         None
     }
 
-    /// What it counted in the kernel, for methods that count frames where they are and hand none over.
+    /// Frames counted in the kernel, for methods that count frames there and return none.
     ///
     /// # Errors
-    /// When the kernel refuses to tell.
+    /// When the kernel refuses to report them.
     fn tally(&mut self) -> Result<Option<Tally>> {
         Ok(None)
     }
@@ -115,46 +112,45 @@ pub trait Capture {
     /// How often it waited.
     fn waits(&self) -> WaitCounts;
 
-    /// What really runs, found out rather than believed.
+    /// What runs, as verified after opening.
     fn running(&self) -> &Running;
 }
 
-/// Some frames. Dropping it gives their memory back to where it came from.
+/// Some frames. Dropping the batch returns their memory to its owner.
 pub trait Batch {
-    /// The frames, in the order in which the method gives them.
+    /// The frames, in the method's order.
     fn frames(&self) -> impl Iterator<Item = Frame<'_>>;
 
-    /// What the method says of frames that it lost before these.
+    /// What the method reports about frames lost before these.
     #[inline]
     fn loss_mark(&self) -> LossMark {
         LossMark::Unknown
     }
 
-    /// The receive queue of the interface through which all of them came, where the method knows.
+    /// The receive queue of the interface that received all of them, where the method knows it.
     #[inline]
     fn queue(&self) -> Option<u32> {
         None
     }
 
-    /// How many there are.
+    /// Number of frames.
     fn frame_count(&self) -> usize {
         self.frames().count()
     }
 
-    /// The kernel's running number of the block that they lie in, where they lie in one (V3). A gap would be a fault of the
-    /// reader.
+    /// The kernel's sequence number of the block (V3), if the frames are in one. A gap would be a bug of the reader.
     fn block_sequence(&self) -> Option<u64> {
         None
     }
 
-    /// Least and greatest time of the frames, by looking at each: frames of one ring are now and then out of order, and the
-    /// times in a V3 block's own header are those at which the kernel opened and closed it. `None` without frames.
+    /// Earliest and latest time of the frames. Reads every frame: frames of one ring are sometimes out of order, and a V3
+    /// block header has the times at which the kernel opened and closed the block. `None` without frames.
     fn time_span(&self) -> Option<TimeSpan> {
         self.frames().fold(None, |span, frame| Some(TimeSpan::widened(span, frame.time_ns)))
     }
 }
 
-/// A batch that several hold: the last one to let go of it gives its memory back.
+/// A batch with several owners. Dropping the last one returns its memory.
 impl<B: Batch> Batch for Arc<B> {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
@@ -184,17 +180,17 @@ impl<B: Batch> Batch for Arc<B> {
     }
 }
 
-/// Least and greatest time of some frames, in nanoseconds since the epoch, as [`Frame::time_ns`] has them.
+/// Earliest and latest time of some frames, in nanoseconds since the epoch, as in [`Frame::time_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// The least.
+    /// The earliest time.
     pub least_ns: u64,
-    /// The greatest.
+    /// The latest time.
     pub greatest_ns: u64,
 }
 
 impl TimeSpan {
-    /// A span, or none yet, with one time more.
+    /// Extends the span, if any, to include one more time.
     #[inline]
     pub(crate) fn widened(span: Option<Self>, time_ns: u64) -> Self {
         match span {
@@ -206,18 +202,18 @@ impl TimeSpan {
     }
 }
 
-/// Whoever takes frames.
+/// A receiver of frames.
 pub trait Taker {
-    /// The frames from here on are those of another batch: see [`Batch::loss_mark`] and [`Batch::queue`]. Methods without
-    /// batches never call it.
+    /// The next frames belong to another batch: see [`Batch::loss_mark`] and [`Batch::queue`]. Methods without batches never
+    /// call it.
     #[inline]
     fn begin(&mut self, _mark: LossMark, _queue: Option<u32>) {}
 
-    /// A frame.
+    /// Receives one frame.
     fn take(&mut self, frame: &Frame<'_>);
 }
 
-/// A closure that takes frames.
+/// A closure that receives frames.
 struct Each<F>(F);
 
 impl<F: FnMut(&Frame<'_>)> Taker for Each<F> {
@@ -227,20 +223,20 @@ impl<F: FnMut(&Frame<'_>)> Taker for Each<F> {
     }
 }
 
-/// How a method tells where in the stream of frames it lost some. A mark says that frames were lost since the counters
-/// were last read, all of them before the place that bears it: [`Capture::counters`] takes it off what comes later.
+/// How a method reports where in the stream it lost frames. A mark says: frames were lost since the last counter read, all of
+/// them before the marked place. [`Capture::counters`] removes the mark from later frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossMark {
-    /// It does not tell.
+    /// The method does not report it.
     Unknown,
-    /// It marks a batch as a whole, and loses nothing within one.
+    /// Each batch is marked as a whole; no frames are lost within a batch.
     Batch(bool),
-    /// It marks each frame: see [`Frame::is_losing`].
+    /// Each frame is marked: see [`Frame::is_losing`].
     Frames,
 }
 
 impl LossMark {
-    /// Whether a frame, or the batch that it begins, is marked.
+    /// Whether a frame, or the batch that starts with it, is marked.
     #[inline]
     pub fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
         match self {

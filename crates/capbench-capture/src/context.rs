@@ -1,11 +1,11 @@
-//! Errors of calls, with what they were for.
+//! Adds method and interface to errors of system calls.
 
 use capbench_sys::SysError;
 
 use crate::error::CaptureError;
 use crate::interface::Interface;
 
-/// Names method and interface in errors of calls.
+/// Adds method and interface to errors of system calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) method: &'static str,
@@ -23,7 +23,7 @@ impl Context {
         self.fail_for_want_of("CAP_NET_RAW", source)
     }
 
-    /// The same for a call that takes another capability.
+    /// The same for a call that needs another capability.
     #[cold]
     pub(crate) fn fail_for_want_of(&self, capability: &'static str, source: SysError) -> CaptureError {
         const EPERM: i32 = 1;

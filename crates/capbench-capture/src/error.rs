@@ -1,4 +1,4 @@
-//! What can go wrong while capturing, in words that a user can act on.
+//! Errors of capturing, with messages that a user can act on.
 
 mod expression;
 
@@ -15,12 +15,12 @@ pub enum CaptureError {
     /// No method has this name.
     #[error("there is no capture method \"{name}\"; known are {known}")]
     UnknownMethod {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// All names, for the message.
         known: String,
     },
-    /// The kernel refused for want of a capability.
+    /// The process lacks a capability.
     #[error(
         "{method} on {interface} needs the capability {capability}: run as root, or give it to the program ({source})"
     )]
@@ -29,38 +29,38 @@ pub enum CaptureError {
         method: &'static str,
         /// The interface.
         interface: String,
-        /// What is missing, as in capabilities(7).
+        /// The missing capability, as in capabilities(7).
         capability: &'static str,
         /// The call that was refused.
         source: SysError,
     },
-    /// The ring that was asked for does not fit into memory.
+    /// The requested ring does not fit into memory.
     #[error("--ring {asked}: larger than the memory that is available here, {available}; ask for less")]
     RingTooLarge {
-        /// Bytes asked for.
+        /// Requested bytes.
         asked: ByteCount,
-        /// What this process can get, and what limits it.
+        /// The memory that this process can get, and what limits it.
         available: capbench_sys::host::memory::Available,
     },
-    /// What stands behind a method's name cannot be.
+    /// An invalid argument or setting after a method's name.
     #[error("method {method}: {reason}")]
     Spec {
         /// The method as the user wrote it.
         method: String,
-        /// What is wrong with it and what is possible.
+        /// What is wrong with it, and what is valid.
         reason: String,
     },
-    /// Neither this host nor this interface can do what was asked. Nothing is done instead.
+    /// This host or this interface cannot do what the user asked. Nothing else is tried instead.
     #[error("{method} on {interface}: {reason}")]
     Unsupported {
         /// The method as the user wrote it.
         method: String,
         /// The interface.
         interface: String,
-        /// Why it cannot be, and what could be asked for instead.
+        /// The reason, and what to ask for instead.
         reason: String,
     },
-    /// A library that is opened at run time is not there, or is not what it should be.
+    /// A library that is opened at run time is missing or unsuitable.
     #[error("{method}: {source}")]
     Library {
         /// The method as the user wrote it.
@@ -68,30 +68,30 @@ pub enum CaptureError {
         /// Which library, and what is wrong with it.
         source: SysError,
     },
-    /// A filter that cannot be.
+    /// An invalid filter.
     #[error("{}", MarkedExpression { expression, reason, place: place.as_ref() })]
     Filter {
-        /// The expression; empty where a program was given.
+        /// The expression. Empty if the user passed a program.
         expression: String,
         /// What is wrong with it, mostly in libpcap's words.
         reason: String,
-        /// Where in the expression, if that could be found out.
+        /// The place in the expression, if known.
         place: Option<ExpressionPlace>,
     },
-    /// An option that cannot be.
+    /// An invalid option.
     #[error("{option}: {reason}")]
     Option {
-        /// The flag as the user knows it.
+        /// The flag on the command line.
         option: &'static str,
-        /// What is wrong with it and what is possible.
+        /// What is wrong with it, and what is valid.
         reason: String,
     },
-    /// Batches of a method cannot be kept.
+    /// The method cannot return owned batches.
     #[error("{method}: {reason}")]
     Batches {
         /// The method.
         method: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The interface of a capture is gone.
@@ -99,7 +99,7 @@ pub enum CaptureError {
     Removed {
         /// The interface.
         interface: String,
-        /// The call that failed for that.
+        /// The call that failed because of it.
         source: SysError,
     },
     /// A call failed.

@@ -1,4 +1,4 @@
-//! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
+//! Entry points of the fuzz targets in `fuzz/`: parsers fed with any octets. Unit tests run each on its corpus.
 
 use crate::filter::SoftwareFilter;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use crate::filter::{Beside, Compiler, Filter, FilterText, Listing, Optimise, Tag
 use crate::interface::Interface;
 use crate::units::SnapLength;
 
-/// A filter file. Its program, of which the rest of the octets are a frame, runs and ends; printed, it is read as the same.
+/// A filter file. Its program runs on the remaining octets as a frame and ends. It parses back from its printed form.
 pub fn filter(octets: &[u8]) {
     let (text, data) = match octets.iter().position(|octet| *octet == 0) {
         Some(end) => (&octets[..end], &octets[end + 1..]),
@@ -39,7 +39,7 @@ fn run(filter: &Filter, data: &[u8]) {
 }
 
 thread_local! {
-    /// `None` where there is no libpcap, or no privilege for a handle on the loopback interface.
+    /// `None` without libpcap, or without the privilege for a handle on the loopback interface.
     static COMPILER: RefCell<Option<Compiler>> = RefCell::new(
         Interface::of_name("lo", 65_536)
             .ok()
@@ -47,12 +47,12 @@ thread_local! {
     );
 }
 
-/// An expression: libpcap compiles or refuses it, and the place of an error is in the text. The program passes the checks.
+/// An expression: libpcap compiles or refuses it. An error's place is in the text. The program passes the checks.
 pub fn expression(octets: &[u8]) {
     let Ok(FilterText::Expression(text)) = FilterText::of_octets(octets) else { return };
     COMPILER.with_borrow_mut(|compiler| {
         let Some(compiler) = compiler else { return };
-        // A refusal shows the place: that slices the text.
+        // A refusal shows the place, which slices the text.
         match compiler.compile(&text, Optimise::No) {
             Ok(filter) => run(&filter, octets),
             Err(error) => drop(error.to_string()),

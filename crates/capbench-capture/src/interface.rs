@@ -12,19 +12,19 @@ pub struct Interface {
     pub name: String,
     /// Its index.
     pub index: InterfaceIndex,
-    /// Octets of network-layer data in its largest frame; decides the slot size of V1 and V2 rings.
+    /// Largest network-layer packet in octets. Decides the slot size of V1 and V2 rings.
     pub mtu: u32,
 }
 
 impl Interface {
-    /// Whether the calling thread's namespace no longer has it.
+    /// Whether the interface no longer exists in the calling thread's namespace.
     pub fn is_gone(&self) -> bool {
         // if_indextoname(3).
         const ENXIO: i32 = 6;
         name_of(self.index).is_err_and(|error| error.errno() == Some(ENXIO))
     }
 
-    /// The error of a call on this interface: [`CaptureError::Removed`] where the interface is gone, which says more than the
+    /// The error of a call on this interface. [`CaptureError::Removed`] if the interface is gone, which is clearer than the
     /// kernel's reason.
     #[must_use]
     pub fn or_removed(&self, error: CaptureError) -> CaptureError {

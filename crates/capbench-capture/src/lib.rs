@@ -1,22 +1,22 @@
-//! Ways to capture frames from a Linux interface, behind one trait.
+//! Methods to capture frames from a Linux interface, behind one trait.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`capture`] | the trait: batches of frames, borrowed or owned, and their counters |
-//! | [`running`] | what a capture turned out to be |
-//! | [`method`], [`methods`] | what a method is; the table of methods, one row each |
+//! | [`running`] | what an open capture uses: engine, sizes, source of times |
+//! | [`method`], [`methods`] | properties of a method; the table of methods, one row each |
 //! | [`method_spec`] | how a user names a method and its settings |
 //! | [`backends`] | one file per method |
 //! | [`fanout`] | several captures that share the frames of one interface |
-//! | [`options`], [`interface`], [`units`] | what a user can set, checked before anything is opened |
-//! | [`counters`] | what a method counted, by the place that lost it |
-//! | [`fill`] | how full a capture is |
-//! | [`intake`] | asking a capture what it lost, and closing it, while its frames are borrowed |
-//! | [`filter`] | which frames are wanted: expressions, programs, and who runs them |
-//! | [`mark`] | the frames of a trial, for methods that count them where they are |
+//! | [`options`], [`interface`], [`units`] | settings of the user, checked before anything is opened |
+//! | [`counters`] | counters of a method, by the place that lost the frames |
+//! | [`occupancy`] | how full a capture is |
+//! | [`stats_socket`] | reading a capture's losses, and closing it, while its frames are borrowed |
+//! | [`filter`] | which frames are wanted: expressions, programs, and what runs them |
+//! | [`mark`] | how in-kernel counting methods recognise the frames of a trial |
 //! | `wait` | spinning and polling |
 //!
-//! A frame is borrowed from its batch, a batch from its capture; dropping the batch gives the memory back:
+//! A frame borrows from its batch, a batch from its capture. Dropping the batch returns the memory:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -41,12 +41,12 @@ mod context;
 pub use capbench_model::counters;
 pub mod error;
 pub use capbench_model::fanout;
-pub mod fill;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-pub mod intake;
 pub mod interface;
+pub mod occupancy;
+pub mod stats_socket;
 pub use capbench_model::mark;
 pub mod method;
 pub use capbench_model::method_spec;
@@ -65,14 +65,14 @@ pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Taker, TimeSpan}
 pub use counters::{Counters, Loss, LossPlace, WaitCounts};
 pub use error::CaptureError;
 pub use fanout::Fanout;
-pub use fill::Fill;
 pub use filter::Filter;
-pub use intake::Intake;
 pub use interface::Interface;
 pub use mark::{FrameMark, MaskedOctet, Tally};
 pub use method::{CapturePoint, Delivery, Method, VlanTags};
 pub use method_spec::{MethodSpec, Setting};
 pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
+pub use occupancy::Occupancy;
 pub use options::CaptureOptions;
 pub use running::{Running, TimeSource};
+pub use stats_socket::StatsSocket;
 pub use units::{ByteCount, SnapLength};

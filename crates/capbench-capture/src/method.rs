@@ -1,4 +1,4 @@
-//! What a method is, before it runs.
+//! Properties of a method before it runs.
 
 use std::time::Duration;
 
@@ -9,53 +9,53 @@ use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 
-/// What there is to know of a method before it runs.
+/// Properties of a method before it runs.
 #[derive(Debug)]
 pub struct Method {
     /// Its name on the command line and in results.
     pub name: &'static str,
-    /// One line about how it works.
+    /// One line on how it works.
     pub summary: &'static str,
     /// The privilege that it needs, as in capabilities(7).
     pub privilege: &'static str,
-    /// The command line's options that it uses.
+    /// The command-line options that it uses.
     pub options: &'static [&'static str],
-    /// What can stand behind a colon after its name.
+    /// The argument after the colon.
     pub argument: Option<Argument>,
-    /// What can stand behind a plus sign after its name.
+    /// The settings after plus signs.
     pub settings: &'static [SettingInfo],
-    /// Variants of it that differ in kind, so that a table of all methods has a row for each.
+    /// Variants that differ in kind. A table of all methods has a row for each.
     pub variants: &'static [&'static str],
     /// Whether it runs a user's filter ([`CaptureOptions::filter`]).
     pub socket_filter: bool,
     /// Whether several of it can share the frames of an interface ([`CaptureOptions::fanout`]).
     pub fanout: bool,
-    /// Whether the main job runs it when no method is named.
+    /// Whether the main job runs it when the user names no method.
     pub in_default: bool,
-    /// What nobody has tried yet, and why; absent where everything is tested.
+    /// What is untested, and why. `None` if everything is tested.
     pub untested: Option<&'static str>,
-    /// Where on a frame's way it takes frames.
+    /// Where on a frame's path it captures frames.
     pub capture_point: fn(&MethodSpec) -> CapturePoint,
-    /// Whether frames that it captures do not reach the host's network stack, so that the host is cut off while it runs.
+    /// Whether captured frames bypass the host's network stack. The host is then cut off while the capture runs.
     pub takes_frames: fn(&MethodSpec) -> bool,
-    /// Whether a capture reads several receive queues, or streams of an adapter, one after the other: then its frames are not
-    /// in the order of their times.
+    /// Whether a capture reads several receive queues, or streams of an adapter, in turn. Its frames are then not in time
+    /// order.
     pub has_queues: bool,
-    /// Where the outermost VLAN tag of a frame is, which the kernel or the card may remove from it.
+    /// Where the outermost VLAN tag of a frame is. The kernel or the card may remove it from the frame.
     pub vlan_tags: VlanTags,
-    /// How frames come from the kernel, or the card, to the application.
+    /// How frames reach the application.
     pub delivery: Delivery,
-    /// Whether its settings and its own options can be: [`Method::accepts`] asks.
+    /// Checks its settings and options: [`Method::accepts`] calls it.
     pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
-    /// Whether it can run in the calling thread's namespace, or why not.
+    /// Whether it can run in the calling thread's namespace, or the reason why not.
     pub supported: fn(&MethodSpec) -> std::result::Result<(), String>,
 }
 
 impl Method {
-    /// Whether settings and options can be, before anything is opened.
+    /// Checks settings and options before anything is opened.
     ///
     /// # Errors
-    /// An option that the method does not know or that cannot be.
+    /// An option that the method does not know, or an invalid value.
     pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
         if options.filter.is_some() && !self.socket_filter {
             return Err(CaptureError::Unsupported {
@@ -76,10 +76,10 @@ impl Method {
         (self.check)(spec, interface, options)
     }
 
-    /// Whether the method knows everything that the user gave behind its name.
+    /// Checks that the method knows the argument and all settings after its name.
     ///
     /// # Errors
-    /// [`CaptureError::Spec`] with what there is.
+    /// [`CaptureError::Spec`] with the valid ones.
     pub fn knows(&self, spec: &MethodSpec) -> Result<()> {
         let refuse = |reason: String| Err(CaptureError::Spec { method: spec.to_string(), reason });
         if spec.names_code() && identity::is_elevated() {
@@ -117,14 +117,14 @@ impl Method {
     }
 }
 
-/// What stands behind the colon.
+/// The argument after the colon.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// How help writes it, for example `LIBRARY`.
+    /// Its name in help texts, for example `LIBRARY`.
     pub placeholder: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub summary: &'static str,
-    /// Whether the method is nothing without it.
+    /// Whether it is required.
     pub required: bool,
 }
 
@@ -133,38 +133,38 @@ pub struct Argument {
 pub struct SettingInfo {
     /// Its name.
     pub name: &'static str,
-    /// How help writes its value, if it takes one.
+    /// Name of its value in help texts, if it has one.
     pub value: Option<&'static str>,
-    /// Whether the value can be left out.
+    /// Whether the value is optional.
     pub optional: bool,
-    /// What it does.
+    /// Its effect.
     pub summary: &'static str,
 }
 
-/// Where on a frame's way a method takes it, which decides who does the kernel's receive work in front of it.
+/// Where on a frame's path a method captures it. This decides which CPU does the kernel's receive work before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePoint {
     /// The network stack: after receive packet steering.
     Stack,
-    /// The driver (native XDP): in its NAPI poll, before anything could be steered.
+    /// The driver (native XDP): in its NAPI poll, before any packet steering.
     Driver,
 }
 
-/// How frames come to the application.
+/// How frames reach the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// System calls copy them out of a socket's queue.
     Copied,
-    /// They lie in memory that the kernel, or the card, shares with the application.
+    /// Frames are in memory that the kernel or the card shares with the application.
     Ring,
-    /// Not at all: the kernel counts them.
+    /// Not at all: the kernel counts frames.
     Counted,
 }
 
 /// Where a method has the outermost VLAN tag of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VlanTags {
-    /// Next to the frame: a recording has it back in the frame.
+    /// Next to the frame. A recording has it back in the frame.
     Reported,
     /// In the frame.
     InFrames,
@@ -175,7 +175,7 @@ pub enum VlanTags {
 }
 
 impl VlanTags {
-    /// In a word, for programs.
+    /// One word, for programs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -187,13 +187,13 @@ impl VlanTags {
 }
 
 impl CapturePoint {
-    /// [`Method::capture_point`] of methods that know only this one.
+    /// [`Method::capture_point`] of methods that have only this one.
     pub fn stack(_: &MethodSpec) -> Self {
         Self::Stack
     }
 }
 
-/// The value of a setting that is a length of time, such as `50us`, `1ms` or `2s`; `None` when it was given without.
+/// A setting's duration, such as `50us`, `1ms` or `2s`. `None` if the setting has no value.
 ///
 /// # Errors
 /// [`CaptureError::Spec`] for anything else.
@@ -217,7 +217,7 @@ pub fn duration_of(spec: &MethodSpec, setting: &str) -> Result<Option<Duration>>
     }
 }
 
-/// The value of a setting that is a number from `least` to `most`; `None` when it was given without.
+/// A setting's number, from `least` to `most`. `None` if the setting has no value.
 ///
 /// # Errors
 /// [`CaptureError::Spec`] for anything else.

@@ -13,25 +13,25 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
 
-/// Work to be done with a capture whose method is known at run time only.
+/// Work on a capture whose method is known only at run time.
 pub trait Visitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Does the work; compiled once for each method.
     fn visit<C: Capture>(self, capture: C) -> Self::Output;
 }
 
-/// Work to be done with several captures of one interface, all by the same method, that share its frames.
+/// Work on several captures of one interface, all with the same method, that share its frames.
 pub trait MembersVisitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Does the work; compiled once for each method.
     fn visit<C: Capture>(self, members: Vec<C>) -> Self::Output;
 }
 
-/// The options of members that are opened together, when there can be so many.
+/// The options of a group of captures that are opened together, if the method allows so many.
 fn of_members(
     spec: &MethodSpec,
     interface: &Interface,
@@ -53,16 +53,16 @@ fn of_members(
     }
 }
 
-/// Makes the list of methods and the way from a name to a method out of one row each.
+/// Generates the list of methods and the lookup by name from one row each.
 macro_rules! methods {
     ($($module:ident::$type:ident),+ $(,)?) => {
         /// All methods, in the order of tables.
         pub static METHODS: &[&Method] = &[$(&$module::METHOD),+];
 
-        /// Opens a method in the calling thread's namespace and hands it to `visitor`.
+        /// Opens a method in the calling thread's namespace and passes it to `visitor`.
         ///
         /// # Errors
-        /// What [`find`] says of `spec`, or what opening the method says.
+        /// The errors of [`find`] and of opening the method.
         pub fn open_with<V: Visitor>(
             spec: &MethodSpec,
             interface: &Interface,
@@ -76,10 +76,9 @@ macro_rules! methods {
             Err(unknown(spec.name()))
         }
 
-        /// Opens as many captures of one interface, in the calling thread's namespace, as one source: each frame goes to one
-        /// of them, as [`CaptureOptions::fanout`] says. The first makes the group, unless somebody else has, and the others
-        /// join it. Captures that are to run in threads of their own can be opened there: the options' clones have the group
-        /// in common.
+        /// Opens several captures of one interface, in the calling thread's namespace, as one source. Each frame goes to one
+        /// of them, as [`CaptureOptions::fanout`] says. The first capture creates the group, unless it exists, and the others
+        /// join it. Captures for threads can be opened in those threads: clones of the options share the group.
         ///
         /// # Errors
         /// As for [`open_with`]; more members than a group can have; or a group that is in the way.
@@ -116,10 +115,10 @@ methods! {
     szedata2::Szedata2,
 }
 
-/// The method that `spec` names, when it knows all that is said about it.
+/// The method that `spec` names, after checking its argument and settings.
 ///
 /// # Errors
-/// [`CaptureError::UnknownMethod`] with the names that there are, or [`CaptureError::Spec`].
+/// [`CaptureError::UnknownMethod`] with the existing names, or [`CaptureError::Spec`].
 pub fn find(spec: &MethodSpec) -> Result<&'static Method> {
     let known = METHODS.iter().copied().find(|method| method.name == spec.name());
     let method = known.ok_or_else(|| unknown(spec.name()))?;

@@ -1,6 +1,6 @@
-//! Memory for copies of frames: buffers that go out and come back, never more than a bound.
+//! Memory for copies of frames: a bounded pool of reusable buffers.
 //!
-//! `Buffer` is for frames as they were captured; other kinds of copies have buffers of their own.
+//! `Buffer` holds frames as captured. Other kinds of copies have their own buffers.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ pub const BUFFER_OCTETS: usize = 1 << 20;
 /// Frames that a buffer holds: as many as fit at 128 octets each.
 pub(crate) const BUFFER_FRAMES: usize = BUFFER_OCTETS / 128;
 
-/// What is known of a frame, and where its octets lie in the buffer.
+/// A frame's metadata, and where its octets are in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time_ns: u64,
@@ -34,13 +34,13 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Whether there is room for a frame of so many octets.
+    /// Whether a frame of `octets` octets fits.
     #[inline]
     pub(crate) fn has_room(&self, octets: usize) -> bool {
         self.octets.len() + octets <= BUFFER_OCTETS && self.entries.len() < BUFFER_FRAMES
     }
 
-    /// Copies a frame for which there is room.
+    /// Copies a frame that fits.
     #[inline]
     pub(crate) fn push(&mut self, frame: &Frame<'_>) {
         let Frame { data, wire_length, time_ns, vlan, packet_type, hash, status } = *frame;
@@ -49,13 +49,13 @@ impl Buffer {
         self.entries.push(Entry { time_ns, at, captured, wire_length, status, hash, vlan, packet_type });
     }
 
-    /// The frames, in the order in which they came.
+    /// The frames, in the order of arrival.
     #[inline]
     pub(crate) fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.entries.iter().map(|entry| self.frame_of(entry))
     }
 
-    /// The frame that came as the one with this number.
+    /// The frame with this number, in the order of arrival.
     #[inline]
     pub(crate) fn frame(&self, number: usize) -> Option<Frame<'_>> {
         self.entries.get(number).map(|entry| self.frame_of(entry))
@@ -80,12 +80,12 @@ impl Buffer {
     }
 }
 
-/// What a pool holds.
+/// An element of a pool.
 pub trait Pooled {
-    /// With all memory that it needs, as far as that is known.
+    /// A new element with all the memory that it is known to need.
     fn new() -> Self;
 
-    /// Makes it empty; its memory stays.
+    /// Empties it and keeps its memory.
     fn clear(&mut self);
 }
 
@@ -100,7 +100,7 @@ impl Pooled for Buffer {
     }
 }
 
-/// Buffers, some here and some out.
+/// A pool of buffers, some free and some in use.
 #[derive(Debug)]
 pub struct Pool<T> {
     stock: Mutex<Stock<T>>,
@@ -109,21 +109,21 @@ pub struct Pool<T> {
 
 #[derive(Debug)]
 struct Stock<T> {
-    /// Used before and free now, the one that was used last in front: its memory may still be in a cache.
+    /// Free buffers that were used before, the last used one first: its memory may still be in a cache.
     free: VecDeque<T>,
-    /// How many more can be made: none is made before it is needed.
+    /// How many more buffers can be created. Each is created when first needed.
     unmade: usize,
 }
 
 impl<T: Pooled> Pool<T> {
-    /// For at most so many buffers.
+    /// A pool of up to `bound` buffers.
     pub fn new(bound: usize) -> Self {
         let stock = Stock { free: VecDeque::with_capacity(bound), unmade: bound };
         Self { stock: Mutex::new(stock), returned: Condvar::new() }
     }
 
-    /// Waits at most so long until there are as many buffers to be had, and says how many there are. Whoever alone takes
-    /// buffers can rely on them: others only bring some back.
+    /// Waits up to `timeout` until `buffers` buffers are available. Returns how many are available. A thread that alone takes
+    /// buffers can rely on the number: other threads only return buffers.
     pub fn wait_for(&self, buffers: usize, timeout: Duration) -> usize {
         let mut stock = self.lock();
         let mut start = None;
@@ -140,12 +140,12 @@ impl<T: Pooled> Pool<T> {
         }
     }
 
-    /// An empty buffer, if there is one.
+    /// An empty buffer, if one is available.
     pub fn take(&self) -> Option<T> {
         Self::out_of(self.lock()).ok()
     }
 
-    /// An empty buffer, as soon as there is one.
+    /// Waits for an empty buffer.
     pub fn wait_and_take(&self) -> T {
         let mut stock = self.lock();
         loop {
@@ -168,7 +168,7 @@ impl<T: Pooled> Pool<T> {
         Ok(T::new())
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer to the pool.
     pub fn put(&self, mut buffer: T) {
         buffer.clear();
         self.lock().free.push_front(buffer);
@@ -176,7 +176,7 @@ impl<T: Pooled> Pool<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Stock<T>> {
-        // Nothing in here can panic half-way.
+        // No code in here can panic half-way.
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the kernel can have what a user asks for a ring.
+//! Checks that the kernel has memory for the requested ring.
 
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
@@ -6,8 +6,8 @@ use capbench_sys::host::memory::{self, Available};
 
 use crate::error::{CaptureError, Result};
 
-/// The ring's size, when the kernel has the memory for it. It allocates rings at once and whole, and would sooner kill
-/// processes than refuse; so this asks first.
+/// The ring's size, if the kernel has the memory for it. The kernel allocates a ring at once and would rather kill processes
+/// than refuse, so this checks first.
 ///
 /// # Errors
 /// [`CaptureError::RingTooLarge`].
@@ -15,7 +15,7 @@ pub fn checked_ring(options: &CaptureOptions) -> Result<ByteCount> {
     ring_within(options, memory::available_on_host())
 }
 
-/// The same for a ring in memory of this process, which the limits of its cgroups count.
+/// The same for a ring in memory of this process, which counts against the limits of its cgroups.
 ///
 /// # Errors
 /// [`CaptureError::RingTooLarge`].
@@ -32,10 +32,10 @@ fn ring_within(options: &CaptureOptions, available: capbench_sys::Result<Availab
     }
 }
 
-/// The retire timeout in the kernel's unit.
+/// The retire timeout in milliseconds, the kernel's unit.
 ///
 /// # Errors
-/// When it is not a number of whole milliseconds.
+/// When it is not a whole number of milliseconds.
 pub fn retire_milliseconds(options: &CaptureOptions) -> Result<u32> {
     let refuse =
         |reason: &str| Err(CaptureError::Option { option: "--retire-timeout", reason: reason.into() });

@@ -7,8 +7,8 @@ use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
 use crate::counters::{Counters, FREEZES, Loss, LossPlace, ONE_RING_WITHOUT};
 
-/// Accumulates `PACKET_STATISTICS`. The kernel resets them whenever they are read, so they are read here and nowhere
-/// else, and accumulated in 64 bits. Clones have one account in common.
+/// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
+/// share one total.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accumulator {
     sums: Arc<Mutex<Sums>>,
@@ -41,7 +41,7 @@ impl Accumulator {
 impl Sums {
     fn total(self) -> Counters {
         let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
-        // How often a V3 ring was found full: events, not frames.
+        // How often a V3 ring was full: events, not frames.
         raw.extend(self.freezes.map(|freezes| (FREEZES.into(), freezes)));
         Counters {
             accepted: Some(self.packets),

@@ -1,7 +1,7 @@
-//! Waiting for frames: look again for a bounded time, then sleep in poll(2), and count both.
+//! Waiting for frames: spin for a bounded time, then sleep in poll(2), and count both.
 //!
-//! A ring pays only while it never runs empty: at rates just below its speed a reader that polls at once pays for a
-//! sleep and a wake-up per frame. Spinning first bridges the gap.
+//! A ring pays off only while it is never empty. At rates just below its limit, a reader that polls at once pays for a sleep
+//! and a wake-up per frame. Spinning first avoids that.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ impl Waiter {
         Self { spin, counts: WaitCounts::default() }
     }
 
-    /// Spins as long as the user allows; `true` as soon as `ready` says so.
+    /// Spins as long as the user allows. Returns `true` as soon as `ready` does.
     #[inline]
     pub(crate) fn spin(&mut self, mut ready: impl FnMut() -> bool) -> bool {
         if self.spin.is_zero() {
@@ -41,7 +41,7 @@ impl Waiter {
         }
     }
 
-    /// Spins, then polls; whether there is something to read.
+    /// Spins, then polls. Returns whether there is something to read.
     pub(crate) fn wait(
         &mut self,
         socket: &PacketSocket,
@@ -54,7 +54,7 @@ impl Waiter {
         self.sleep(|| socket.wait_readable(timeout).map(|_| ready()))
     }
 
-    /// Counts a sleep; `sleep` says whether there is something to read.
+    /// Counts a sleep. `sleep` returns whether there is something to read.
     pub(crate) fn sleep(&mut self, sleep: impl FnOnce() -> Result<bool>) -> Result<bool> {
         self.counts.waits += 1;
         let found = sleep()?;

@@ -6,14 +6,14 @@
 /// octet is padded with zero; sums of several pieces may be added if all but the last have an even length.
 #[inline]
 pub fn sum_native(bytes: &[u8]) -> u64 {
-    // 32-bit halves in 64-bit sums cannot overflow, and the compiler makes vector instructions of this loop.
+    // 32-bit halves in 64-bit sums cannot overflow, and the compiler vectorises this loop.
     let (words, rest) = bytes.as_chunks::<8>();
     let mut sum: u64 = words
         .iter()
         .map(|word| u64::from_ne_bytes(*word))
         .map(|word| (word & 0xffff_ffff) + (word >> 32))
         .sum();
-    // The rest without a copy, whose length the compiler would not know: a call costs more than all of this.
+    // The rest without a copy of unknown length: that would be a call, which costs more than all of this.
     let mut rest = rest;
     if let Some((word, tail)) = rest.split_first_chunk::<4>() {
         sum += u64::from(u32::from_ne_bytes(*word));

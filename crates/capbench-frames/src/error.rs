@@ -1,4 +1,4 @@
-//! The error of this crate: what was asked, and what is allowed.
+//! The error of this crate: the requested value and the allowed ones.
 
 /// Why frames cannot be planned. Every message is one line for a terminal.
 #[derive(Debug, thiserror::Error)]
@@ -6,9 +6,9 @@ pub enum FrameError {
     /// A frame size outside what Ethernet or this crate can express.
     #[error("frame size {asked} is not allowed: {least} to {most} octets, the 4-octet FCS included")]
     FrameSize {
-        /// The size that was asked for, in octets.
+        /// The requested size, in octets.
         asked: u64,
-        /// The least allowed size, in octets.
+        /// The smallest allowed size, in octets.
         least: u16,
         /// The largest allowed size, in octets.
         most: u16,
@@ -16,21 +16,21 @@ pub enum FrameError {
     /// A frame size that cannot hold the headers of the layout and the stamp.
     #[error("frame size {asked} is too small for {layout}: at least {least} octets, the FCS included")]
     TooSmallForLayout {
-        /// The size that was asked for, in octets.
+        /// The requested size, in octets.
         asked: u16,
         /// The headers, for example `IPv6/TCP with a VLAN tag`.
         layout: String,
-        /// The least size that holds them, in octets.
+        /// The smallest size that holds them, in octets.
         least: u16,
     },
-    /// A frame size that the interface's MTU does not let pass.
+    /// A frame size that exceeds the interface's MTU.
     #[error(
         "frame size {asked} needs an MTU of {needed}, but the interface has {mtu}: at most {most} octets"
     )]
     LargerThanMtu {
-        /// The size that was asked for, in octets.
+        /// The requested size, in octets.
         asked: u16,
-        /// The network-layer length of such a frame.
+        /// The MTU that the frame needs: its network-layer length.
         needed: u32,
         /// The MTU of the interface.
         mtu: u32,
@@ -40,7 +40,7 @@ pub enum FrameError {
     /// A number of flows outside the range of source ports.
     #[error("{asked} flows are not allowed: 1 to {most}")]
     Flows {
-        /// The number that was asked for.
+        /// The requested number.
         asked: u32,
         /// The largest number.
         most: u32,
@@ -48,44 +48,44 @@ pub enum FrameError {
     /// A snapshot length that cuts off the stamp, so that no frame could be recognised.
     #[error("snapshot length {asked} cuts off the stamp of {layout}: at least {least} octets")]
     Snaplen {
-        /// The length that was asked for, in octets.
+        /// The requested length, in octets.
         asked: u32,
         /// The headers.
         layout: String,
-        /// The least length that keeps the stamp, in octets.
+        /// The smallest length that keeps the stamp, in octets.
         least: usize,
     },
     /// A rate that is not a positive number in range.
     #[error("rate {asked} is not allowed: above 0 and at most 1e12 frames/s (0.000001 is the least)")]
     Rate {
-        /// The rate that was asked for, frames per second.
+        /// The requested rate, frames per second.
         asked: f64,
     },
     /// A bit rate that is not a positive number.
     #[error("bit rate {asked} is not allowed: a finite number of bit/s above 0")]
     BitRate {
-        /// The rate that was asked for, bits per second.
+        /// The requested rate, bits per second.
         asked: f64,
     },
-    /// Text that does not say what it should.
+    /// Text that cannot be parsed.
     #[error("'{text}' is not {wanted}")]
     Parse {
         /// The text.
         text: String,
-        /// What was wanted, with an example.
+        /// The expected text, with an example.
         wanted: &'static str,
     },
-    /// Text that names a thing that does not exist.
+    /// An unknown name.
     #[error("there is no {kind} '{name}'; there are: {known}")]
     Unknown {
-        /// What was named, for example `transmit method`.
+        /// The kind of name, for example `transmit method`.
         kind: &'static str,
         /// The name.
         name: String,
         /// The names that exist.
         known: String,
     },
-    /// A schedule that makes no sense.
+    /// An invalid schedule.
     #[error("{0}")]
     Schedule(&'static str),
 }

@@ -9,9 +9,9 @@ use crate::units::FrameSize;
 /// Writes the frames of one layout into slots.
 ///
 /// # Slots
-/// A slot is at least as long as the frame and holds zeros, or what any `FrameWriter` wrote into it before. All
-/// octets behind the stamp are zero, so a frame costs the same at every size: the writer clears the octets that a
-/// longer head may have left there and never touches the rest.
+/// A slot is at least as long as the frame. It holds zeros, or a frame that any `FrameWriter` wrote. All octets after the
+/// stamp are zero, so writing costs the same for every size: the writer clears the octets that a longer head may have left
+/// and never touches the rest.
 #[derive(Debug, Clone)]
 pub struct FrameWriter {
     heads: Box<[Head]>,
@@ -37,7 +37,7 @@ impl FrameWriter {
         }
     }
 
-    /// Writes one frame and returns its length without the FCS, which is what a transmit method is given.
+    /// Writes one frame and returns its length without the FCS, as transmit methods expect it.
     ///
     /// # Panics
     /// On a slot shorter than the frame, a flow that the layout does not have, or a size below the layout's
@@ -46,7 +46,7 @@ impl FrameWriter {
     pub fn write(&self, slot: &mut [u8], size: FrameSize, flow: Flow, stamp: Stamp) -> usize {
         let length = size.captured();
         let head = &self.heads[usize::from(flow.0)];
-        // The copy has a constant length where the slot allows it: a few vector moves.
+        // Where the slot is long enough, the copy has a constant length: a few vector moves.
         match slot.first_chunk_mut::<HEAD_ROOM>() {
             Some(room) => *room = head.octets,
             None => {
@@ -80,8 +80,8 @@ impl FrameWriter {
             Transport::Udp => {
                 put(segment, 4, length as u16);
                 segment[8..8 + STAMP_OCTETS].copy_from_slice(&stamp);
-                // UDP counts its length twice: in the pseudo header and in its own. A checksum of 0 would mean
-                // that there is none (RFC 768).
+                // UDP counts its length twice: in the pseudo header and in its header. A checksum of 0 would mean "no
+                // checksum" (RFC 768).
                 let checksum = !fold(sum + length);
                 put(segment, 6, if checksum == 0 { u16::MAX } else { checksum });
             }

@@ -1,4 +1,4 @@
-//! The constant part of a frame: headers of one flow with everything but lengths, checksums and stamp.
+//! The constant part of a frame: the headers of one flow without lengths, checksums and stamp.
 
 use crate::checksum::sum_words;
 use crate::layout::{
@@ -10,21 +10,20 @@ use etherparse::{
     VlanId, VlanPcp,
 };
 
-/// Room for the longest head (tag, IPv6, TCP and the stamp: 82 octets), in whole machine words.
+/// Room for the longest head (tag, IPv6, TCP and stamp: 82 octets), in whole machine words.
 pub const HEAD_ROOM: usize = 88;
 
 /// Time to live of every packet.
 const TTL: u8 = 64;
 
-/// The headers of one flow, zero where a frame has its lengths, checksums and stamp, and zero behind them.
+/// The headers of one flow. Lengths, checksums, stamp and all octets after it are zero.
 #[derive(Debug, Clone)]
 pub struct Head {
     /// The octets from the destination address on.
     pub octets: [u8; HEAD_ROOM],
-    /// Sum of the IPv4 header words, total length and checksum as 0; 0 for IPv6, which has no header checksum.
+    /// Sum of the IPv4 header words, with total length and checksum 0. 0 for IPv6, which has no header checksum.
     pub network_sum: u64,
-    /// Sum of pseudo header (RFC 768, RFC 9293 3.1, RFC 8200 8.1) and transport header; lengths, checksum and
-    /// stamp as 0.
+    /// Sum of pseudo header (RFC 768, RFC 9293 3.1, RFC 8200 8.1) and transport header, with lengths, checksum and stamp 0.
     pub transport_sum: u64,
 }
 
@@ -110,7 +109,7 @@ fn transport_header(layout: &FrameLayout, flow: Flow) -> Vec<u8> {
             header.to_bytes().to_vec()
         }
         Transport::Tcp => {
-            // PSH and ACK: a segment in the middle of a connection, to whoever decodes it.
+            // PSH and ACK: decoders see a segment in the middle of a connection.
             let mut header = TcpHeader::new(source_port, DESTINATION_PORT, 0, u16::MAX);
             (header.psh, header.ack) = (true, true);
             header.to_bytes().to_vec()

@@ -1,4 +1,4 @@
-//! Which octets of the head are the same in all frames of a layout, and what they are.
+//! The octets of the head that are equal in all frames of a layout.
 
 use crate::head::{HEAD_ROOM, Head};
 use crate::layout::{ETHERNET_OCTETS, Flow, FrameLayout, Network, TAG_OCTETS, Transport};
@@ -6,18 +6,18 @@ use crate::layout::{ETHERNET_OCTETS, Flow, FrameLayout, Network, TAG_OCTETS, Tra
 /// The octets of a head that do not vary with size, flow and stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadMask {
-    /// The head, with anything where `mask` is 0.
+    /// The head. Octets where `mask` is 0 are arbitrary.
     pub expected: [u8; HEAD_ROOM],
-    /// 0xff where the octet is the same in all frames, else 0.
+    /// 0xff where the octet is equal in all frames, else 0.
     pub mask: [u8; HEAD_ROOM],
-    /// Where the transport header ends.
+    /// Offset of the end of the transport header.
     pub head_end: usize,
-    /// Where the stamp's first eight octets are: trial, stream and sequence number.
+    /// Offset of the stamp's first eight octets: trial, stream and sequence number.
     pub stamp_at: usize,
 }
 
 impl HeadMask {
-    /// For the frames of a layout with their tags where they stand on the wire; `head` is that of any flow.
+    /// The mask for the frames of a layout, with their tag in the frame. `head` is that of any flow.
     pub fn new(layout: &FrameLayout, head: &Head) -> Self {
         let network_at = layout.network_at();
         let transport_at = network_at + layout.network_octets();
@@ -29,12 +29,12 @@ impl HeadMask {
         let mut mask = [0; HEAD_ROOM];
         mask[..head_end].fill(0xff);
         let mut varies = |at: usize, octets: usize| mask[at..at + octets].fill(0);
-        // Length, checksum where there is one, and the part of the source address that tells flows apart.
+        // Length, checksum if there is one, and the part of the source address that distinguishes flows.
         match layout.network {
             Network::V4 => [2, 10, 14].iter().for_each(|at| varies(network_at + at, 2)),
             Network::V6 => [4, 22].iter().for_each(|at| varies(network_at + at, 2)),
         }
-        // Source port, then length and checksum, or stamp, checksum and the stamp's next part.
+        // Source port, then length and checksum; or stamp, checksum and the next part of the stamp.
         varies(transport_at, 2);
         match layout.transport {
             Transport::Udp => varies(transport_at + 4, 4),
@@ -46,7 +46,7 @@ impl HeadMask {
         Self { expected: head.octets, mask, head_end, stamp_at }
     }
 
-    /// The same for frames whose tag was taken out.
+    /// The same for frames whose tag was removed.
     pub fn without_tag(mut self, layout: &FrameLayout) -> Self {
         if layout.vlan.is_some() {
             let tag_at = ETHERNET_OCTETS - 2;
@@ -61,17 +61,17 @@ impl HeadMask {
     }
 }
 
-/// How the frames of a layout are told from others by whoever cannot verify them: by what is the same in all of them.
+/// How a method that cannot verify frames recognises those of a layout: by the octets that are equal in all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownOctets {
-    /// Place from the destination address on, with the tag in the frame, and value; in ascending order.
+    /// Offset from the destination address, with the tag in the frame, and value; in ascending order.
     pub octets: Vec<(u16, u8)>,
-    /// Where eight octets begin that number a frame, big-endian: trial (16 bits), stream (8), sequence number (40).
+    /// Offset of the eight octets that number a frame, big-endian: trial (16 bits), stream (8), sequence number (40).
     pub stamp_at: u16,
 }
 
 impl FrameLayout {
-    /// What all its frames have in common.
+    /// The octets that are equal in all its frames.
     pub fn known_octets(&self) -> KnownOctets {
         let HeadMask { expected, mask, stamp_at, .. } = HeadMask::new(self, &Head::new(self, Flow::FIRST));
         let known = (0_u16..).zip(expected.iter().zip(&mask)).filter(|(_, (_, mask))| **mask != 0);

@@ -1,8 +1,8 @@
-//! Recognises an undamaged, uncut frame in one go: the common case, which every received frame pays for.
+//! Recognises an intact, uncut frame in one pass: the common case, whose cost every received frame pays.
 //!
-//! The octets of the head that are equal in all frames of a layout are compared in machine words under a mask; what
-//! varies (lengths, checksums, flow) is checked by arithmetic. It says yes only to frames that are right in every octet;
-//! whatever it does not accept is classified by [`crate::recognise`], octet by octet.
+//! Octets of the head that are equal in all frames of a layout are compared in machine words under a mask. Lengths, checksums
+//! and flow are checked by arithmetic. It accepts only frames that are correct in every octet. [`crate::classify`] classifies
+//! all other frames octet by octet.
 
 use crate::checksum::{fold, sum_native};
 use crate::head::{HEAD_ROOM, Head};
@@ -14,11 +14,11 @@ use crate::stamp::{STAMP_OCTETS, Stamp};
 
 const WORDS: usize = HEAD_ROOM / 8;
 
-/// What the head of a frame without inline VLAN tag looks like.
+/// The expected head of a frame without inline VLAN tag.
 #[derive(Debug, Clone)]
 pub struct HeadMatch {
     words: [(u64, u64); WORDS],
-    /// Words that lie wholly inside the shortest frame.
+    /// Words that are completely inside the shortest frame.
     count: usize,
     network: Network,
     transport: Transport,
@@ -31,7 +31,7 @@ pub struct HeadMatch {
 }
 
 impl HeadMatch {
-    /// For the frames of a layout; `head` is that of flow 0.
+    /// The matcher for the frames of a layout. `head` is that of flow 0.
     pub fn new(layout: &FrameLayout, head: &Head) -> Self {
         let transport_at = ETHERNET_OCTETS + layout.network_octets();
         let least = ETHERNET_OCTETS + layout.stamp_end();
@@ -57,7 +57,7 @@ impl HeadMatch {
         }
     }
 
-    /// The stamp of a frame that is right in every octet; `None` says nothing.
+    /// The stamp of a frame that is correct in every octet. `None` means that the frame must be classified otherwise.
     #[inline]
     pub fn stamp(&self, captured: &[u8]) -> Option<Stamp> {
         if captured.len() < self.least || !self.is_head(captured) {
@@ -106,7 +106,7 @@ impl HeadMatch {
         Some(Stamp::from_bytes(stamp))
     }
 
-    /// Whether the octets that never vary are those of the layout.
+    /// Whether the constant octets match the layout.
     #[inline]
     fn is_head(&self, captured: &[u8]) -> bool {
         let (words, _) = captured.as_chunks::<8>();

@@ -1,7 +1,7 @@
-//! Mixes of frame sizes as repeating sequences (RFC 6985, "IMIX Genome"), never by chance.
+//! Mixes of frame sizes as repeating sequences (RFC 6985, "IMIX Genome"), never random.
 //!
-//! A sequence is spread evenly: each place goes to the letter that lags furthest behind its share (largest
-//! remainder), because seven small frames in a row followed by four large ones would be a burst.
+//! A sequence is spread evenly: each place gets the letter that lags furthest behind its share (largest remainder). Otherwise
+//! seven small frames followed by four large ones would be a burst.
 
 use crate::error::{FrameError, Result};
 use crate::units::FrameSize;
@@ -11,15 +11,15 @@ use std::str::FromStr;
 /// A row of the table of presets.
 #[derive(Debug, Clone, Copy)]
 pub struct ImixPreset {
-    /// The name that selects it.
+    /// Its name.
     pub name: &'static str,
     /// Sizes in octets, FCS included, and their weights.
     pub parts: &'static [(u16, u32)],
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
 }
 
-/// The presets. Weights that are percentages with decimals are written in hundredths.
+/// The presets. Percentages with decimals are written as weights in hundredths.
 pub const PRESETS: &[ImixPreset] = &[
     ImixPreset {
         name: "imix",
@@ -64,7 +64,7 @@ pub const PRESETS: &[ImixPreset] = &[
     },
 ];
 
-/// Sizes that RFC 6985 section 4 gives to small letters. `z`, the MTU, is left out: it names no size.
+/// Sizes of the lower-case letters in RFC 6985 section 4. `z`, the MTU, is omitted: it is no fixed size.
 const STANDARD_LETTERS: [(char, u16); 10] = [
     ('a', 64),
     ('b', 128),
@@ -78,10 +78,10 @@ const STANDARD_LETTERS: [(char, u16); 10] = [
     ('j', 16_000),
 ];
 
-/// What a mix may look like as text.
+/// The expected text of a mix.
 const WANTED: &str = "a mix: a preset name, or a genome such as 'A=64 B=570 C=1518: ABAABACABABA'";
 
-/// A mix: letters with sizes, and the sequence in which they repeat.
+/// A mix: letters with sizes, and their repeating sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imix {
     preset: Option<&'static str>,
@@ -103,18 +103,18 @@ impl Imix {
         })
     }
 
-    /// The sizes in the order in which they are sent, once through.
+    /// The sizes of one period, in sending order.
     pub fn sizes(&self) -> impl Iterator<Item = FrameSize> + '_ {
         self.sequence.iter().map(|&letter| self.letters[usize::from(letter)].1)
     }
 
-    /// Mean size in octets, FCS included, before anything is raised to a layout's minimum.
+    /// Mean size in octets, FCS included, before sizes are raised to a layout's minimum.
     pub fn mean_octets(&self) -> f64 {
         let sum: u64 = self.sizes().map(|size| u64::from(size.octets())).sum();
         sum as f64 / self.sequence.len() as f64
     }
 
-    /// The name, when it is a preset.
+    /// The preset's name, if it is one.
     pub fn name(&self) -> Option<&'static str> {
         self.preset
     }
@@ -176,7 +176,7 @@ fn table_entry(entry: &str, known: &[(char, FrameSize)]) -> Result<(char, FrameS
     }
 }
 
-/// The index of a letter; standard letters join the table when they are used.
+/// The index of a letter. Standard letters join the table on first use.
 fn index_of(letter: char, letters: &mut Vec<(char, FrameSize)>) -> Option<u8> {
     let at = letters.iter().position(|&(known, _)| known == letter).or_else(|| {
         let &(letter, octets) = STANDARD_LETTERS.iter().find(|&&(standard, _)| standard == letter)?;
@@ -191,7 +191,7 @@ fn unknown(text: &str) -> FrameError {
     FrameError::Unknown { kind: "mix", name: text.to_owned(), known: known.join(", ") }
 }
 
-/// Which letter stands at each place of one period, by largest remainder.
+/// The letter at each place of one period, by largest remainder.
 fn interleave(weights: &[u32]) -> Vec<u8> {
     let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
     let mut placed = vec![0_u64; weights.len()];
@@ -201,7 +201,7 @@ fn interleave(weights: &[u32]) -> Vec<u8> {
                 let due = u128::from(weights[letter]) * u128::from(places);
                 due as i128 - i128::from(placed[letter]) * i128::from(total)
             };
-            // Of letters that lag equally the first is taken, so that the result is the same everywhere.
+            // Among equally lagging letters the first is chosen, so that the result is the same everywhere.
             let next = (0..weights.len()).rev().max_by_key(|&letter| lag(letter)).unwrap_or(0);
             placed[next] += 1;
             next as u8

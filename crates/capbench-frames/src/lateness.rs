@@ -1,31 +1,31 @@
-//! How late frames were handed over, by their schedule.
+//! Lateness of sent frames relative to their schedule.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The largest lateness that is told apart, one hour; later ones count as this late.
+/// The largest distinguishable lateness, one hour. Later frames count as this late.
 const LATEST_NS: u64 = 3_600_000_000_000;
 
-/// How long after its planned time each frame had been handed over (the return of the call that did it, even if the
-/// frame stayed in a ring), at a resolution of 1 %. Measured from the plan, a stalled sender cannot hide its stall.
+/// Time from each frame's planned time to the return of the call that passed it to the kernel, even if the frame stayed in a
+/// ring. Resolution 1 %. Because it is relative to the plan, a stalled sender cannot hide its stall.
 #[derive(Debug, Clone)]
 pub struct Lateness(Histogram<u64>);
 
-/// The lateness in numbers, nanoseconds, for a results file.
+/// Percentiles of the lateness in nanoseconds, for a results file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatenessSummary {
-    /// Half of the frames were at most this late.
+    /// Median: half of the frames were up to this late.
     pub p50_ns: u64,
-    /// 99 % of the frames were at most this late.
+    /// 99 % of the frames were up to this late.
     pub p99_ns: u64,
-    /// The latest frame.
+    /// Lateness of the latest frame.
     pub max_ns: u64,
 }
 
 impl Default for Lateness {
-    /// Of no frame yet.
+    /// No frames yet.
     fn default() -> Self {
         // The bounds are constants that the constructor accepts; the fallback only widens them.
         Self(
@@ -37,7 +37,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Counts a frame that was handed over so many nanoseconds after its time.
+    /// Records a frame that was sent `ns` nanoseconds after its planned time.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.0.saturating_record(ns);
@@ -48,27 +48,27 @@ impl Lateness {
         self.0.len()
     }
 
-    /// Half of the frames were at most this late; `None` without a plan.
+    /// Median: half of the frames were up to this late. `None` without a plan.
     pub fn p50(&self) -> Option<Duration> {
         self.at(0.5)
     }
 
-    /// 99 % of the frames were at most this late; `None` without a plan.
+    /// 99 % of the frames were up to this late. `None` without a plan.
     pub fn p99(&self) -> Option<Duration> {
         self.at(0.99)
     }
 
-    /// The latest frame; `None` without a plan.
+    /// Lateness of the latest frame. `None` without a plan.
     pub fn max(&self) -> Option<Duration> {
         (!self.0.is_empty()).then(|| Duration::from_nanos(self.0.max()))
     }
 
-    /// The whole distribution, in nanoseconds.
+    /// The complete distribution, in nanoseconds.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.0
     }
 
-    /// The numbers for a results file; `None` without a plan.
+    /// The percentiles for a results file. `None` without a plan.
     pub fn summary(&self) -> Option<LatenessSummary> {
         (!self.0.is_empty()).then(|| LatenessSummary {
             p50_ns: self.0.value_at_quantile(0.5),

@@ -1,4 +1,4 @@
-//! What the generated frames look like: tag, network and transport protocol, addresses, number of flows.
+//! Headers of the generated frames: tag, network and transport protocol, addresses, number of flows.
 //!
 //! Addresses are those reserved for benchmarking: 198.18.0.0/15 (RFC 2544 C.2.2, erratum 423) and 2001:2::/48
 //! (RFC 5180 8). Flow `f` is sent from 198.18.0.1 + f (2001:2:0:1::1 + f), port [`FIRST_SOURCE_PORT`] + f, to
@@ -93,10 +93,10 @@ pub struct FrameLayout {
     pub transport: Transport,
     /// Source Ethernet address.
     pub source: MacAddress,
-    /// Destination Ethernet address. The default is that of another host, so that the receiving stack drops the
-    /// frame before its network layer (`PACKET_OTHERHOST`) and does not answer; capture needs promiscuous mode then.
+    /// Destination Ethernet address. The default is that of another host: the receiving stack then drops the frame before its
+    /// network layer (`PACKET_OTHERHOST`) and does not answer. Capture then needs promiscuous mode.
     pub destination: MacAddress,
-    /// How many flows the frames are spread over.
+    /// Number of flows.
     pub flows: Flows,
 }
 
@@ -115,25 +115,25 @@ impl Default for FrameLayout {
 }
 
 impl FrameLayout {
-    /// The packets of `dain-2004`: IPv4 and TCP with 4 octets of payload, of which the least size is his 62.
+    /// The packets of `dain-2004`: IPv4 and TCP with 4 octets of payload. Their minimum size is 62, as in that work.
     pub fn dain_2004() -> Self {
         Self { transport: Transport::Tcp, ..Self::default() }
     }
 
-    /// The least size that holds headers and stamp; a runt where they are shorter than Ethernet allows.
+    /// The minimum size that holds headers and stamp. A runt if they are shorter than Ethernet allows.
     pub const fn minimum_size(&self) -> FrameSize {
         FrameSize::of_captured((self.network_at() + self.stamp_end()) as u16)
     }
 
-    /// The largest size that passes an interface with this MTU.
+    /// The largest size that an interface with this MTU can send.
     pub fn most_octets(&self, mtu: Mtu) -> u32 {
         mtu.0.saturating_add(self.network_at() as u32 + u32::from(crate::units::FCS_OCTETS))
     }
 
-    /// Whether frames of `size` hold the headers and the stamp and pass an interface with this MTU.
+    /// Checks that frames of `size` hold the headers and the stamp and fit the MTU.
     ///
     /// # Errors
-    /// Too small (the least size is named) or larger than the MTU (the largest size is named).
+    /// Too small (names the minimum size) or above the MTU (names the largest size).
     pub fn check(&self, size: FrameSize, mtu: Mtu) -> Result<()> {
         let least = self.minimum_size();
         if size < least {
@@ -151,7 +151,7 @@ impl FrameLayout {
         Ok(())
     }
 
-    /// Where the network header begins in a frame that carries its tag.
+    /// Offset of the network header in a frame with its tag.
     pub const fn network_at(&self) -> usize {
         if self.vlan.is_some() { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS }
     }
@@ -191,7 +191,7 @@ impl fmt::Display for FrameLayout {
 impl Flows {
     /// One flow.
     pub const ONE: Self = Self(1);
-    /// The largest number of flows: every source port from [`FIRST_SOURCE_PORT`] on.
+    /// The maximum number of flows: every source port from [`FIRST_SOURCE_PORT`] on.
     pub const MOST: u32 = 1 << 15;
 
     /// A number of flows.
@@ -205,12 +205,12 @@ impl Flows {
         }
     }
 
-    /// How many.
+    /// The number.
     pub const fn get(self) -> u32 {
         self.0 as u32
     }
 
-    /// The flow with this number, where there is one.
+    /// The flow with this number, if it exists.
     pub fn flow(self, number: u32) -> Option<Flow> {
         (number < self.get()).then_some(Flow(number as u16))
     }

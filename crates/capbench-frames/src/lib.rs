@@ -1,7 +1,7 @@
-//! The frames of a trial: sizes, headers, stamps and schedules, and how a receiver recognises them. Nothing is opened or sent.
+//! The frames of a trial: sizes, headers, stamps, schedules, and their classification on receipt. No input or output.
 //!
-//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`Schedule`] says when its frames are
-//! due. A [`Recogniser`] tells the frames of the trial from everything else and reads their [`Stamp`].
+//! A [`FramePlan`] is a [`FrameLayout`] and [`Sizes`], checked against an MTU. A [`Schedule`] has the planned send times. A
+//! [`Classifier`] distinguishes the frames of the trial from all others and reads their [`Stamp`].
 //!
 //! ```
 //! use capbench_frames::{FrameLayout, FramePlan, Mtu, Sizes};
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checksum;
+pub mod classify;
 pub mod error;
 pub mod frame;
 pub mod head;
@@ -25,12 +26,12 @@ pub mod lateness;
 pub mod layout;
 pub mod plan;
 pub mod rates;
-pub mod recognise;
 pub mod schedule;
 pub mod sizes;
 pub mod stamp;
 pub mod units;
 
+pub use classify::{Classifier, FrameClass, TagMetadata};
 pub use error::{FrameError, Result};
 pub use frame::FrameWriter;
 pub use head_mask::KnownOctets;
@@ -39,7 +40,6 @@ pub use lateness::{Lateness, LatenessSummary};
 pub use layout::{Flow, Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 pub use plan::{FlowOrder, FramePlan};
 pub use rates::{BitRate, L1, L2, Pps, line_rate};
-pub use recognise::{Recogniser, Seen, TagMetadata};
 pub use schedule::{Schedule, Step};
 pub use sizes::{Raised, SizeSequence, Sizes};
 pub use stamp::{Stamp, StreamId, TrialId};

@@ -1,4 +1,4 @@
-//! A frame plan: everything about the frames of a trial, fixed and checked before it starts.
+//! A frame plan: all properties of a trial's frames, fixed and checked before it starts.
 
 use crate::error::Result;
 use crate::frame::FrameWriter;
@@ -6,10 +6,10 @@ use crate::layout::{Flow, Flows, FrameLayout};
 use crate::sizes::{SizeSequence, Sizes};
 use crate::units::{FrameSize, Mtu};
 
-/// Layout, sizes and flows of the frames, with the headers already written.
+/// Layout, sizes and flows of the frames, with prepared headers.
 ///
-/// Frame `i` has the size at `i mod period` and the flow `(i + i / period) mod flows`: the additional step per period
-/// keeps a flow from getting the same sizes for ever when period and number of flows have a common divisor.
+/// Frame `i` has the size at `i mod period` and the flow `(i + i / period) mod flows`. The additional step per period
+/// prevents that a flow always gets the same sizes when period and number of flows have a common divisor.
 #[derive(Debug, Clone)]
 pub struct FramePlan {
     layout: FrameLayout,
@@ -19,10 +19,10 @@ pub struct FramePlan {
 }
 
 impl FramePlan {
-    /// Frames of a layout and of these sizes for an interface with this MTU.
+    /// A plan of this layout and these sizes for an interface with this MTU.
     ///
     /// # Errors
-    /// A size that the layout or the MTU does not allow; the message names the limit.
+    /// A size that the layout or the MTU does not allow. The message names the limit.
     pub fn new(layout: FrameLayout, sizes: Sizes, mtu: Mtu) -> Result<Self> {
         let sequence = sizes.sequence(&layout)?;
         layout.check(sequence.least(), mtu)?;
@@ -44,17 +44,17 @@ impl FramePlan {
         &self.layout
     }
 
-    /// The sizes that were asked for.
+    /// The requested sizes.
     pub fn asked(&self) -> &Sizes {
         &self.asked
     }
 
-    /// The sizes that are sent, with those that had to be raised.
+    /// The sizes that are sent, and which of them were raised.
     pub fn sizes(&self) -> &SizeSequence {
         &self.sequence
     }
 
-    /// Writes the frames.
+    /// The writer of the frames.
     pub fn writer(&self) -> &FrameWriter {
         &self.writer
     }
@@ -65,19 +65,18 @@ impl FramePlan {
         (sizes[(number % sizes.len() as u64) as usize], self.flow_order().flow(number))
     }
 
-    /// Which flow each frame belongs to.
+    /// The flow of each frame.
     pub fn flow_order(&self) -> FlowOrder {
         FlowOrder { period: self.sequence.sizes().len() as u64, flows: self.layout.flows }
     }
 
-    /// Sizes and flows from frame 0 on, without end, as [`Self::frame`] gives them but without divisions.
+    /// Sizes and flows from frame 0 on, endless. The same as [`Self::frame`], but without divisions.
     pub fn frames(&self) -> PlannedFrames<'_> {
         PlannedFrames { sizes: self.sequence.sizes(), flows: self.layout.flows.get() as u16, at: 0, flow: 0 }
     }
 }
 
-/// Which flow the frames of a plan belong to, told by their number alone: a receiver knows it of frames, too, that it
-/// never saw.
+/// The flow of each frame of a plan, from its number alone. A receiver can use it for lost frames, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowOrder {
     period: u64,
@@ -92,7 +91,7 @@ impl Default for FlowOrder {
 }
 
 impl FlowOrder {
-    /// How many flows the plan has. Some may get no frame, where the period of sizes and they have it so.
+    /// Number of flows of the plan. For some periods of sizes, some flows get no frame.
     pub fn flows(&self) -> u32 {
         self.flows.get()
     }
@@ -112,8 +111,8 @@ impl FlowOrder {
             rounds.add(0, frames, 1);
             return rounds.sum();
         }
-        // A period takes flows one after the other, and the next begins one further on: after as many periods as there
-        // are flows it begins where the first one did.
+        // A period uses the flows in turn, and the next period starts one flow further. After as many periods as there are
+        // flows it starts where the first one did.
         let (periods, rest) = (frames / self.period, frames % self.period);
         let begin = |nth: u64| (nth % flows) * ((self.period + 1) % flows) % flows;
         for nth in 0..flows.min(periods) {
@@ -124,16 +123,16 @@ impl FlowOrder {
     }
 }
 
-/// Counts frames of flows by the ranges of flows that get one more.
+/// Counts frames per flow. Stores ranges of flows that get one more frame.
 struct Rounds {
-    /// What every flow has.
+    /// Frames that every flow gets.
     full: u64,
-    /// Where a count rises above that of the flow before; modulo 2^64, so that it can fall, too.
+    /// Differences between the counts of neighbouring flows, modulo 2^64 so that they can be negative.
     steps: Vec<u64>,
 }
 
 impl Rounds {
-    /// Counts `frames` frames, one in each flow from `first` on and round again; all that so many times.
+    /// Counts `frames` frames, one per flow from `first` on and cyclically, `times` times.
     fn add(&mut self, first: u64, frames: u64, times: u64) {
         let flows = self.steps.len() as u64 - 1;
         self.full += times * (frames / flows);

@@ -1,4 +1,4 @@
-//! Frame rates and bit rates; a bit rate says in its type whether preamble and gap count.
+//! Frame rates and bit rates. The type of a bit rate says whether preamble and gap count.
 
 use crate::error::{FrameError, Result};
 use crate::units::FrameSize;
@@ -51,11 +51,11 @@ impl Pps {
     }
 }
 
-/// The mark of a bit rate that counts link time: frame, preamble, start delimiter and gap.
+/// Marks a bit rate that counts link time: frame, preamble, start delimiter and gap.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum L1 {}
 
-/// The mark of a bit rate that counts frames from destination address to FCS.
+/// Marks a bit rate that counts frames from destination address to FCS.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum L2 {}
 
@@ -84,7 +84,7 @@ impl<Layer> BitRate<Layer> {
 }
 
 impl BitRate<L1> {
-    /// The frame rate that fills this much link time with frames of one size.
+    /// The frame rate that fills this link time with frames of one size.
     ///
     /// # Errors
     /// A rate out of the range of [`Pps`].
@@ -184,7 +184,7 @@ fn scaled(text: &str, units: &[&str]) -> Option<f64> {
         (at, 'T') => (&bare[..at], 1e12),
         _ => (bare, 1.0),
     };
-    // The parser of the standard library takes "inf" and "nan" too, which are no numbers that a user means.
+    // The parser of the standard library also accepts "inf" and "nan", which no user means.
     let plain = digits.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     let spelled = digits.chars().any(|c| c.is_ascii_alphabetic() && !matches!(c, 'e' | 'E'));
     if plain && !spelled { digits.parse::<f64>().ok().map(|number| number * factor) } else { None }

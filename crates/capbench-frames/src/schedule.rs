@@ -1,7 +1,7 @@
-//! When each frame is to be sent, in whole nanoseconds since the trial started, without drift.
+//! Planned send times of frames, in whole nanoseconds since the trial started, without drift.
 //!
-//! A rate is taken as the exact binary fraction that its `f64` is, and frame `i` is planned at `floor(i / rate)` in
-//! integer arithmetic. After 10^12 ns the plan is as exact as after the first frame.
+//! A rate is the exact binary fraction of its `f64`. Frame `i` is planned at `floor(i / rate)` in integer arithmetic. After
+//! 10^12 ns the plan is as exact as after the first frame.
 
 use crate::error::{FrameError, Result};
 use crate::rates::Pps;
@@ -14,31 +14,31 @@ use std::time::Duration;
 /// Nanoseconds of a second.
 const SECOND_NS: u128 = 1_000_000_000;
 
-/// When frames are to be sent.
+/// When to send frames.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Frames at equal distances (RFC 2544: constant load).
+    /// Frames at equal intervals (RFC 2544: constant load).
     Constant(Pps),
-    /// Each frame as soon as the one before was handed over; nothing is planned.
+    /// Each frame as soon as the previous one was sent. Nothing is planned.
     Maximum,
-    /// Groups of frames without distance, at equal distances (RFC 2544 21: 16, 64, 256 and 1024 frames).
+    /// Bursts at equal intervals, with no gap between frames of a burst (RFC 2544 21: 16, 64, 256 and 1024 frames).
     Bursts {
-        /// Frames of a group.
+        /// Frames per burst.
         frames: NonZeroU32,
-        /// Mean rate over all.
+        /// Mean rate over all frames.
         rate: Pps,
     },
-    /// Exponentially distributed distances: arrivals that know nothing of each other.
+    /// Exponentially distributed intervals: independent arrivals (Poisson process).
     Poisson {
         /// Mean rate.
         rate: Pps,
-        /// The seed: the same distances everywhere.
+        /// The seed. The same seed gives the same intervals on every host.
         seed: u64,
     },
-    /// Frames at equal distances, which change once (RFC 2544 26.5: overload, then half of it).
+    /// Frames at equal intervals, with one change of rate (RFC 2544 26.5: overload, then half of it).
     Step(Step),
-    /// A busy loop of this many iterations after each frame, as `dain-2004` paced its sender; nothing is planned.
+    /// A busy loop of this many iterations after each frame, as in the sender of `dain-2004`. Nothing is planned.
     WaitLoop {
         /// Iterations between two frames.
         iterations: u32,
@@ -48,16 +48,16 @@ pub enum Schedule {
 /// A constant rate that changes once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The rate at first.
+    /// The rate before the change.
     pub before: Pps,
-    /// When it changes, since the start.
+    /// Time of the change, since the start.
     pub at: Duration,
-    /// The rate from then on.
+    /// The rate after the change.
     pub after: Pps,
 }
 
 impl Step {
-    /// Frames planned before the change; the first after it is planned for the moment of the change.
+    /// Frames planned before the change. The first frame after it is planned for the moment of the change.
     pub fn frames_before(&self) -> u64 {
         Period::of(self.before).frames_in(self.at)
     }
@@ -84,8 +84,8 @@ impl Step {
 }
 
 impl Schedule {
-    /// How many frames a sending phase of this length is to have: `round(rate * duration)`; `None` where nothing is
-    /// planned, or where it is known only after drawing every distance ([`Schedule::Poisson`]).
+    /// Frames that a sending phase of this length should send: `round(rate * duration)`. `None` if nothing is planned, or if
+    /// it is known only after drawing every interval ([`Schedule::Poisson`]).
     pub fn intended(&self, duration: Duration) -> Option<u64> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } => Some(Period::of(*rate).frames_in(duration)),
@@ -94,7 +94,7 @@ impl Schedule {
         }
     }
 
-    /// The rate that was asked for, where there is one and it does not change.
+    /// The requested rate, if there is one and it does not change.
     pub fn rate(&self) -> Option<Pps> {
         match self {
             Self::Constant(rate) | Self::Bursts { rate, .. } | Self::Poisson { rate, .. } => Some(*rate),
@@ -115,7 +115,7 @@ impl Schedule {
         }
     }
 
-    /// The planned times from frame 0 on, without divisions; `None` where nothing is planned.
+    /// The planned times from frame 0 on, without divisions. `None` if nothing is planned.
     pub fn times(&self) -> Option<PlannedTimes> {
         let shape = match *self {
             Self::Constant(rate) => Shape::Grid { grid: Grid::of(rate, 1), burst: 1, left: 1 },
@@ -137,7 +137,7 @@ impl Schedule {
         match times.shape {
             // The first arrival of a Poisson process is not at its beginning.
             Shape::Poisson { .. } => times.advance(),
-            // A rate so low that no frame comes before the change.
+            // The rate is so low that no frame comes before the change.
             Shape::Step { left: 0, .. } => times.change(),
             _ => {}
         }
@@ -147,7 +147,7 @@ impl Schedule {
     /// Checks a schedule before a trial.
     ///
     /// # Errors
-    /// A plan longer than a stamp can tell (2^48 ns, 78 hours).
+    /// A plan longer than a stamp can represent (2^48 ns, 78 hours).
     pub fn check(&self, duration: Duration) -> Result<()> {
         if duration.as_nanos() > u128::from(crate::stamp::Stamp::LAST_PLANNED_NS) {
             return Err(FrameError::Schedule("a sending phase of over 78 hours does not fit into the stamp"));
@@ -156,7 +156,7 @@ impl Schedule {
     }
 }
 
-/// The distance of two frames as an exact fraction: `dividend / divisor` nanoseconds.
+/// The interval of two frames as an exact fraction: `dividend / divisor` nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Period {
     dividend: u128,
@@ -192,12 +192,12 @@ impl Period {
     }
 }
 
-/// Times beyond 584 years are that late.
+/// Times beyond 584 years saturate.
 fn saturated(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// Points at equal distances, by adding quotient and remainder.
+/// Points at equal intervals, computed by adding quotient and remainder.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
     whole: u64,
@@ -207,7 +207,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Points as far apart as `frames` frames of the rate.
+    /// Points at intervals of `frames` frames of the rate.
     fn of(rate: Pps, frames: u32) -> Self {
         let period = Period::of(rate);
         let (dividend, divisor) = (period.dividend, u128::from(period.divisor));
@@ -221,7 +221,7 @@ impl Grid {
         }
     }
 
-    /// The distance from the last point to the next.
+    /// The interval from the last point to the next.
     #[inline]
     fn step(&mut self) -> u64 {
         // Both terms are below the divisor, which is below 2^63.
@@ -271,7 +271,7 @@ impl PlannedTimes {
         self.next_ns
     }
 
-    /// Goes on to the frame after it.
+    /// Advances to the next frame.
     #[inline]
     pub fn advance(&mut self) {
         match &mut self.shape {
@@ -291,7 +291,7 @@ impl PlannedTimes {
                 }
             }
             Shape::Poisson { random, rate, at } => {
-                // 53 random bits as a number in (0, 1], whose logarithm exists.
+                // 53 random bits as a number in (0, 1], which has a logarithm.
                 let uniform = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
                 let distance_ns = -uniform.ln() * 1e9 / rate.get();
                 *at = at.saturating_add((distance_ns * 65_536.0) as u64);
@@ -300,7 +300,7 @@ impl PlannedTimes {
         }
     }
 
-    /// From here on the rate is that after the step.
+    /// Switches to the rate after the step.
     fn change(&mut self) {
         if let Shape::Step { at_ns, after, .. } = self.shape {
             self.next_ns = at_ns;

@@ -1,4 +1,4 @@
-//! Which frame sizes are sent in which order, as a repeating sequence fixed before the trial.
+//! The frame sizes and their order: a repeating sequence fixed before the trial.
 
 use crate::error::{FrameError, Result};
 use crate::imix::Imix;
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How many sizes a random sequence draws before it repeats.
+/// Sizes that a random sequence draws before it repeats.
 const RANDOM_PERIOD: usize = 1 << 16;
 
-/// The seed of a random sequence that names none.
+/// The seed of a random sequence without one.
 const DEFAULT_SEED: u64 = 1;
 
 const WANTED: &str = "frame sizes: 64, 64,128,1518, 64-1518/100 (steps), random:64-1518[:seed], runt:62, or a mix such as imix";
 
-/// The sizes that were asked for. [`fmt::Display`] writes what [`FromStr`] reads.
+/// The requested sizes. [`fmt::Display`] writes the format that [`FromStr`] parses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Sizes {
@@ -26,18 +26,18 @@ pub enum Sizes {
     Fixed(FrameSize),
     /// These sizes in turn.
     List(Vec<FrameSize>),
-    /// Uniformly distributed sizes, both bounds included, by xoshiro256++ from the seed: the same everywhere.
+    /// Uniformly distributed sizes, both bounds included, drawn by xoshiro256++ from the seed. The same on every host.
     Random {
-        /// The least size.
+        /// The smallest size.
         from: FrameSize,
         /// The largest size.
         to: FrameSize,
         /// The seed.
         seed: u64,
     },
-    /// `from`, `from + step`, and so on, up to `to` where a step meets it.
+    /// `from`, `from + step`, and so on, up to `to` if a step reaches it.
     Incremental {
-        /// The first and least size.
+        /// The first and smallest size.
         from: FrameSize,
         /// The largest size.
         to: FrameSize,
@@ -48,18 +48,18 @@ pub enum Sizes {
     Imix(Imix),
 }
 
-/// A size of a mixture that the layout's headers do not fit into, and what is sent instead.
+/// A size of a mixture that is too small for the layout's headers, and the size sent instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
-    /// The size that was asked for.
+    /// The requested size.
     pub asked: FrameSize,
-    /// The size that is sent.
+    /// The size sent.
     pub sent: FrameSize,
-    /// How many of the frames of one period it concerns.
+    /// Number of frames of one period that it concerns.
     pub frames: u64,
 }
 
-/// The sizes as they are sent, one period of them, and which of them had to be raised.
+/// One period of the sizes that are sent, and which of them were raised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeSequence {
     sizes: Box<[FrameSize]>,
@@ -69,8 +69,8 @@ pub struct SizeSequence {
 impl Sizes {
     /// The sequence for a layout.
     ///
-    /// Sizes of a mixture (list, random, incremental, mix) that are below the legal minimum or that of the layout
-    /// are raised to it and listed in [`SizeSequence::raised`]. A single size is a demand, and never changed.
+    /// Sizes of a mixture (list, random, incremental, mix) below the legal minimum or the layout's minimum are raised to it
+    /// and listed in [`SizeSequence::raised`]. A single size is never changed.
     ///
     /// # Errors
     /// A single size below the layout's minimum, or an empty list.
@@ -103,7 +103,7 @@ impl Sizes {
         Ok(SizeSequence { sizes: sizes.into(), raised })
     }
 
-    /// One period, as asked for.
+    /// One period, as requested.
     fn asked(&self) -> Vec<FrameSize> {
         match self {
             Self::Fixed(size) => vec![*size],
@@ -122,7 +122,7 @@ impl Sizes {
     }
 }
 
-/// One of `range` sizes from `from` on, by multiplication with a 64-bit fraction (bias below 2^-47).
+/// A random size out of `range` sizes from `from` on, by multiplication with a 64-bit fraction (bias below 2^-47).
 fn drawn(random: &mut Xoshiro256PlusPlus, from: FrameSize, range: u64) -> Option<FrameSize> {
     let above = (u128::from(random.next_u64()) * u128::from(range)) >> 64;
     FrameSize::try_from(from.octets() + above as u16).ok()
@@ -134,7 +134,7 @@ impl SizeSequence {
         &self.sizes
     }
 
-    /// The sizes that had to be raised; empty when what is sent is what was asked for.
+    /// The raised sizes. Empty if all requested sizes are sent.
     pub fn raised(&self) -> &[Raised] {
         &self.raised
     }
@@ -150,7 +150,7 @@ impl SizeSequence {
         self.sizes.iter().copied().max().unwrap_or(FrameSize::LEAST)
     }
 
-    /// The least size.
+    /// The smallest size.
     pub fn least(&self) -> FrameSize {
         self.sizes.iter().copied().min().unwrap_or(FrameSize::LEAST)
     }
@@ -191,7 +191,7 @@ impl FromStr for Sizes {
             let octets = octets.parse().map_err(|_| FrameError::parse(text, WANTED))?;
             return FrameSize::runt(octets).map(Self::Fixed);
         }
-        // Whatever begins with a number is sizes; whatever does not is a mix.
+        // Text that begins with a digit is a list of sizes; other text is a mix.
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
             let is_mix = text.starts_with("imix") || text.contains(':');
             return if is_mix { text.parse().map(Self::Imix) } else { Err(FrameError::parse(text, WANTED)) };

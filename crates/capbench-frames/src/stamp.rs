@@ -1,9 +1,9 @@
-//! The stamp that makes every generated frame accountable without a kernel counter.
+//! The stamp that makes every generated frame countable without a kernel counter.
 //!
-//! 14 octets, big-endian: trial 16 bits, stream 8, sequence number 40, planned send time 48. UDP carries it as the
-//! first 14 octets of payload. TCP carries octets 0..4 as sequence number, 4..8 as acknowledgement number, 8..10 as
-//! urgent pointer and 10..14 as the first payload octets, so that the 58-octet frame of `dain-2004` (54 of headers,
-//! 4 of payload) holds it whole. It has no checksum of its own: that of UDP or TCP covers it.
+//! 14 octets, big-endian: trial 16 bits, stream 8, sequence number 40, planned send time 48. UDP carries it as the first 14
+//! octets of payload. TCP carries octets 0..4 as sequence number, 4..8 as acknowledgement number, 8..10 as urgent pointer and
+//! 10..14 as the first payload octets, so that the 58-octet frame of `dain-2004` (54 of headers, 4 of payload) holds all of
+//! it. It has no checksum: that of UDP or TCP covers it.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,36 +17,36 @@ const SEQUENCE_BITS: u32 = 40;
 /// Bits of the stream.
 const STREAM_BITS: u32 = 8;
 
-/// Which trial of a run a frame belongs to, so that leftovers of the last one are told apart.
+/// The trial of a frame within a run. It distinguishes leftovers of the previous trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TrialId(pub u16);
 
-/// Which of the senders of a trial made a frame; each counts its own sequence from 0.
+/// The sender of a frame within a trial. Each sender counts its sequence from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StreamId(pub u8);
 
-/// What a frame says about itself.
+/// The content of a frame's stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The trial.
     pub trial: TrialId,
     /// The sender within the trial.
     pub stream: StreamId,
-    /// Number of the frame in its stream, from 0; 40 bits are kept.
+    /// Number of the frame in its stream, from 0. 40 bits are stored.
     pub sequence: u64,
-    /// Planned send time in nanoseconds since the trial started; 48 bits are kept.
+    /// Planned send time in nanoseconds since the trial started. 48 bits are stored.
     pub planned_ns: u64,
 }
 
 impl Stamp {
-    /// The largest sequence number that a stamp holds.
+    /// The largest sequence number of a stamp.
     pub const LAST_SEQUENCE: u64 = (1 << SEQUENCE_BITS) - 1;
-    /// The latest planned send time that a stamp holds, in nanoseconds.
+    /// The latest planned send time of a stamp, in nanoseconds.
     pub const LAST_PLANNED_NS: u64 = (1 << TIME_BITS) - 1;
 
-    /// The stamp as it stands in a frame.
+    /// Encodes the stamp.
     #[inline]
     pub fn to_bytes(self) -> [u8; STAMP_OCTETS] {
         let high = u64::from(self.trial.0) << (STREAM_BITS + SEQUENCE_BITS)
@@ -58,7 +58,7 @@ impl Stamp {
         bytes
     }
 
-    /// The stamp that stands in these octets; any octets are one.
+    /// Decodes a stamp. Any octets are a valid stamp.
     #[inline]
     pub fn from_bytes(bytes: [u8; STAMP_OCTETS]) -> Self {
         let [a, b, stream, s4, s3, s2, s1, s0, t5, t4, t3, t2, t1, t0] = bytes;

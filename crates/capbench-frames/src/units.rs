@@ -1,4 +1,4 @@
-//! Frame sizes as RFC 2544 counts them, and the two other ways to count that tools confuse with it.
+//! Frame sizes as RFC 2544 counts them, and the two other counts that tools confuse with it.
 //!
 //! Rates are in [`crate::rates`].
 
@@ -10,28 +10,28 @@ use std::str::FromStr;
 /// Octets of the frame check sequence, which no capture method delivers (IEEE 802.3 3.2.9).
 pub const FCS_OCTETS: u16 = 4;
 
-/// Octets that a frame occupies on the link beside itself: preamble 7, start delimiter 1, gap 12 (IEEE 802.3).
+/// Octets that a frame occupies on the link in addition to its own: preamble 7, start delimiter 1, gap 12 (IEEE 802.3).
 pub const WIRE_OVERHEAD_OCTETS: u32 = 20;
 
-/// The least legal Ethernet frame, FCS included (IEEE 802.3 `minFrameSize`).
+/// The smallest legal Ethernet frame, FCS included (IEEE 802.3 `minFrameSize`).
 pub const LEAST_FRAME_OCTETS: u16 = 64;
 
-/// The largest frame that this crate makes, FCS included; its network-layer length stays below 64 KiB.
+/// The largest frame that this crate creates, FCS included. Its network-layer length stays below 64 KiB.
 pub const LARGEST_FRAME_OCTETS: u16 = u16::MAX;
 
-/// The least runt: an Ethernet header and the FCS.
+/// The smallest runt: an Ethernet header and the FCS.
 const LEAST_RUNT_OCTETS: u16 = 18;
 
 /// A frame size in octets, from the destination address to the FCS, both included (RFC 1242 3.5).
 ///
-/// A VLAN tag is inside it. [`captured`](Self::captured) is what a capture method sees, and
-/// [`on_wire`](Self::on_wire) what the frame costs on the link.
+/// It includes a VLAN tag. [`captured`](Self::captured) is the size that a capture method sees, [`on_wire`](Self::on_wire)
+/// the octets of link time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct FrameSize(u16);
 
 impl FrameSize {
-    /// The least legal Ethernet frame.
+    /// The smallest legal Ethernet frame.
     pub const LEAST: Self = Self(LEAST_FRAME_OCTETS);
 
     /// A legal Ethernet frame size.
@@ -42,7 +42,7 @@ impl FrameSize {
         Self::within(octets, LEAST_FRAME_OCTETS, LARGEST_FRAME_OCTETS)
     }
 
-    /// A deliberately short frame, as `dain-2004` sent them (62 octets): a virtual link carries it as it is,
+    /// A deliberately short frame, as in `dain-2004` (62 octets). A virtual link carries it unchanged,
     /// a real one pads it to 64.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl FrameSize {
         self.0
     }
 
-    /// Octets that a capture method sees and a transmit method is given: without the FCS.
+    /// Octets without the FCS, as seen by capture methods and passed to transmit methods.
     pub const fn captured(self) -> usize {
         (self.0 - FCS_OCTETS) as usize
     }
@@ -78,7 +78,7 @@ impl FrameSize {
         self.0 as u32 + WIRE_OVERHEAD_OCTETS
     }
 
-    /// Whether it is below the least legal Ethernet frame.
+    /// Whether it is below the smallest legal Ethernet frame.
     pub const fn is_runt(self) -> bool {
         self.0 < LEAST_FRAME_OCTETS
     }
@@ -99,7 +99,7 @@ impl FromStr for FrameSize {
     }
 }
 
-/// A stored size; runts are allowed, for they were made deliberately once.
+/// A stored size. Runts are allowed, because they were requested deliberately.
 impl TryFrom<u16> for FrameSize {
     type Error = FrameError;
 

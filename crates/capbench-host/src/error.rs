@@ -1,9 +1,9 @@
-//! The error of this crate. Every message is one line: what was attempted, on what, why it failed and what to do next.
+//! The error of this crate. Every message is one line: the attempt, its object, the reason and what to do next.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What can go wrong with the host: its files, interfaces, CPUs and privileges.
+/// Errors of the host: its files, interfaces, CPUs and privileges.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// A system call failed; the message names the call.
@@ -19,12 +19,12 @@ pub enum HostError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file of the kernel does not look like what is documented.
+    /// A file of the kernel does not have the documented format.
     #[error("{file}: cannot understand {line:?}: {reason}")]
     Parse {
         /// The file.
         file: &'static str,
-        /// The line, as it was read.
+        /// The line of the file.
         line: String,
         /// What was expected.
         reason: &'static str,
@@ -39,7 +39,7 @@ pub enum HostError {
         /// The kernel's reason.
         source: io::Error,
     },
-    /// An interface cannot be used as it is; `reason` ends with what to do.
+    /// An interface cannot be used in its present state; `reason` ends with what to do.
     #[error("interface {interface}: {reason}")]
     Interface {
         /// The interface.
@@ -50,10 +50,10 @@ pub enum HostError {
     /// There is no such interface.
     #[error("interface {interface}: does not exist; `ip link` lists those that do")]
     NoInterface {
-        /// The name that was given.
+        /// The requested name.
         interface: String,
     },
-    /// An interface that other traffic uses, without the user's word that the link is isolated.
+    /// Other traffic uses the interface, and the user has not declared the link isolated.
     #[error(
         "interface {interface}: {why}, so it is in use; RFC 6815 forbids benchmarks outside isolated networks; give \
          --isolated if the link reaches nothing but this test"
@@ -61,13 +61,13 @@ pub enum HostError {
     InUse {
         /// The interface.
         interface: String,
-        /// What shows that it is in use.
+        /// The sign of its use.
         why: String,
     },
-    /// A CPU that was asked for cannot be used; `reason` ends with what to do.
+    /// A requested CPU cannot be used; `reason` ends with what to do.
     #[error("CPU {cpu}: {reason}")]
     Cpu {
-        /// The CPU as the user numbered it.
+        /// The CPU in the user's numbering.
         cpu: u32,
         /// Why it cannot be used, and what to do.
         reason: String,
@@ -75,17 +75,17 @@ pub enum HostError {
     /// The process lacks a privilege; `next` says how to get it.
     #[error("{reason}; {next}")]
     Privilege {
-        /// Which privilege is missing, or which setting of the host withholds it.
+        /// The missing privilege, or the host setting that withholds it.
         reason: String,
         /// What to do.
         next: String,
     },
-    /// This kernel or host cannot do what was asked.
+    /// This kernel or host does not support the request.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Why it cannot be done, and what would be needed.
+        /// Why it is not possible, and what it would need.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the fuzz target `kernel` of `fuzz/` calls: readers of this crate on any octets. Unit tests run each on its corpus.
+//! Entry point of the fuzz target `kernel` of `fuzz/`: readers of this crate on any octets. Unit tests run each on its corpus.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use crate::accounts::softnet::SoftnetSnapshot;
 use crate::accounts::threads::{ReceiveThread, ThreadTimes};
 use crate::links::message;
 
-/// Texts of /proc and answers of rtnetlink, the kind in the first octet. Names in them are chosen by users.
+/// Texts of /proc and answers of rtnetlink; the first octet selects the kind. Users choose names in them.
 pub fn kernel(octets: &[u8]) {
     let Some((&kind, octets)) = octets.split_first() else { return };
     let text = String::from_utf8_lossy(octets);

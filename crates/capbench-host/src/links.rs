@@ -1,8 +1,8 @@
-//! Interfaces, over rtnetlink(7): made, set up, read with their counters, deleted.
+//! Interfaces, over rtnetlink(7): creates, configures, reads and deletes them.
 //!
-//! A [`Links`] belongs to the network namespace in which it was opened and works from any thread. Requests are built
-//! with netlink-packet-route; answers are read here, attribute by attribute, so that an attribute that a newer kernel
-//! adds or changes cannot make a whole answer unreadable.
+//! A [`Links`] belongs to the network namespace in which it was opened and works from any thread. netlink-packet-route builds
+//! the requests. This module parses the answers attribute by attribute, so that an attribute that a newer kernel adds or
+//! changes cannot make a whole answer unreadable.
 
 pub mod exchange;
 pub mod message;
@@ -26,16 +26,16 @@ use exchange::Exchange;
 pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
 pub use stats::{LinkDeltas, LinkStats};
 
-/// A connection to the kernel about the interfaces of one network namespace.
+/// A connection to the kernel for the interfaces of one network namespace.
 #[derive(Debug)]
 pub struct Links {
     exchange: Mutex<Exchange>,
 }
 
-/// A veth pair to be made (veth(4)).
+/// A request for a veth pair (veth(4)).
 #[derive(Debug, Clone, Copy)]
 pub struct PairRequest<'request> {
-    /// Name of the end in the namespace of the [`Links`], at most 15 bytes.
+    /// Name of the end in the namespace of the [`Links`], up to 15 bytes.
     pub name: &'request str,
     /// Name of the other end.
     pub peer_name: &'request str,
@@ -50,7 +50,7 @@ pub struct PairRequest<'request> {
 }
 
 impl Links {
-    /// A connection for the network namespace that the calling thread is in now; it stays with that namespace.
+    /// A connection for the calling thread's current network namespace; it stays with that namespace.
     pub fn of_current_namespace() -> Result<Self> {
         let exchange = Exchange::open().map_err(|source| netlink_error("(all)", "ask the kernel", source))?;
         Ok(Self { exchange: Mutex::new(exchange) })
@@ -96,32 +96,32 @@ impl Links {
             .map_err(|source| netlink_error(name, &format!("set the MTU to {mtu}"), source))
     }
 
-    /// Deletes the interface, and its peer where it is a veth.
+    /// Deletes the interface, and the peer of a veth.
     pub fn delete(&self, name: &str) -> Result<()> {
         self.request(RouteNetlinkMessage::DelLink(named(name)), 0)
             .map(drop)
             .map_err(|source| netlink_error(name, "delete it", source))
     }
 
-    /// The interface called `name`, with its counters as they are now.
+    /// The interface named `name`, with its current counters.
     ///
     /// # Errors
-    /// An [`HostError::NoInterface`] where there is none.
+    /// [`HostError::NoInterface`] if there is none.
     pub fn by_name(&self, name: &str) -> Result<Link> {
         self.link(named(name), name)
     }
 
-    /// The interface with the number `index`, with its counters as they are now.
+    /// The interface with the number `index`, with its current counters.
     ///
     /// # Errors
-    /// As [`Links::by_name`].
+    /// Like [`Links::by_name`].
     pub fn by_index(&self, index: InterfaceIndex) -> Result<Link> {
         let mut message = LinkMessage::default();
         message.header.index = index.number();
         self.link(message, &format!("number {index}"))
     }
 
-    /// Every interface of the namespace, with its counters as they are now.
+    /// Every interface of the namespace, with its current counters.
     pub fn all(&self) -> Result<Vec<Link>> {
         let answers = self
             .dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))
@@ -129,10 +129,10 @@ impl Links {
         Ok(answers.iter().filter_map(message::link).collect())
     }
 
-    /// The interface that another one is tied to, with its counters as they are now, in whatever namespace it is.
+    /// The other end of a tie in any namespace, with its current counters.
     ///
     /// # Errors
-    /// As [`Links::by_name`], and without CAP_NET_ADMIN over another namespace.
+    /// Like [`Links::by_name`], and without CAP_NET_ADMIN over the other namespace.
     pub fn tied(&self, tie: Tie) -> Result<Link> {
         let mut message = LinkMessage::default();
         message.header.index = tie.index.number();
@@ -157,7 +157,7 @@ impl Links {
             message.header.address_family = family;
             match self.dump(RouteNetlinkMessage::GetRoute(message)) {
                 Ok(answers) => routes.extend(answers.iter().flat_map(message::default_routes)),
-                // The kernel has no IPv6, so that it has no such routes.
+                // A kernel without IPv6 has no such routes.
                 Err(source)
                     if family == AddressFamily::Inet6 && source.raw_os_error() == Some(NOT_SUPPORTED) => {}
                 Err(source) => return Err(netlink_error("(all)", "list the default routes", source)),
@@ -170,7 +170,7 @@ impl Links {
         let missing = || HostError::NoInterface { interface: what.into() };
         let answers = self.request(RouteNetlinkMessage::GetLink(request), 0).map_err(|source| {
             match source.raw_os_error() {
-                // Names longer than 15 bytes are refused with ERANGE (or EINVAL) before they are looked for.
+                // The kernel refuses names longer than 15 bytes with ERANGE (or EINVAL) before the lookup.
                 Some(NO_DEVICE | OUT_OF_RANGE | INVALID) => missing(),
                 _ => netlink_error(what, "read it", source),
             }

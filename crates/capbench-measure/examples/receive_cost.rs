@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, TimeSource};
-use capbench_frames::{FrameLayout, FramePlan, Mtu, Recogniser, Sizes, Stamp, StreamId, TrialId};
+use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Sizes, Stamp, StreamId, TrialId};
 use capbench_measure::latency::{LatencyRecorder, Recording, Timekeeper};
 use capbench_measure::receiver::Verifier;
 use capbench_sys::packet::BlockGeometry;
@@ -36,7 +36,7 @@ type Cost = (f64, f64);
 fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 3]), Box<dyn std::error::Error>> {
     let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
     let mut verifier =
-        Verifier::recording(Recogniser::new(TrialId(1), plan.layout(), None)?, plan.flow_order(), true);
+        Verifier::recording(Classifier::new(TrialId(1), plan.layout(), None)?, plan.flow_order(), true);
     let start = OnceLock::from(Instant::now());
     let source = TimeSource::Kernel("of the stand-in");
     let mut recorder = LatencyRecorder::new(Recording::default(), &start, source);

@@ -1,7 +1,7 @@
-//! The main job: methods x frame sizes x placements, first each at maximum load, then all at one load that the slowest
-//! can hold, so that CPU cost is compared at equal work. Where each is visited more than once, the later visits come in random
-//! order with the methods in turn; where they are compared with one method, that one runs beside each of them, before or
-//! after it in turn.
+//! The main job: measures methods x frame sizes x placements. It first measures each at maximum load. Then it measures all at
+//! one load that the slowest can sustain, so that CPU cost is compared at equal work. With several visits, the later ones come
+//! in random order and the methods alternate. With a reference method, that method runs immediately before or after each of the
+//! others, alternately.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,25 +23,25 @@ use capbench_model::placement::PlacementChoice;
 pub struct BenchPlan {
     /// Methods, in the order of the table.
     pub methods: Vec<MethodSpec>,
-    /// Set-ups without method and placement, one for each frame size.
+    /// Set-ups without method and placement, one per frame size.
     pub sizes: Vec<Setup>,
     /// Placements.
     pub placements: Vec<PlacementChoice>,
     /// Length of a trial.
     pub duration: Duration,
-    /// A load that takes the place of both phases.
+    /// A load that replaces both phases.
     pub rate: Option<Pps>,
-    /// How often every method is measured at every load.
+    /// How many times each method is measured at each load.
     pub visits: u32,
-    /// Names the random order of visits.
+    /// Seed of the random order of visits.
     pub seed: u64,
-    /// A method that runs beside each of the others in every visit, to be compared with them.
+    /// The reference method. Every visit runs it next to each of the other methods.
     pub against: Option<MethodSpec>,
-    /// What was found to be impossible before anything ran.
+    /// Combinations found impossible before any trial ran.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
 }
 
-/// One load of the methods with one frame size in one placement: what a visit measures.
+/// One load of the methods with one frame size in one placement: the unit of a visit.
 #[derive(Clone, Debug)]
 struct Stretch {
     setups: Vec<Setup>,
@@ -55,33 +55,34 @@ impl Stretch {
     }
 }
 
-/// Of what the slowest method delivered at maximum load, the share that is tried first as the common load. Under
-/// overload a method delivers less than it could hold, so most hold it at once.
+/// First common load, as a share of what the slowest method delivered at maximum load. Under overload a method delivers less
+/// than it can sustain, so most methods sustain this load at once.
 const FIRST_SHARE: f64 = 0.7;
-/// By how much the common load is lowered when a method loses frames at it.
+/// Factor that lowers the common load after a method loses frames at it.
 const NEXT_SHARE: f64 = 0.6;
-/// How often it is lowered before the group is left as it is.
+/// Number of times the common load is lowered before the bench gives up on the group.
 const ROUNDS: usize = 5;
-/// The least common load, and what share of the fastest method's rate it is at least: below, the kernel's clock is too
-/// coarse to tell what a packet costs.
+/// Minimum of the common load, in packets/s, and as a share of the fastest method's rate. Below it, the kernel's clock is too
+/// coarse to measure the cost of a packet.
 const LEAST_PPS: f64 = 1000.0;
 const LEAST_SHARE: f64 = 0.02;
-/// Methods that deliver less than this share of what the fastest does would drag the common load down to there.
+/// Methods that deliver less than this share of the fastest method's rate are excluded: they would lower the common load too
+/// far.
 const TOO_SLOW: f64 = 0.05;
 
-/// How a bench came out.
+/// The outcome of a bench.
 #[derive(Debug, Default)]
 pub struct BenchOutcome {
     /// The trials in the order in which they ran.
     pub trials: Vec<TrialResult>,
-    /// Trials that ran beside each other, to be compared.
+    /// Pairs of trials that ran next to each other, for comparison.
     pub pairs: Vec<Pair>,
     /// Whether the user stopped it.
     pub stopped: bool,
 }
 
 impl BenchPlan {
-    /// Number of trials when no common load has to be lowered.
+    /// Number of trials if the common load never has to be lowered.
     pub fn trials(&self) -> usize {
         let groups = self.sizes.len() * self.placements.len();
         let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
@@ -91,15 +92,15 @@ impl BenchPlan {
         groups * (opening + visits)
     }
 
-    /// About how long it takes.
+    /// Approximate duration of the bench.
     pub fn estimate(&self) -> Duration {
         (self.duration + OVERHEAD) * self.trials() as u32
     }
 
-    /// Runs it.
+    /// Runs the bench.
     ///
     /// # Errors
-    /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and left out.
+    /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and skipped.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
         let mut stretches = Vec::new();
@@ -114,18 +115,18 @@ impl BenchPlan {
         Ok(BenchOutcome { trials: session.trials, pairs, stopped: session.stopped })
     }
 
-    /// The methods, with the one that they are compared with.
+    /// The methods, followed by the reference method.
     fn all(&self) -> impl Iterator<Item = &MethodSpec> {
         self.against.iter().chain(&self.methods)
     }
 
-    /// Visits beside those by which loads are found. A method that is compared with others has none of its own there.
+    /// Number of visits after those that find the loads. With a reference method, the opening visits count for no comparison.
     fn visits_after_opening(&self) -> u32 {
         let is_first = self.rate.is_none() && self.against.is_none();
         self.visits - u32::from(is_first).min(self.visits)
     }
 
-    /// The later visits, and every one where the load was given.
+    /// Runs the later visits, or all visits if the user gave the load.
     fn visit(&self, stretches: &[Stretch], session: &mut Session<'_>) -> Result<Vec<Pair>> {
         let mut pairs = Vec::new();
         let mut failed = BTreeSet::new();
@@ -160,7 +161,7 @@ impl BenchPlan {
         Ok(pairs)
     }
 
-    /// A trial of each, the other one first in every second visit: A B, then B A.
+    /// One trial of each. The order alternates between visits: A B, then B A.
     fn side_by_side(
         &self,
         stretch: &Stretch,
@@ -176,14 +177,14 @@ impl BenchPlan {
         Ok(Some(Pair { then, now }))
     }
 
-    /// The number of a trial of a stretch; `None` where it could not be run.
+    /// Returns the number of a stretch's trial, or `None` if the trial could not run.
     fn at(&self, stretch: &Stretch, setup: &Setup, session: &mut Session<'_>) -> Result<Option<u32>> {
         let trial = session.trial(setup, stretch.load, self.duration, stretch.phase)?;
         Ok(trial.map(|trial| trial.number))
     }
 
-    /// All methods with one frame size in one placement: both phases once, unless the load is given. What is to be visited
-    /// comes out.
+    /// Measures all methods with one frame size in one placement: both phases once, unless the user gave the load. Returns the
+    /// stretches to visit.
     fn group(
         &self,
         placement: PlacementChoice,
@@ -233,8 +234,8 @@ impl BenchPlan {
         Ok(stretches)
     }
 
-    /// All methods at one load; whether all held it, and not only in their buffers. The first that does not ends the round, since the next one is at a
-    /// lower load; the last round measures them all.
+    /// Measures all methods at one load. Returns whether all sustained it without backlog in their buffers. The first method
+    /// that does not ends the round, since the next round uses a lower load. The last round measures all methods.
     fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
         let mut held = true;
         for setup in setups {

@@ -1,9 +1,9 @@
-//! The longest burst of which no frame is lost, at one rate: what back-to-back tests have in common.
+//! The longest burst without a lost frame, at one rate: the common part of back-to-back tests.
 //!
-//! Lengths are searched as ETSI GS NFV-TST 009 12.3.3 does with its binary search with loss verification: a length that
-//! loses is tried again before it is believed to lose. The search does not begin in the middle of all lengths, the longest
-//! of which may take 30 s, but doubles a short one until it loses; between two lengths that differ by a factor of two it
-//! halves. A burst is sent by a plan, at the rate that times are worked out with.
+//! The search verifies losses like the binary search of ETSI GS NFV-TST 009 12.3.3: it tries a lossy length again before it
+//! believes the loss. It does not start in the middle of all lengths, because the longest may take 30 s. It doubles a short
+//! length until frames are lost. Then it bisects between two lengths that differ by a factor of two. The generator sends a burst
+//! by a plan, at the rate from which times are computed.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -18,29 +18,29 @@ use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::ledger::LostAt;
 
-/// A burst that took longer by more than this share came at another rate; that it was held shows nothing of this one.
+/// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested rate.
 const SLOWER: f64 = 0.01;
-/// So much later, on top of it, its last frame may be handed over, as a share of what the burst lasts: the generator looks
-/// at the clock and calls the kernel.
+/// Additional delay allowed for the last frame, as a share of the burst's duration: the generator reads the clock and calls the
+/// kernel.
 const HAND_OVER: f64 = 0.1;
-/// But at most so much later, and in the shortest bursts at least: their frames are handed over in one call, which took
-/// 20 to 40 us on a veth pair.
+/// Bounds of that delay: the minimum applies to the shortest bursts. The generator passes their frames to the kernel in one
+/// call, which took 20 to 40 us on a veth pair.
 const HAND_OVER_WITHIN: (Duration, Duration) = (Duration::from_micros(50), Duration::from_micros(100));
-/// A generator that was disturbed in a burst may try again this many times as often as losses are verified.
+/// A generator that was disturbed during a burst may retry this many times per verification of losses.
 const ATTEMPTS: u32 = 3;
 
-/// How the longest burst is searched for.
+/// How to search for the longest burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstSearch {
-    /// The length that is tried first.
+    /// The first length tried.
     pub first: NonZeroU64,
-    /// How long a burst may last at most.
+    /// Maximum duration of a burst.
     pub limit: Duration,
-    /// The length is found to this share of it, and not finer than one frame.
+    /// Resolution of the length, as a share of it. The finest resolution is one frame.
     pub resolution: Percent,
-    /// How often a length that loses is tried again before that is believed.
+    /// How many times a lossy length is tried again before the loss is believed.
     pub verifications: u32,
-    /// How long the path is idle before a burst, at least; never shorter than the burst (RFC 9004: at least 2 s).
+    /// Minimum idle time before a burst; never shorter than the burst (RFC 9004: at least 2 s).
     pub depletion: Duration,
 }
 
@@ -53,19 +53,19 @@ pub enum BurstEnd {
     Found,
     /// Even the shortest burst lost frames.
     NoneHeld,
-    /// The load is held for as long as a trial lasts: the buffer never fills, and has no length (RFC 9004 section 5.1).
+    /// The method sustains the load for a whole trial: the buffer never fills, so no length exists (RFC 9004 section 5.1).
     NeverFills,
-    /// The longest burst is longer than the search went.
+    /// The longest burst exceeds the limit of the search.
     AtLimit,
-    /// The generator did not send at the rate asked for, so there was no burst.
+    /// The generator did not send at the requested rate, so there was no burst.
     GeneratorLimited,
-    /// A trial of the search shows nothing.
+    /// A trial of the search is invalid.
     Invalid,
     /// A burst could not be run.
     NotRun,
 }
 
-/// How long a burst may take that is to last so long.
+/// Maximum time that a burst of this nominal duration may take.
 fn longest(lasts: Duration) -> Duration {
     let (least, most) = HAND_OVER_WITHIN;
     lasts.mul_f64(1.0 + SLOWER) + lasts.mul_f64(HAND_OVER).clamp(least, most)
@@ -74,11 +74,11 @@ fn longest(lasts: Duration) -> Duration {
 /// The longest burst without loss.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Longest {
-    /// Its frames; 0 where the shortest one lost.
+    /// Its frames; 0 if the shortest burst lost frames.
     pub(crate) frames: u64,
-    /// The shortest length that lost, less that one; absent where none did.
+    /// The shortest lossy length minus this one; absent if no length lost frames.
     pub(crate) step: Option<u64>,
-    /// The rate at which it was sent.
+    /// The rate at which the burst was sent.
     pub(crate) offered_pps: Option<f64>,
     pub(crate) end: BurstEnd,
     /// Numbers of the trials.
@@ -87,7 +87,7 @@ pub(crate) struct Longest {
     pub(crate) lost_at: Vec<LostAt>,
 }
 
-/// What one length showed.
+/// The result of one length.
 enum Shown {
     Held(Box<TrialResult>),
     Lost(Vec<LostAt>),
@@ -95,19 +95,19 @@ enum Shown {
 }
 
 impl BurstSearch {
-    /// Frames of the longest burst that is tried.
+    /// Frames of the longest burst tried.
     pub(crate) fn limit_frames(&self, rate: Pps) -> u64 {
         (rate.get() * self.limit.as_secs_f64()).round() as u64
     }
 
-    /// About how many trials a search takes.
+    /// Approximate number of trials of a search.
     pub(crate) fn trials(&self, rate: Pps) -> usize {
         let doublings = (self.limit_frames(rate) as f64 / self.first.get() as f64).log2().max(1.0);
         let halvings = (1.0 / self.resolution.ratio()).log2().max(0.0);
         (1.0 + doublings + halvings * f64::from(2 + self.verifications) / 2.0).ceil() as usize
     }
 
-    /// One search. The path is left idle before every burst, whatever was sent before.
+    /// Runs one search. The path is idle before every burst.
     ///
     /// # Errors
     /// When a trial cannot be saved.
@@ -156,13 +156,13 @@ impl BurstSearch {
         Ok(Ok(found))
     }
 
-    /// The length in the middle of one without loss and one with, if they are not near enough to each other.
+    /// The length in the middle between a lossless and a lossy one; `None` if they are close enough.
     fn between(&self, clean: u64, lossy: u64) -> Option<NonZeroU64> {
         let near = (clean as f64 * self.resolution.ratio()).floor().max(1.0) as u64;
         NonZeroU64::new(clean.midpoint(lossy)).filter(|_| lossy - clean > near)
     }
 
-    /// Tries a length, again where it loses or is not sent.
+    /// Tries a length. It retries if frames are lost or not sent.
     fn show(
         &self,
         session: &mut Session<'_>,

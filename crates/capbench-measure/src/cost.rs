@@ -1,38 +1,38 @@
-//! What trials take, counted before they run: plans are tried on paths whose losses are worked out, and this adds up.
+//! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
 
 use std::time::Duration;
 
 use crate::guards::{OVERLOAD, PROBE};
 
-/// What a trial takes beside sending: opening rings, draining, reading counters. Only for estimates.
+/// Time of a trial besides sending: opening rings, draining, reading counters. Used by estimates only.
 pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
 
-/// What plans of trials take.
+/// The cost of plans of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// How many trials.
+    /// Number of trials.
     pub trials: u32,
-    /// How long they send.
+    /// Time of sending.
     pub traffic: Duration,
-    /// How many of them wait until nothing comes any more, because frames are missing.
+    /// Number of trials that wait for missing frames.
     pub waits: u32,
-    /// How long buffers take to empty, where that is known beforehand.
+    /// Time that buffers take to empty, if known beforehand.
     pub drain: Duration,
-    /// Probes that follow overloads: one each, as where the path recovers at once. Guards send up to five, longer ones, where
-    /// it does not.
+    /// Probes after overloads, one per overload, as if the path recovers at once. If it does not, guards send up to five longer
+    /// probes.
     pub probes: u32,
-    /// How long the path is left idle.
+    /// Idle time of the path.
     pub idle: Duration,
 }
 
 /// The same plan on different paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// On the path on which it takes least.
+    /// On the path with the lowest cost.
     pub least: Cost,
-    /// On half of the paths it takes at most that.
+    /// The median of the paths.
     pub median: Cost,
-    /// On the path on which it takes most.
+    /// On the path with the highest cost.
     pub most: Cost,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct Meter {
 }
 
 impl Cost {
-    /// The time for all of it, where a trial that misses frames waits for so long: sending, waiting, probing, resting, and
-    /// for each trial what opening rings and reading counters take.
+    /// Total time, if a trial that misses frames waits for `quiet`. It sums sending, waiting, probing and resting. For each
+    /// trial it adds the time to open rings and read counters.
     pub fn time(&self, quiet: Duration) -> Duration {
         let opened = OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
         [
@@ -60,7 +60,7 @@ impl Cost {
         .fold(Duration::ZERO, Duration::saturating_add)
     }
 
-    /// The same so many times.
+    /// The cost of `count` repetitions.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl Cost {
         }
     }
 
-    /// One after the other.
+    /// The cost of both, one after the other.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Cost {
 }
 
 impl Spread {
-    /// What lies least, in the middle and most of these; nothing costs nothing.
+    /// The lowest, median and highest of these costs; zero if there are none.
     pub(crate) fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));
         let at = |place: usize| costs.get(place).copied().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Spread {
 }
 
 impl Meter {
-    /// A trial that sent for so long and lost this share of what it sent.
+    /// Adds a trial that sent for `sending` and lost `loss_ratio` of the sent frames.
     pub(crate) fn trial(&mut self, sending: Duration, loss_ratio: f64) {
         let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOAD);
         self.cost = self.cost.and(Cost {
@@ -110,17 +110,17 @@ impl Meter {
         });
     }
 
-    /// Buffers empty after a trial.
+    /// Adds the time in which buffers empty after a trial.
     pub(crate) fn drain(&mut self, draining: Duration) {
         self.cost.drain = self.cost.drain.saturating_add(draining);
     }
 
-    /// The path is left idle.
+    /// Adds idle time of the path.
     pub(crate) fn rest(&mut self, while_idle: Duration) {
         self.cost.idle = self.cost.idle.saturating_add(while_idle);
     }
 
-    /// What it came to.
+    /// The sum.
     pub(crate) fn cost(&self) -> Cost {
         self.cost
     }

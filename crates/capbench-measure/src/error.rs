@@ -1,20 +1,20 @@
-//! The error of this crate. Every message is one line: what was attempted, on what, why it failed and what to do next.
+//! The error of this crate. Every message is one line: what was attempted, on which object, why it failed and what to do next.
 
 use std::io;
 use std::path::PathBuf;
 
 use capbench_host::HostError;
 
-/// What can go wrong while a measurement is prepared, run or saved.
+/// An error while a measurement is prepared, run or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The host refused, or cannot be used as it is.
+    /// The host refused the request, or cannot be used as it is.
     #[error(transparent)]
     Host(HostError),
     /// A system call failed; the message names the call.
     #[error(transparent)]
     Sys(#[from] capbench_sys::SysError),
-    /// A capture method could not be opened or failed.
+    /// A capture method failed, or could not be opened.
     #[error(transparent)]
     Capture(#[from] capbench_capture::CaptureError),
     /// Frames could not be planned.
@@ -33,12 +33,12 @@ pub enum MeasureError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file of the kernel does not look like what is documented.
+    /// A file of the kernel does not have the documented form.
     #[error("{file}: cannot understand {line:?}: {reason}")]
     Parse {
         /// The file.
         file: &'static str,
-        /// The line, as it was read.
+        /// The line as read.
         line: String,
         /// What was expected.
         reason: &'static str,
@@ -51,41 +51,41 @@ pub enum MeasureError {
         /// Why it cannot be used, and what to do.
         reason: String,
     },
-    /// A capture program under test did not do what a trial needs of it.
+    /// A capture program under test did not do what a trial requires.
     #[error("cmd:{program}: {reason}")]
     Program {
         /// Its name.
         program: String,
-        /// What it did, and what it said.
+        /// What it did, and its output.
         reason: String,
     },
-    /// There is no such program.
+    /// The requested program does not exist.
     #[error(
         "there is no program \"{name}\" for cmd:; known are {known}; a file given with --programs can define others"
     )]
     UnknownProgram {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// All names, for the message.
         known: String,
     },
-    /// A user's file does not define programs.
+    /// A user's file does not define programs correctly.
     #[error("{}: {reason}", path.display())]
     Definition {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and where.
+        /// What is wrong, and at which place in the file.
         reason: String,
     },
-    /// A search goal cannot be understood, or contradicts itself.
+    /// A search goal is not valid, or contradicts itself.
     #[error("goal {goal}: {reason}")]
     Goal {
         /// Its name, as the user wrote it.
         goal: String,
-        /// What is wrong with it, and what to give.
+        /// What is wrong, and what to write instead.
         reason: String,
     },
-    /// Goals and limits of a search do not go together.
+    /// Goals and limits of a search contradict each other.
     #[error("search: {reason}")]
     Search {
         /// What contradicts what, and what to change.
@@ -94,21 +94,21 @@ pub enum MeasureError {
     /// A sweep that contradicts itself.
     #[error("sweep: {reason}")]
     Sweep {
-        /// What is wrong with it, and what to give.
+        /// What is wrong, and what to write instead.
         reason: String,
     },
     /// Runs that cannot be compared.
     #[error("compare: {reason}")]
     Comparison {
-        /// Why not, and what to name.
+        /// Why they cannot be compared, and which runs to name.
         reason: String,
     },
-    /// This kernel or host cannot do what was asked.
+    /// This kernel or host cannot do what the user requested.
     #[error("{what} cannot run here: {reason}")]
     Unsupported {
-        /// What was asked.
+        /// The request.
         what: String,
-        /// Why it cannot be done, and what would be needed.
+        /// Why it is impossible, and what it requires.
         reason: String,
     },
 }
@@ -117,19 +117,19 @@ pub enum MeasureError {
 pub type Result<T> = std::result::Result<T, MeasureError>;
 
 impl MeasureError {
-    /// A file that could not be read.
+    /// An error of reading a file.
     pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot read", path: path.into(), source }
     }
 
-    /// A file that could not be written.
+    /// An error of writing a file.
     pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot write", path: path.into(), source }
     }
 }
 
 impl From<HostError> for MeasureError {
-    /// What the host cannot do is what the laboratory cannot do: plans go on without it.
+    /// A request that the host does not support is unsupported by the laboratory too. Plans continue without it.
     fn from(error: HostError) -> Self {
         match error {
             HostError::Unsupported { what, reason } => Self::Unsupported { what, reason },

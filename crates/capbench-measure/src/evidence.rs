@@ -1,7 +1,7 @@
-//! What was counted around a trial, and how the ledger is booked from it.
+//! Counts around a trial, and how the ledger is booked from them.
 //!
-//! One frame can count in several of the kernel's counters. Which of them it is booked under, and on which kind of
-//! path, is decided here and nowhere else.
+//! One frame can count in several of the kernel's counters. Only this module decides under which counter it is booked, for each
+//! kind of path.
 
 mod entries;
 mod refused;
@@ -15,91 +15,91 @@ use capbench_model::ledger::{Entry, Ledger, Place};
 use self::refused::Refused;
 pub use capbench_model::traced_losses::{Losses, TracedLosses};
 
-/// What a place lost, and who says so.
+/// The losses of a place, and their source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// How many; `None` when nothing here can tell.
+    /// Number of lost frames; `None` if no source knows it.
     pub count: Option<u64>,
     /// The counters, or why there are none.
     pub source: String,
 }
 
-/// What the receiving card's driver says by its own counters; `None` for a place that it says nothing about.
+/// Losses by the receiving card's driver counters; `None` for a place without counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NicEvidence {
-    /// The card.
+    /// Losses of the card.
     pub link: Option<Counted>,
-    /// The driver.
+    /// Losses of the driver.
     pub driver: Option<Counted>,
-    /// An XDP program in the driver that is not the method's.
+    /// Losses of an XDP program in the driver that does not belong to the method.
     pub xdp: Option<Counted>,
 }
 
-/// The queue in front of a veth's NAPI poll, and where frames count that find it full (`drivers/net/veth.c`).
+/// The queue in front of a veth's NAPI poll, and the counters of frames that find it full (`drivers/net/veth.c`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PeerQueue {
-    /// There is none: the receive path runs in the sender's call, up to the backlog.
+    /// No queue: the receive path runs in the sender's call, up to the backlog.
     #[default]
     None,
-    /// It takes socket buffers: one that is refused counts in `tx_dropped` of the sender (`veth_xmit`).
+    /// A queue of socket buffers: a refused one counts in `tx_dropped` of the sender (`veth_xmit`).
     OfBuffers,
-    /// It takes frames of an XDP program: one that is refused counts there and in `rx_dropped` of the receiver
+    /// A queue of XDP frames: a refused one counts in `tx_dropped` of the sender and in `rx_dropped` of the receiver
     /// (`veth_xdp_xmit`).
     OfFrames,
 }
 
-/// What a queue did in a trial.
+/// The account of a queue in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueAccount {
-    /// How many frames it holds, the one that is being worked on among them.
+    /// Capacity in frames, including the frame in work.
     pub length: QueueLength,
-    /// Frames that it had no room for.
+    /// Frames that it refused because it was full.
     pub refused: u64,
-    /// Frames that were still in it when the trial was stopped, or its drain had taken too long.
+    /// Frames that were still in it when the trial was stopped or its drain timed out.
     pub left: u64,
 }
 
-/// What was counted around one trial, from which the ledger is made. Counts are differences over the trial.
+/// Counts around one trial, from which the ledger is made. Counts are differences over the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Frames handed to the kernel.
+    /// Frames passed to the kernel.
     pub sent: u64,
-    /// Frames that the generator was to send and did not.
+    /// Frames that the generator should have sent but did not.
     pub unsent: u64,
-    /// Transmit attempts that the kernel refused after it had dropped the frame, and that the generator repeated with
-    /// the same frame: drop counters of the transmit side count them though no frame was lost.
+    /// Frames that the kernel dropped and refused on transmit, and that the generator sent again. Drop counters of the transmit
+    /// side count them although no frame was lost.
     pub repeated: u64,
-    /// Frames that the kernel told the generator it had dropped (`ENOBUFS`), wherever on the way out, and that were not
-    /// offered again.
+    /// Frames whose drop the kernel reported to the generator (`ENOBUFS`), anywhere on the transmit side, and that the generator
+    /// did not send again.
     pub refused: u64,
     /// `tx_dropped` + `tx_errors` of the sending interface.
     pub transmit_drops: Option<u64>,
     /// Hardware receive losses of the receiving interface (`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`,
     /// `rx_crc_errors`, `rx_length_errors`, `rx_frame_errors`).
     pub link_drops: Option<u64>,
-    /// What the receiving driver's own counters say; goes before `link_drops`.
+    /// Losses by the receiving driver's own counters; take precedence over `link_drops`.
     pub nic: NicEvidence,
-    /// `dropped` of /proc/net/softnet_stat over all CPUs: of the whole host.
+    /// `dropped` of /proc/net/softnet_stat, summed over all CPUs of the host.
     pub backlog_drops: Option<u64>,
-    /// The same by CPU, those without drops left out.
+    /// The same by CPU, without CPUs that have no drops.
     pub backlog_cpus: Vec<(CpuId, u64)>,
-    /// `rx_dropped` of the receiving interface, which counts what a backlog refused, and more.
+    /// `rx_dropped` of the receiving interface: frames that a backlog refused, and others.
     pub receive_drops: Option<u64>,
-    /// How many of those the receiving driver dropped itself, by its own counters.
+    /// The part of `receive_drops` that the receiving driver dropped itself, by its own counters.
     pub driver_receive_drops: u64,
-    /// Whether sender and receiver are the two ends of a veth pair, whose `tx_dropped` includes what the receiver's
-    /// backlog refused.
+    /// Whether sender and receiver are the two ends of a veth pair. Its `tx_dropped` includes frames that the receiver's backlog
+    /// refused.
     pub virtual_pair: bool,
-    /// The queue of the receiving veth's NAPI context: where there is one, the sender is gone when a backlog behind it
-    /// refuses a frame, and its `tx_dropped` knows nothing of that.
+    /// The queue of the receiving veth's NAPI context. If there is one, the sender has returned before a backlog behind it
+    /// refuses a frame, so `tx_dropped` does not include that frame.
     pub peer_queue: PeerQueue,
-    /// Whether frames pass no backlog: a NAPI poll takes them to the method, or the method takes them in that poll.
+    /// Whether frames bypass the backlog: a NAPI poll delivers them to the method, or the method reads them in that poll.
     pub past_backlog: bool,
     /// Whether an XDP program is attached to the receiving interface.
     pub xdp_attached: Option<bool>,
-    /// What the tracer saw; `None` without one.
+    /// Losses that the tracer saw; `None` without a tracer.
     pub traced: Option<TracedLosses>,
-    /// Why there is no tracer, where there is none.
+    /// Why there is no tracer, if there is none.
     pub untraced: Option<String>,
     /// Whether a socket filter can drop frames of the trial.
     pub filter_drops: bool,
@@ -107,35 +107,35 @@ pub struct Evidence {
     pub received: Option<u64>,
     /// The method's own counters.
     pub method: Counters,
-    /// What the application's queue did; `None` where it has none.
+    /// The account of the application's queue; `None` if it has none.
     pub queue: Option<QueueAccount>,
-    /// Frames of any kind that the application took from the method.
+    /// Frames of any kind that the application read from the method.
     pub read: u64,
     /// Frames of the trial that reached the application intact, each counted once.
     pub delivered: u64,
-    /// Frames that reached it cut short against the snap length.
+    /// Frames that reached the application truncated to the snap length.
     pub truncated: u64,
-    /// Frames that reached it damaged.
+    /// Frames that reached the application damaged.
     pub corrupt: u64,
-    /// Whether the trial ended while frames may still have waited in ring or socket. Else it went on until nothing came any more,
-    /// and what is missing then is missing.
+    /// Whether the trial ended while frames may still have waited in ring or socket. Otherwise it went on until frames stopped
+    /// arriving, and frames that are then missing are lost.
     pub cut_short: bool,
-    /// Why its frames were not looked at one by one; absent where they were.
+    /// Why capbench did not examine the frames one by one; absent if it did.
     pub unverified: Option<String>,
 }
 
 impl Evidence {
-    /// Books what was counted.
+    /// Books the counts.
     pub fn book(&self) -> Ledger {
         let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
         let Refused { transmit, queue, backlog, backlog_source } = self.refused();
-        // A place that the method may know of, or what others say of it.
+        // A place whose losses the method may count; else other counters do.
         let own =
             |place, at, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == at) {
                 Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
                 None => entry(place, count, source),
             };
-        // A place that belongs to the method: nobody but it can tell.
+        // A place inside the method: only the method can count its losses.
         let its = |place, at, absent: &str| match self.method.without.contains(&at) {
             true => own(place, at, Some(0), absent),
             false => own(place, at, None, "unknown: the method does not tell"),

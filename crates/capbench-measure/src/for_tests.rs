@@ -1,5 +1,5 @@
-//! What tests of runs share, in this crate and in those above it: an observer that collects what it is told, and plans, paths
-//! and results to begin from.
+//! Shared parts of tests of runs, for this crate and those above it: an observer that collects its events, and plans, paths and
+//! results to begin from.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,37 +27,37 @@ use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_model::environment::Environment;
 use capbench_model::placement::PlacementChoice;
 
-/// Collects everything that an observer is told, whatever kind of run it follows.
+/// Collects all events of an observer, for any kind of run.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// How many trials, or segments of a soak, end before it asks to stop; `None` lets the run end by itself.
+    /// Number of trials, or segments of a soak, after which it asks to stop; `None` lets the run end by itself.
     pub stop_after: Option<usize>,
-    /// Whether set-ups that cannot be measured are collected. Otherwise they fail the test.
+    /// Whether it collects set-ups that cannot be measured. Otherwise they fail the test.
     pub expects_skips: bool,
-    /// What trials were announced as.
+    /// The announcement of each trial.
     pub started: Vec<String>,
     /// The trials that ended.
     pub trials: Vec<TrialResult>,
     /// Method and reason of each set-up that could not be measured.
     pub skipped: Vec<String>,
-    /// Segments of a soak that ended.
+    /// Number of segments of a soak that ended.
     pub segments: usize,
-    /// What searches had shown after each trial.
+    /// The state of searches after each trial.
     pub searching: Vec<SearchOutcome>,
-    /// The searches that are over.
+    /// The completed searches.
     pub searches: Vec<SearchOutcome>,
-    /// What sweeps had shown after each visit, and at their ends.
+    /// The state of sweeps after each visit, and at their ends.
     pub swept: Vec<SweepOutcome>,
-    /// The tests of RFC 2544 that are over.
+    /// The completed tests of RFC 2544.
     pub tested: Vec<Tested>,
-    /// Tests that have no meaning, and methods that cannot be had.
+    /// Tests that make no sense, and methods that are not available.
     pub not_measured: Vec<NotMeasured>,
-    /// What publications had shown after each step.
+    /// The state of publications after each step.
     pub reproduced: Vec<Reproduction>,
 }
 
 impl Collected {
-    /// Asks to stop after so many trials.
+    /// Asks to stop after this many trials.
     pub fn stopping_after(trials: usize) -> Self {
         Self { stop_after: Some(trials), ..Self::default() }
     }
@@ -161,7 +161,7 @@ pub fn pps(rate: f64) -> Pps {
     Pps::new(rate).unwrap()
 }
 
-/// A load of so many packets/s.
+/// A load at a constant rate in packets/s.
 ///
 /// # Panics
 /// When it is no rate.
@@ -174,7 +174,7 @@ pub fn specs(names: &[&str]) -> Vec<MethodSpec> {
     names.iter().map(|name| MethodSpec::plain(name)).collect()
 }
 
-/// A method that livelocks, one that holds most of what comes, and one that holds everything.
+/// A method that livelocks, one that sustains most loads, and one that sustains every load.
 pub fn methods() -> Vec<SimulatedMethod> {
     vec![
         SimulatedMethod::new("recv", 400_000.0).livelock(0.5).cost(500, 900),
@@ -183,12 +183,12 @@ pub fn methods() -> Vec<SimulatedMethod> {
     ]
 }
 
-/// A path with [`methods`], whose generator reaches a million packets/s.
+/// A path with [`methods`]. Its generator reaches a million packets/s.
 pub fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(1_000_000.0, methods())
 }
 
-/// The methods that publications need, as a host of today might have them: without the cards of 2008.
+/// The methods that publications need, as on a host of today: without the cards of 2008.
 pub fn publication_methods() -> Vec<SimulatedMethod> {
     vec![
         SimulatedMethod::new("recv", 400_000.0).livelock(0.3).cost(900, 1200),
@@ -203,8 +203,8 @@ pub fn publication_methods() -> Vec<SimulatedMethod> {
     ]
 }
 
-/// The constants that are read off Dain's first table: a packet costs 17.3 us while each wakes the application, and 4.6 us
-/// while it never sleeps.
+/// The constants of Dain's first table: a packet costs 17.3 us while each packet wakes the application, and 4.6 us while the
+/// application never sleeps.
 pub fn dain() -> TwoRegimes {
     TwoRegimes {
         asleep: Duration::from_nanos(17_300),
@@ -215,25 +215,25 @@ pub fn dain() -> TwoRegimes {
     }
 }
 
-/// The virtual link of a bed, received by RPS.
+/// The virtual link of a bed; receives by RPS.
 pub fn virtual_link() -> Path {
     Path::Virtual { mtu: Mtu(1500), receive_by: ReceiveBy::Rps }
 }
 
-/// A laboratory on this host, whose kernel charges interrupts to the threads that they meet.
+/// A laboratory on this host, whose kernel charges interrupts to the threads that they interrupt.
 pub fn live(path: Path) -> LiveLaboratory {
     live_stopped_by(path, Arc::default())
 }
 
-/// The same, which ends its trial when `stop` is set.
+/// The same; ends its trial when `stop` is set.
 pub fn live_stopped_by(path: Path, stop: Arc<AtomicBool>) -> LiveLaboratory {
     let irq =
         IrqAccounting { excluded_from_threads: Some(false), measured_at_context_changes: None, hz: None };
     LiveLaboratory::new(path, irq, stop)
 }
 
-/// 64-byte frames from `packet-tx` to a method on the same CPU with a ring of so many octets; after each trial the path is
-/// quiet for so long.
+/// 64-byte frames from `packet-tx` to a method on the same CPU, with a ring of `ring` octets; after each trial the path stays
+/// quiet for `quiet`.
 ///
 /// # Panics
 /// When there is no such method.
@@ -262,8 +262,8 @@ pub fn bench_plan(methods: &[&str]) -> BenchPlan {
     }
 }
 
-/// A sweep of 64-byte frames at 100,000 packets/s on the same CPU, as far as these are not its axis: trials of a second,
-/// one visit, no refinement.
+/// A sweep of 64-byte frames at 100,000 packets/s on the same CPU, unless these are its axis: trials of a second, one visit, no
+/// refinement.
 pub fn sweep_plan(axis: Axis, methods: &[&str]) -> SweepPlan {
     let placements =
         if axis.kind() == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
@@ -283,7 +283,7 @@ pub fn sweep_plan(axis: Axis, methods: &[&str]) -> SweepPlan {
     }
 }
 
-/// A finished run with these trials and nothing else.
+/// A finished run with only these trials.
 ///
 /// # Panics
 /// Where the environment cannot be read.

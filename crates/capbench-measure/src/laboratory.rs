@@ -1,4 +1,4 @@
-//! Where trials run: the seam between what is measured and the path that it is measured on.
+//! Where trials run: the interface between measurements and the path that they measure.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,33 +14,33 @@ use crate::work::WorkPlan;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 
-/// Everything about a trial but its load and duration.
+/// Everything about a trial except its load and duration.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What is under test.
+    /// The method under test.
     pub method: MethodSpec,
-    /// How results name the sizes.
+    /// Name of the sizes in results.
     pub label: SizeLabel,
     /// Frame sizes.
     pub sizes: Sizes,
     /// Headers and flows.
     pub layout: FrameLayout,
-    /// Which CPUs do what.
+    /// Which CPU does which work.
     pub placement: PlacementChoice,
     /// What the application does per frame, and by which thread.
     pub work: WorkPlan,
-    /// How to capture.
+    /// Options of the capture.
     pub capture: CaptureOptions,
-    /// How the receiving interface holds interrupts back; `None`: as it is.
+    /// Interrupt moderation of the receiving interface; `None`: unchanged.
     pub moderation: Option<Moderation>,
-    /// The transmit method's name.
+    /// Name of the transmit method.
     pub transmit: String,
-    /// Frames that are sent at once where the load is a constant rate, which is the mean then (RFC 2544 section 21); `None`:
-    /// evenly spaced ones.
+    /// Frames that the generator sends at once if the load is a constant rate, which is then the mean (RFC 2544 section 21);
+    /// `None`: evenly spaced frames.
     pub burst: Option<NonZeroU32>,
-    /// How long nothing may come any more before a trial that still misses frames is over (RFC 2544 section 23: 2 s).
+    /// How long no frame may arrive before a trial that still misses frames ends (RFC 2544 section 23: 2 s).
     pub quiet: Duration,
-    /// Whether and how the latency of frames is recorded. It costs time for each frame.
+    /// Whether and how the latency of frames is recorded. Recording costs time per frame.
     pub latency: Option<Recording>,
 }
 
@@ -49,17 +49,16 @@ pub trait Laboratory {
     /// Prepares trials of one set-up.
     ///
     /// # Errors
-    /// When the set-up cannot be had on this path.
+    /// When the path does not support the set-up.
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
 
-    /// Leaves the path idle for a while, so that whatever holds frames gives them up. On a path where time does not pass
-    /// there is nothing to wait for; a laboratory around another one hands it on, so there is no default.
+    /// Leaves the path idle for `while_idle`, so that queues and buffers drain. A path without real time does not wait. There is
+    /// no default: a laboratory that wraps another one must pass the call on.
     fn rest(&mut self, while_idle: Duration);
 
-    /// Trials from now on have higher numbers than this, probes and attempts that are set aside among them: a run that is gone
-    /// on with goes on counting.
+    /// Makes later trials use numbers above `last`, probes and discarded attempts included: a continued run goes on counting.
     fn number_after(&mut self, last: u32);
 
-    /// What results on this path have to say about it.
+    /// Statements about the path for its results.
     fn statements(&self) -> Vec<String>;
 }

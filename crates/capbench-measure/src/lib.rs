@@ -1,28 +1,28 @@
-//! Plans, the paths that they run on, and results.
+//! Plans, the paths on which they run, and their results.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`trial`], [`laboratory`] | the seams: one load for one duration, and where it runs |
-//! | [`live`], [`simulated`] | the two paths: a real one, and one that is computed |
-//! | [`guards`] | what keeps a bad trial from counting: probes, repeats, marks |
+//! | [`trial`], [`laboratory`] | the interfaces: one load for one duration, and the path on which it runs |
+//! | [`live`], [`simulated`] | the two paths: a real one and a computed one |
+//! | [`guards`] | detects bad trials: probes, repeats, marks |
 //! | [`subject`], [`programs`] | what is under test: a capture method, or another program |
-//! | [`receiver`], [`work`] | the application of a trial: verifies every frame and does its work |
-//! | [`mod@mark`] | a trial's frames, for methods that count them in the kernel |
-//! | [`evidence`], [`loss_shape`] | how the ledger is booked from counters; when and how many frames at a time were lost |
-//! | [`limit`] | what kept a method from more |
-//! | [`latency`] | how long frames took to the application |
-//! | [`session`], [`mod@bench`] | trials one after the other; the plan of the main job |
-//! | [`cost`] | what trials will take, before they run |
-//! | [`search`] | the highest load that is held, by goals of the standards or of one's own |
+//! | [`receiver`], [`work`] | the application of a trial: verifies every frame and does the work per frame |
+//! | [`mod@mark`] | the mark by which methods that count in the kernel recognise a trial's frames |
+//! | [`evidence`], [`loss_shape`] | books the ledger from counters; when frames were lost, and how many in a row |
+//! | [`limit`] | what limited a method |
+//! | [`latency`] | the delay of frames until the application read them |
+//! | [`session`], [`mod@bench`] | runs trials one after the other; the plan of the main job |
+//! | [`cost`] | estimates the time and traffic of trials before they run |
+//! | [`search`] | searches the highest sustained load, for goals of the standards or of the user |
 //! | [`soak`] | one load for minutes to days |
-//! | [`sweep`] | one thing varied: work, frame size, ring, placement or load |
-//! | [`recorded`] | what capture files hold of the frames of trials |
-//! | [`reproduction`] | experiments of publications, run again beside their published tables |
+//! | [`sweep`] | varies one thing: work, frame size, ring, placement or load |
+//! | [`recorded`] | checks capture files for the frames of trials |
+//! | [`reproduction`] | repeats experiments of publications and compares them with the published tables |
 //! | [`rfc2544`] | latency, frame loss rate, back-to-back frames, system recovery |
-//! | [`comparison`], [`compare`] | methods that took turns, and two runs: what changed by more than chance |
-//! | [`bursts`] | the longest burst without loss, for both of them |
-//! | [`results`] | what is saved |
-//! | `for_tests` | what tests of runs share, with the feature `testing` |
+//! | [`comparison`], [`compare`] | compares methods that took turns, and two runs: what changed by more than chance |
+//! | [`bursts`] | the longest burst without loss, for [`comparison`] and [`compare`] |
+//! | [`results`] | the saved results |
+//! | `for_tests` | shared parts of tests of runs; needs the feature `testing` |
 
 #![forbid(unsafe_code)]
 

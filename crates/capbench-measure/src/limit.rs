@@ -1,4 +1,4 @@
-//! What kept a method from more, by where its frames were lost.
+//! What limited a method, inferred from the places where its frames were lost.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use crate::trial::TrialResult;
 use capbench_model::ledger::{LostAt, Place};
 use capbench_model::statistics::median;
 
-/// Loss in a ring below this share of what was sent can have either cause: too small a ring, too slow an application.
+/// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application is too slow.
 const TOO_SLOW: f64 = 0.01;
-/// Loss that is this many times as dense in its worst tenth of a second as it is on average lies in single moments.
+/// The loss is concentrated in single moments if its density in the worst tenth of a second is this many times the average.
 const DENSE: f64 = 5.0;
 
-/// What limits.
+/// The limiting component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Limit {
@@ -23,11 +23,11 @@ pub enum Limit {
     Backlog,
     /// The ring's size.
     Ring,
-    /// One of the two.
+    /// The ring's size or the application's speed.
     RingOrApplication,
     /// The application's speed.
     Application,
-    /// A place that says nothing of the cause.
+    /// A place that does not identify the cause.
     Elsewhere {
         /// The place.
         place: Place,
@@ -35,7 +35,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// As it is said in sentences.
+    /// The limit in words, for use in sentences.
     pub fn words(self) -> String {
         match self {
             Self::Generator => "the generator".into(),
@@ -52,9 +52,9 @@ impl Limit {
         }
     }
 
-    /// What limited these trials, which lost frames at these places, most first. `backlogged` tells of a trial how many frames were
-    /// delivered only because there was room for them when sending ended: a longer trial loses them where frames wait for
-    /// the application, so they count as lost there. `None` where nothing was lost or left, or no place is known.
+    /// What limited these trials, which lost frames at these places, most first. `backlogged` returns the frames of a trial that
+    /// were delivered only because the buffer had room when sending ended. A longer trial loses these frames where frames wait
+    /// for the application, so they count as lost there. `None` if no frame was lost or backlogged, or if no place is known.
     pub(crate) fn of<'t>(
         lost: &[LostAt],
         trials: impl IntoIterator<Item = &'t TrialResult>,
@@ -92,10 +92,10 @@ fn most_of<'t>(trials: &[Short<'t>], is_so: impl Fn(&Short<'t>) -> bool) -> bool
     2 * trials.iter().filter(|trial| is_so(trial)).count() > trials.len()
 }
 
-/// A trial that did not take all that came.
+/// A trial that did not receive all sent frames.
 struct Short<'t> {
     trial: &'t TrialResult,
-    /// Frames delivered only because there was room for them.
+    /// Frames delivered only because the buffer had room.
     backlogged: u64,
 }
 
@@ -109,9 +109,9 @@ impl Short<'_> {
         self.backlogged > 0
     }
 
-    /// Whether the application kept up but for single moments. An application that is too slow is behind at the end of a
-    /// trial, or loses frames there: however late it is that its ring is full, it stays full. So loss that is dense in one
-    /// tenth of a second says something only where the end was seen, and neither was so.
+    /// Whether the application kept up except in single moments. An application that is too slow is behind at the end of a
+    /// trial, or loses frames there: once its ring is full, it stays full. So dense loss in one tenth of a second is evidence
+    /// only if the end of the trial was observed and shows neither.
     fn loses_in_moments(&self) -> bool {
         let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
         keeps_up

@@ -1,12 +1,11 @@
-//! How methods that count frames in place tell those of a trial: the bridge between the layout of generated frames and
-//! [`FrameMark`].
+//! How methods that count frames in place recognise those of a trial: converts the layout of generated frames to a [`FrameMark`].
 
 use capbench_capture::{FrameMark, MaskedOctet};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::stamp::TrialId;
 
-/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::recognise`]: lengths, checksums
-/// and the flow are not looked at.
+/// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::classify`]: it does not check lengths,
+/// checksums and the flow.
 pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
     let known = layout.known_octets();
     FrameMark {
@@ -20,9 +19,9 @@ pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
 mod tests {
     use super::mark;
     use capbench_capture::FrameMark;
+    use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
     use capbench_frames::frame::FrameWriter;
     use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
-    use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
     use capbench_frames::stamp::{Stamp, StreamId, TrialId};
     use capbench_frames::units::FrameSize;
     use proptest::prelude::*;
@@ -85,15 +84,15 @@ mod tests {
                 let at = at.index(frame.len());
                 frame[at] = value;
             }
-            let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+            let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
             let counted = number(&mark(TRIAL, &layout), &frame);
             match recogniser.look(&frame, frame.len() as u32, TagMetadata::Absent) {
-                Seen::Ours(stamp) => {
+                FrameClass::Own(stamp) => {
                     prop_assert_eq!(counted, Some(u64::from(stamp.stream.0) << 40 | stamp.sequence));
                 }
                 // It may be one of ours that was damaged where no mark looks; frames of others are none of ours.
-                Seen::Corrupt => {}
-                Seen::Foreign | Seen::Truncated => prop_assert_eq!(counted, None),
+                FrameClass::Corrupt => {}
+                FrameClass::Foreign | FrameClass::Truncated => prop_assert_eq!(counted, None),
             }
         }
     }

@@ -1,10 +1,10 @@
-//! In which order places are visited, the points of a sweep or the loads of a bench: at random, so that whatever drifts while
-//! it runs is no slope, with the methods side by side at each, so that they are compared under the same conditions.
+//! The order of visits: the points of a sweep or the loads of a bench. The order is random, so that drift during the run does
+//! not look like a slope. At each place the methods run next to each other, so that the same conditions apply to all.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Orders of passes, the same from the same seed.
+/// Orders of passes, reproducible from a seed.
 #[derive(Debug)]
 pub(crate) struct Shuffle(Xoshiro256PlusPlus);
 
@@ -25,8 +25,8 @@ impl Shuffle {
     }
 }
 
-/// The trials of a pass: place by place, and at each every method in turn, A B A B. Another method begins in each pass,
-/// so that none always comes after the same one.
+/// The trials of a pass: place by place, with every method in turn at each, A B A B. Each pass begins with another method, so
+/// that no method always follows the same one.
 pub(crate) fn turns(
     pass: &[usize],
     methods: usize,

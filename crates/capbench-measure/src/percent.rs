@@ -12,13 +12,13 @@ use crate::error::{MeasureError, Result};
 pub struct Percent(f64);
 
 impl Percent {
-    /// All of it.
+    /// 100 %.
     pub const WHOLE: Self = Self(100.0);
 
-    /// A share.
+    /// Creates a share from percent.
     ///
     /// # Errors
-    /// Zero, negative, infinite or not a number.
+    /// When `percent` is zero, negative, infinite or not a number.
     pub fn new(percent: f64) -> Result<Self> {
         if percent.is_finite() && percent > 0.0 {
             Ok(Self(percent))
@@ -40,7 +40,7 @@ impl Percent {
         self.0 / 100.0
     }
 
-    /// A share that the source text holds.
+    /// A share that is constant in the source code.
     pub(crate) const fn fixed(percent: f64) -> Self {
         assert!(percent > 0.0 && percent.is_finite());
         Self(percent)

@@ -1,4 +1,4 @@
-//! The application of a trial: takes every frame, verifies it, does its work, and knows when to stop.
+//! The application of a trial: reads every frame, verifies it, does the work per frame, and decides when the trial ends.
 
 mod queue;
 mod verifier;
@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::Recogniser;
 use capbench_sys::host::{clock, thread};
 
 use crate::error::{MeasureError, Result};
@@ -27,31 +27,31 @@ use queue::Queue;
 pub use queue::QueueSize;
 pub use verifier::{Verifier, verification_cost};
 
-/// A drain that still makes progress after this time is ended all the same; what is left is booked as unread.
+/// Longest drain, even if it still makes progress; the remaining frames count as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
 
-/// When the method's counters are read in between: those of packet sockets and of libpcap have 32 bits, and libpcap's must not
-/// grow by half of that between two readings, or they look as if they went backwards.
+/// When to read the method's counters during a trial. Counters of packet sockets and of libpcap have 32 bits. libpcap's must not
+/// grow by half of that between two reads, or they appear to go backwards.
 struct NextRead {
-    /// So many frames were read from the ring.
+    /// Frames read from the ring until the next counter read.
     taken: u64,
     turns: u32,
     at: Instant,
 }
 
 impl NextRead {
-    /// A ring that loses 99 % of its frames has counted 1.7 billion by then.
+    /// At this count a ring that loses 99 % of its frames has counted 1.7 billion.
     const FRAMES: u64 = 1 << 24;
     /// No network card of today receives 200 million packets/s. An application that reads hardly any frame loses the rest.
     const TIME: Duration = Duration::from_secs(10);
-    /// Turns of the loop between two looks at the clock.
+    /// Iterations of the loop between two clock reads.
     const TURNS: u32 = 64;
 
     fn after(taken: u64, now: Instant) -> Self {
         Self { taken: taken + Self::FRAMES, turns: 0, at: now + Self::TIME }
     }
 
-    /// Whether they are to be read now; asked once in each turn.
+    /// Whether to read the counters now. Called once per loop iteration.
     #[inline]
     fn is_due(&mut self, taken: u64, clock: impl FnOnce() -> Instant) -> bool {
         self.turns += 1;
@@ -63,29 +63,29 @@ impl NextRead {
     }
 }
 
-/// What sender and receiver of a trial tell each other.
+/// State shared by sender and receiver of a trial.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// When the schedule begins; set once, before the first frame is sent.
     pub start: OnceLock<Instant>,
     /// Set once, after the sender has stopped and written `sent`.
     pub finished: AtomicBool,
-    /// Frames handed to the kernel; valid once `finished` is set.
+    /// Frames passed to the kernel; valid once `finished` is set.
     pub sent: AtomicU64,
 }
 
-/// What the application of a trial did.
+/// The results of a trial's application.
 #[derive(Debug)]
 pub struct Received {
-    /// What arrived.
+    /// The received frames.
     pub arrivals: Arrivals,
-    /// What the application's queue did; absent where it has none.
+    /// The account of the application's queue; absent if it has none.
     pub queue: Option<QueueAccount>,
     /// Counters of the method, read once, after the last frame.
     pub counters: Counters,
-    /// Batches that the method gave.
+    /// Batches that the method delivered.
     pub batches: u64,
-    /// How often it waited.
+    /// Number of waits.
     pub waits: WaitCounts,
     /// CPU time that the scheduler charged to the application's threads.
     pub cpu_ns: u64,
@@ -93,74 +93,74 @@ pub struct Received {
     pub kernel: KernelWorkSnapshot,
     /// Context switches of the application's threads.
     pub switches: Option<ThreadTimes>,
-    /// From the end of sending to the last look for frames.
+    /// From the end of sending to the last poll for frames.
     pub drain: Duration,
-    /// How long frames went on coming after it; absent where nobody sees when the last one is taken.
+    /// How long frames went on arriving after sending ended; absent if nobody sees when the last one is read.
     pub emptying: Option<Emptying>,
-    /// Whether it ended while frames may still have waited: the user stopped it, or the longest drain was over.
+    /// Whether the trial ended while frames may still have waited: the user stopped it, or the longest drain was over.
     pub cut_short: bool,
-    /// What does the work, found out: a library with its version, the mode of XDP, a program with its version.
+    /// The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version.
     pub engine: String,
-    /// Sizes as they were granted, and where times come from.
+    /// Sizes as granted, and the source of timestamps.
     pub running: String,
-    /// Why its frames were not verified one by one; absent where they were.
-    pub taken_on_trust: Option<String>,
-    /// Which of its frames came, and what the method said of the others; absent where frames were not looked at.
+    /// Why capbench did not verify the frames one by one; absent if it did.
+    pub unverified_because: Option<String>,
+    /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
     pub record: Option<LossRecord>,
-    /// How long frames took; absent where it was not recorded.
+    /// The delay of the frames; absent if it was not recorded.
     pub latency: Option<Latency>,
-    /// What the program under test said that it counted; absent for methods of capbench.
+    /// The counts that the program under test reported; absent for methods of capbench.
     pub report: Option<ProgramReport>,
     /// Whether a socket filter could drop frames.
     pub filtered: bool,
-    /// What is to be known about the trial's numbers, for example what the method got less of than was asked for.
+    /// Notes on the trial's numbers, for example a size smaller than requested.
     pub notes: Vec<String>,
 }
 
-/// The application's result, and what its verification costs per frame.
+/// The application's result, and its cost of verification per frame.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What it did.
+    /// The application's result.
     pub received: Received,
-    /// What verifying a frame costs, in nanoseconds; 0 where none was verified while it ran.
+    /// Cost of verifying a frame in nanoseconds; 0 if none was verified during the trial.
     pub verify_ns: f64,
-    /// What an iteration of its wait loop takes on its CPU, in nanoseconds; absent where its work is another.
+    /// Time of one iteration of its wait loop on its CPU in nanoseconds; absent for other work.
     pub iteration_ns: Option<f64>,
 }
 
 /// A trial to receive.
 #[derive(Debug)]
 pub struct Order {
-    /// Knows the trial's frames.
-    pub recogniser: Recogniser,
-    /// News from the sender.
+    /// Recognises the trial's frames.
+    pub recogniser: Classifier,
+    /// State of the sender.
     pub progress: Arc<Progress>,
-    /// Told once the method can receive.
+    /// Receives a message once the method can receive.
     pub ready: SyncSender<()>,
 }
 
-/// Runs the application on whichever method it is given: trials one after the other on one open capture.
+/// Runs the application on a capture method: trials one after the other on one open capture.
 #[derive(Debug)]
 pub struct Application<'a> {
     /// The order of flows.
     pub flows: FlowOrder,
     /// Work per frame.
     pub work: Work,
-    /// The queue in front of the work, where a thread of its own does it.
+    /// The queue in front of the work, if a second thread does it.
     pub queue: Option<QueueSize>,
-    /// What verifying a frame costs here, in nanoseconds.
+    /// Cost of verifying a frame on this CPU in nanoseconds.
     pub verify_ns: f64,
-    /// The trials. It ends when there will be no more.
+    /// The trials. The channel closes after the last one.
     pub orders: Receiver<Order>,
     /// Whether there can be more than one.
     pub is_held: bool,
-    /// Where it says how each came out.
+    /// Channel for the outcome of each trial.
     pub done: &'a SyncSender<Outcome>,
-    /// The user wants to stop.
+    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
     /// Reads the kernel's account.
     pub probe: KernelWorkProbe,
-    /// How long nothing may come before a trial that still misses frames is over.
+    /// How long no frame may arrive before a trial that still misses frames ends.
     pub quiet: Duration,
     /// Whether and how the latency of frames is recorded.
     pub latency: Option<Recording>,
@@ -186,7 +186,7 @@ impl Visitor for Application<'_> {
             };
             let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
             let received = self.received(&mut capture, reception, verifier)?;
-            // Whoever asked may have given up.
+            // The caller may have given up waiting.
             let iteration_ns = self.work.iteration_ns();
             let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns, iteration_ns });
         }
@@ -195,7 +195,7 @@ impl Visitor for Application<'_> {
 }
 
 impl Application<'_> {
-    /// One trial, in whatever hands its work and its latency need.
+    /// Runs one trial with the inline or the queued worker, as its work and its latency need.
     fn received<C: Capture>(
         &self,
         capture: &mut C,
@@ -215,7 +215,7 @@ impl Application<'_> {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
-        let latency = match (&received.taken_on_trust, queue) {
+        let latency = match (&received.unverified_because, queue) {
             (Some(reason), _) => Latency::unknown(recording, reason),
             (None, Some(_)) => Latency::unknown(
                 recording,
@@ -227,7 +227,7 @@ impl Application<'_> {
     }
 }
 
-/// What an application has to do with beside frames.
+/// What an application needs besides frames.
 struct Reception<'a> {
     progress: &'a Progress,
     stop: &'a AtomicBool,
@@ -237,27 +237,27 @@ struct Reception<'a> {
 }
 
 impl Reception<'_> {
-    /// Takes frames until the trial is over.
-    fn run<C: Capture, H: Hands>(self, capture: &mut C, mut hands: H) -> Result<Received> {
+    /// Reads frames until the trial is over.
+    fn run<C: Capture, H: FrameSink>(self, capture: &mut C, mut hands: H) -> Result<Received> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = NextRead::after(0, Instant::now());
-        // What it counted in earlier trials is not of this one.
+        // Counts of earlier trials do not belong to this one.
         let (counted, waited) = (capture.counters()?, capture.waits());
         let switches = ThreadTimes::read(thread::current_thread());
         let cpu_start = clock::thread_cpu_ns();
-        // A receiver that is gone has been given up by the trial; the loop below then ends at once by `stop`.
+        // If the receiver of this message is gone, the trial was given up; the loop below then ends at once by `stop`.
         let _ = self.ready.send(());
         let cut_short = loop {
             let came = capture.take_with(TICK, &mut hands)?;
             hands.end_batch();
             batches += u64::from(came);
             if next_read.is_due(hands.taken(), Instant::now) || hands.wants_counters() {
-                // The kernel counts in 32 bits until it is asked, and marks what comes after a loss until then.
+                // The kernel counts in 32 bits until the counters are read, and until then marks the frames after a loss.
                 hands.note_counters(&capture.counters()?.since(&counted));
                 next_read = NextRead::after(hands.taken(), Instant::now());
             }
-            // Methods that count in the kernel hand nothing over; whether something came shows in their tally.
+            // Methods that count in the kernel deliver no frames; their tally shows new arrivals.
             let came = came || capture.tally()?.is_some_and(|tally| hands.adopt(tally));
             let is_stopped = self.stop.load(Ordering::Relaxed);
             if is_stopped || end.is_reached(self.progress, hands.accounted(), came) {
@@ -266,7 +266,7 @@ impl Reception<'_> {
         };
         let Done { verifier, queue, cpu_ns, switches: others } = hands.finish(self.stop)?;
         let cpu_ns = clock::thread_cpu_ns() - cpu_start + cpu_ns;
-        // Now rather than by whoever waits for this thread: freeing the ring takes time on this CPU, too.
+        // Now, not in the thread that waits for this one: freeing the ring also takes time on this CPU.
         let kernel = self.probe.snapshot()?;
         let switches = ThreadTimes::read(thread::current_thread())
             .zip(switches)
@@ -274,7 +274,7 @@ impl Reception<'_> {
             .map(|own| others.map_or(own, |others| own.plus(&others)));
         let counters = capture.counters()?.since(&counted);
         let tallied = capture.tally()?.is_some();
-        // Now rather than at the start: some things show only when frames have come.
+        // Now, not at the start: some properties are known only after frames have arrived.
         let running = capture.running().clone();
         Ok(Received {
             arrivals: verifier.arrivals(),
@@ -294,7 +294,7 @@ impl Reception<'_> {
             cut_short,
             running: format!("{}; time: {}", running.geometry, running.time_source),
             engine: running.engine,
-            taken_on_trust: tallied
+            unverified_because: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             latency: None,
             report: None,
@@ -304,42 +304,42 @@ impl Reception<'_> {
     }
 }
 
-/// Where the frames of a trial go from the thread that takes them.
-trait Hands: Taker {
-    /// The batch is over; the next one may take its time to come.
+/// Destination of a trial's frames behind the thread that reads them.
+trait FrameSink: Taker {
+    /// The batch is over; the next one may take a while to arrive.
     fn end_batch(&mut self) {}
 
-    /// Frames taken so far.
+    /// Frames read so far.
     fn taken(&self) -> u64;
 
-    /// Whether the method's counters are to be read now.
+    /// Whether the method's counters must be read now.
     fn wants_counters(&self) -> bool;
 
-    /// Notes what the method's counters say.
+    /// Records the method's counters.
     fn note_counters(&mut self, counters: &Counters);
 
-    /// Takes over what a method counted in the kernel; whether that is more than before.
+    /// Adopts the count of a method that counts in the kernel. Returns whether it grew.
     fn adopt(&mut self, tally: Tally) -> bool;
 
-    /// Frames of the trial that are known to have come, whatever their state.
+    /// Frames of the trial that are known to have arrived, in any state.
     fn accounted(&self) -> u64;
 
-    /// No more frames will come. Ends all work on those that did; `stop` ends it early.
+    /// No more frames will arrive. Completes the work on those that did; `stop` ends it early.
     fn finish(self, stop: &AtomicBool) -> Result<Done>;
 }
 
-/// What was done with the frames of a trial.
+/// Results of processing a trial's frames.
 struct Done {
     verifier: Verifier,
     queue: Option<QueueAccount>,
-    /// CPU time of other threads than the one that takes the frames.
+    /// CPU time of threads other than the one that reads the frames.
     cpu_ns: u64,
-    /// What those threads did.
+    /// Context switches of those threads.
     switches: Option<ThreadTimes>,
 }
 
-/// The thread that takes the frames does the work, too. Compiled once with, and once without a timekeeper, so that times
-/// cost nothing in a trial that does not ask for them.
+/// The thread that reads the frames also does the work. Compiled once with and once without a timekeeper, so that timestamps cost
+/// nothing in a trial that does not need them.
 struct Direct<T> {
     verifier: Verifier,
     work: Work,
@@ -360,8 +360,8 @@ impl<T: Timekeeper> Taker for Direct<T> {
     }
 }
 
-impl<T: Timekeeper> Hands for Direct<T> {
-    /// Methods without batches never say that one begins.
+impl<T: Timekeeper> FrameSink for Direct<T> {
+    /// Methods without batches never report the begin of one.
     fn end_batch(&mut self) {
         self.timekeeper.begin_batch();
     }
@@ -392,7 +392,7 @@ impl<T: Timekeeper> Hands for Direct<T> {
     }
 }
 
-/// Decides when a trial is over: at once when every frame is accounted for, else when nothing came for a while.
+/// Decides when a trial is over: at once when every frame is accounted for, else when no frame arrived for a while.
 struct End {
     quiet: Duration,
     finished: Option<Instant>,
@@ -406,7 +406,7 @@ impl End {
         Self { quiet, finished: None, last: Instant::now(), is_cut_short: false }
     }
 
-    /// Looks at the clock only after the sender has finished: once a batch, never once a frame.
+    /// Reads the clock only after the sender has finished: once per batch, never once per frame.
     fn is_reached(&mut self, progress: &Progress, accounted: u64, came: bool) -> bool {
         // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
         if !progress.finished.load(Ordering::Acquire) {
@@ -419,7 +419,7 @@ impl End {
         }
         let is_complete = accounted >= progress.sent.load(Ordering::Relaxed);
         if is_complete {
-            // Behind a queue the last frames are done with when none has come for a while.
+            // Behind a queue the last frames are finished when none has arrived for a while.
             self.last = now;
         }
         let is_over = is_complete || now - self.last >= self.quiet;
@@ -431,7 +431,7 @@ impl End {
         self.finished.map_or(Duration::ZERO, |finished| finished.elapsed())
     }
 
-    /// Until the last frame came.
+    /// Time until the last frame arrived.
     fn emptied(&self) -> Duration {
         self.finished.map_or(Duration::ZERO, |finished| self.last.saturating_duration_since(finished))
     }

@@ -1,4 +1,4 @@
-//! What plans will take, before they start: run on paths whose losses are worked out and on which no time passes.
+//! The cost of plans before they start: runs them on paths with computed losses, where no time passes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::laboratory::{Laboratory, Setup};
 use crate::simulated::SimulatedLaboratory;
 use crate::trial::{Load, Trial, TrialResult};
 
-/// A path that counts what its trials would take.
+/// A path that counts the cost of its trials.
 #[derive(Debug)]
 pub(crate) struct Rehearsal {
     path: SimulatedLaboratory,
@@ -22,7 +22,7 @@ impl Rehearsal {
         Self { path, meter: Meter::default() }
     }
 
-    /// What the trials until now would take.
+    /// The cost of the trials so far.
     pub(crate) fn cost(&self) -> Cost {
         self.meter.cost()
     }
@@ -58,7 +58,7 @@ impl Trial for Rehearsed<'_> {
         let result = self.trial.run(load, duration)?;
         let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
         self.meter.trial(time(result.sending_s), result.sent_loss_ratio());
-        // Waiting for what is missing is counted by itself.
+        // The wait for missing frames is counted separately.
         let waited = if result.lost() > 0 { self.quiet } else { Duration::ZERO };
         self.meter.drain(time(result.drain_s).saturating_sub(waited));
         Ok(result)

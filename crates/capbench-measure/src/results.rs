@@ -1,5 +1,5 @@
-//! Saved results: one directory a run, rewritten after every trial, so that an interrupted run loses nothing. A soak
-//! appends its segments to a file next to the results instead.
+//! Saved results: one directory per run, rewritten after every trial, so that an interrupted run loses no results. A soak
+//! appends its segments to a separate file in that directory.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,10 +24,10 @@ use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::places;
 
-/// Version of the layout of `results.json`; raised when a reader of older files would misunderstand newer ones.
+/// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Everything that a run saves. Reports are made from this and nothing else.
+/// All data that a run saves. Reports use this data only.
 #[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
@@ -36,48 +36,49 @@ pub struct Results {
     pub command: Vec<String>,
     /// When the run started, seconds since the epoch.
     pub started_unix_s: u64,
-    /// Whether the run went through to its end.
+    /// Whether the run completed.
     pub complete: bool,
     /// The host.
     pub environment: Environment,
-    /// What the run says about itself: how the bed was made, what was shortened against the standards.
+    /// Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards
+    /// require.
     pub statements: Vec<String>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
-    /// What a soak stores instead of trials.
+    /// The record of a soak, instead of trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soak: Option<SoakRecord>,
-    /// What was varied, in runs that sweep: a sweep each, whose trials stand with the others.
+    /// One sweep per varied parameter. Their trials are in `trials`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepOutcome>,
-    /// What was asked for and could not be measured.
+    /// Set-ups that the user requested and that could not be measured.
     #[serde(default)]
     pub not_measured: Vec<NotMeasured>,
-    /// What searches have shown; their trials stand with the others.
+    /// Outcomes of searches. Their trials are in `trials`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<SearchOutcome>,
-    /// What tests of RFC 2544 beside throughput have shown; their trials stand with the others.
+    /// Outcomes of RFC 2544 tests other than throughput. Their trials are in `trials`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rfc2544: Vec<Tested>,
-    /// Methods that took turns with another one, compared.
+    /// Comparisons of methods with the reference method that alternated with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Comparison>,
-    /// Experiments of publications that were run again, their tables beside the published ones.
+    /// Repeated experiments of publications, with the published tables next to the measured ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reproductions: Vec<Reproduction>,
-    /// What follows from them.
+    /// Findings from these results.
     pub findings: Vec<Finding>,
 }
 
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// What it is about, where it concerns one frame size and placement.
+    /// Frame size and placement that it concerns, if it concerns one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
     /// The sentence.
     pub text: String,
-    /// Numbers of the trials that it rests on.
+    /// Numbers of the trials that support it.
     pub trials: Vec<u32>,
 }
 
@@ -86,29 +87,29 @@ pub struct Finding {
 pub struct NotMeasured {
     /// The method.
     pub method: String,
-    /// The test of RFC 2544 that it concerns, as in `rfc2544`; absent where it concerns the run.
+    /// The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// The placement; absent where it concerns them all.
+    /// The placement; absent if it concerns all.
     pub placement: Option<String>,
-    /// The frame size; absent where it concerns them all.
+    /// The frame size; absent if it concerns all.
     pub frame_size: Option<SizeLabel>,
-    /// Why, in a line.
+    /// The reason, in one line.
     pub reason: String,
 }
 
-/// The name of the results in a run's directory.
+/// File name of the results in a run's directory.
 const RESULTS: &str = "results.json";
-/// The name of the table of trials there.
+/// File name of the table of trials in a run's directory.
 const TRIALS: &str = "trials.csv";
 
-/// A run's directory, which stays the same one when its path leads elsewhere.
+/// A run's directory. It remains the same directory even if its path later points elsewhere.
 #[derive(Debug)]
 pub struct RunDirectory {
     folder: Folder,
-    /// Octets of `results.json`, once it is this run's.
+    /// Octets of `results.json`, once this run has written it.
     results: Option<u64>,
-    /// Segments of a soak since then.
+    /// Segments of a soak since the last save.
     segments: Option<Segments>,
 }
 
@@ -119,15 +120,15 @@ struct Segments {
     octets: u64,
 }
 
-/// Results are written anew when the segments that ended since take more than this, and more than the results themselves:
-/// what is written in all is then at most twice what the segments are.
+/// The results are rewritten when the new segments exceed both this size and the size of the results. So all writes together are
+/// up to twice the size of the segments.
 const SEGMENT_OCTETS: u64 = 1 << 20;
 
 impl RunDirectory {
-    /// Makes the directory, with its parents. An existing one is used only when it is empty.
+    /// Creates the directory with its parents. An existing directory must be empty.
     ///
     /// # Errors
-    /// When it cannot be made or written, or holds something; as root also when somebody else controls it.
+    /// When the directory cannot be created or written, or is not empty. As root, also when another user controls it.
     pub fn create(path: &Path) -> Result<Self> {
         let failed = |source| MeasureError::writing(path, source);
         let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
@@ -135,15 +136,15 @@ impl RunDirectory {
             let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
             return Err(failed(source));
         }
-        // Found out now rather than after the first trial; what is made is removed again.
+        // Reports an unwritable directory now, not after the first trial. The temporary file is removed again.
         drop(folder.temporary(FILE_MODE).map_err(failed)?);
         Ok(Self { folder, results: None, segments: None })
     }
 
-    /// The directory of a run that is to be gone on with, and what it holds.
+    /// Opens the directory of a run to resume, and reads its results.
     ///
     /// # Errors
-    /// When there is no `results.json` of this version's layout in it.
+    /// When it contains no `results.json` of this version's layout.
     pub fn resume(path: &Path) -> Result<(Self, Results)> {
         let file = path.join(RESULTS);
         let failed = |source| MeasureError::reading(&file, source);
@@ -164,7 +165,7 @@ impl RunDirectory {
         Ok((Self { folder, results: Some(text.len() as u64), segments: None }, results))
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -174,11 +175,11 @@ impl RunDirectory {
         &self.folder
     }
 
-    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one. Of two runs that
-    /// begin in one directory, the first to save has it.
+    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one. If two runs begin in
+    /// one directory, the first to save owns it.
     ///
     /// # Errors
-    /// When the disk is full or the directory is gone; when another run has saved its results there meanwhile.
+    /// When the disk is full or the directory is gone; when another run has meanwhile saved its results there.
     pub fn save(&mut self, results: &Results) -> Result<()> {
         let json = self.path().join(RESULTS);
         let failed = |source| MeasureError::writing(&json, source);
@@ -189,14 +190,14 @@ impl RunDirectory {
             .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
             .map_err(|source| MeasureError::writing(self.path().join(TRIALS), source))?;
         let Some(_) = self.segments.take() else { return Ok(()) };
-        // The results have them now. Were they to stay, readers would pass them over by their numbers.
+        // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
         self.folder
             .remove(OsStr::new(segment::FILE))
             .map_err(|source| MeasureError::writing(self.path().join(segment::FILE), source))
     }
 
-    /// Appends a segment of a soak to `segments.jsonl`, and waits until it is on the disk. Returns whether the results are to
-    /// be saved again, which begins that file anew.
+    /// Appends a segment of a soak to `segments.jsonl` and waits until it is on the disk. Returns whether the caller must save
+    /// the results again, which restarts that file.
     ///
     /// # Errors
     /// When the disk is full or the directory is gone.
@@ -239,10 +240,10 @@ impl RunDirectory {
     }
 }
 
-/// One row a trial, names as in `results.json`, units in the names, unknown values empty.
+/// The table of trials: one row per trial, names as in `results.json`, units in the names, unknown values empty.
 ///
 /// # Errors
-/// None that memory would not give.
+/// Only when memory is exhausted.
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     let mut table = CsvText::new(trial_heads())?;
     for trial in trials {
@@ -251,7 +252,7 @@ pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
     Ok(table.into_octets()?)
 }
 
-/// The heads of [`trials_csv`].
+/// The column names of [`trials_csv`].
 pub fn trial_heads() -> Vec<String> {
     let mut head: Vec<String> = [
         "number",
@@ -313,7 +314,7 @@ pub fn trial_heads() -> Vec<String> {
     head
 }
 
-/// The name that a value has in `results.json`.
+/// The name of a value in `results.json`.
 fn name<T: Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => text,
@@ -322,7 +323,7 @@ fn name<T: Serialize>(value: T) -> String {
     }
 }
 
-/// A field for each of [`trial_heads`]: what is written of a trial where nothing is escaped.
+/// The unescaped fields of a trial, one for each of [`trial_heads`].
 pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
     fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or_else(String::new, |value| value.to_string())

@@ -1,5 +1,5 @@
-//! Trials one after the other, for whatever plan asks for them: each is announced, handed over when it ends, and kept;
-//! between them the user can stop.
+//! Runs trials one after the other for any plan. The session announces each trial, passes it to the observer when it ends, and
+//! keeps it. Between trials the user can stop.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ pub use crate::search::Observer;
 use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::placement::PlacementChoice;
 
-/// Why there is no trial that shows something.
+/// Why there is no valid trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// The user stopped it.
     Stopped,
-    /// It could not be run; the observer was told why.
+    /// The trial could not run; the observer got the reason.
     NotRun,
-    /// It shows nothing.
+    /// The trial is invalid.
     Invalid {
         /// Its number.
         trial: u32,
@@ -38,12 +38,12 @@ pub(crate) struct Session<'s> {
 }
 
 impl<'s> Session<'s> {
-    /// A run without trials yet.
+    /// A run without trials.
     pub(crate) fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
         Self { laboratory, observer, trials: Vec::new(), stopped: false }
     }
 
-    /// One trial; `None` when it could not be run, which the observer is told, or the user stopped it.
+    /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
     ///
     /// # Errors
     /// When it cannot be saved.
@@ -58,7 +58,7 @@ impl<'s> Session<'s> {
         self.announced(&what, setup, load, duration, phase)
     }
 
-    /// The same, announced in other words.
+    /// Runs one trial, with the announcement `what`.
     ///
     /// # Errors
     /// When it cannot be saved.
@@ -76,7 +76,7 @@ impl<'s> Session<'s> {
         self.observer.starts(what);
         let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
         if self.is_stopping() {
-            // A trial that the user cut short shows nothing.
+            // A trial that the user cut short is no evidence.
             return Ok(None);
         }
         match run {
@@ -93,8 +93,8 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// One trial that shows something. One that does not is repeated where trials are guarded and nowhere else
-    /// ([`crate::guards`]), so it is the end of what was to follow from it.
+    /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]). So an invalid trial
+    /// here ends the steps that depend on it.
     ///
     /// # Errors
     /// When it cannot be saved.
@@ -130,7 +130,7 @@ impl Missing {
     }
 }
 
-/// A trial as it is announced.
+/// The announcement of a trial.
 pub(crate) fn describe(
     method: &MethodSpec,
     size: &SizeLabel,

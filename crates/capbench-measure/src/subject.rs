@@ -1,4 +1,4 @@
-//! What a trial is about: a capture method or another program, and how its path is set.
+//! The subject of a trial: a capture method or another program, and the settings of its path.
 
 use std::str::FromStr;
 
@@ -9,31 +9,31 @@ use crate::error::Result;
 use crate::programs::{self, Program, Programs};
 use crate::work::WorkPlan;
 
-/// What is under test.
+/// The subject under test.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A capture method of capbench.
     Capture {
-        /// As the user wrote it.
+        /// The specification as the user wrote it.
         spec: MethodSpec,
-        /// Its row.
+        /// Its row in the table of methods.
         method: &'static Method,
     },
     /// A program that captures by itself.
     Program(Box<Program>),
 }
 
-/// How the kernel's receive work on a virtual link is brought to the CPU that a placement wants it on.
+/// How the kernel's receive work on a virtual link reaches the CPU that the placement chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveBy {
-    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate whatever the receiver does.
+    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate independent of the receiver.
     Rps,
-    /// A NAPI thread that is pinned there, and that the scheduler shares the CPU out to.
+    /// A NAPI thread pinned to that CPU. The scheduler shares the CPU between the thread and other work.
     NapiThread,
-    /// The same, woken by a timer: interrupts stay off while packets keep coming.
+    /// The same, woken by a timer: interrupts stay off while packets keep arriving.
     NapiDeferred,
-    /// For methods that take frames in the driver, which no steering reaches: as [`Self::NapiThread`] where the work is
-    /// to be on another CPU than the generator's, and where it is not, in the sender's context.
+    /// For methods that read frames in the driver, which no steering reaches. Like [`Self::NapiThread`] if the work belongs on
+    /// another CPU than the generator's, else in the sender's context.
     Driver,
 }
 
@@ -49,7 +49,7 @@ impl FromStr for ReceiveBy {
     }
 }
 
-/// A way to receive on the bed's link that can be asked for behind any method's name.
+/// A way to receive on the bed's link that a user can append to any method's name.
 #[derive(Clone, Copy, Debug)]
 pub struct PathSetting {
     /// Its name.
@@ -59,7 +59,7 @@ pub struct PathSetting {
     receive_by: ReceiveBy,
 }
 
-/// Settings of the path that any method can be measured on.
+/// Path settings on which any method can be measured.
 pub const PATH_SETTINGS: [PathSetting; 2] = [
     PathSetting {
         name: "napi-thread",
@@ -73,22 +73,22 @@ pub const PATH_SETTINGS: [PathSetting; 2] = [
     },
 ];
 
-/// Methods on another path than the usual one that `all` adds: interrupt-driven and polled reception side by side.
+/// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
 const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
 
-/// A subject, and how its link is to receive where it does not take the path's usual way.
+/// A subject, and how its link receives if not in the path's usual way.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// What is under test.
+    /// The subject under test.
     pub subject: Subject,
-    /// How the link receives; `None`: as the path is set.
+    /// How the link receives; `None`: the path's usual way.
     pub receive_by: Option<ReceiveBy>,
 }
 
-/// What a method's text stands for.
+/// The subject that a method's text names.
 ///
 /// # Errors
-/// A name, argument or setting that is not known.
+/// An unknown name, argument or setting.
 pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
     let mut spec = spec.clone();
     let taken = spec.split_settings(|setting| {
@@ -110,28 +110,28 @@ pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
     Ok(Named { subject: Subject::Capture { spec, method }, receive_by: asked.or(of_point) })
 }
 
-/// What there is to know of a method, whatever its kind.
+/// The properties of a method of any kind.
 #[derive(Debug)]
 pub struct Listed {
     /// The name that selects it.
     pub name: String,
-    /// How it works, in a line.
+    /// How it works, in one line.
     pub summary: String,
     /// The privilege that it needs, as in capabilities(7).
     pub privilege: &'static str,
     /// The command line's options that it uses.
     pub options: Vec<&'static str>,
-    /// What can stand behind a colon after its name.
+    /// The argument that may follow a colon after its name.
     pub argument: Option<Argument>,
-    /// What can stand behind a plus sign after its name.
+    /// The settings that may follow a plus sign after its name.
     pub settings: Vec<SettingInfo>,
-    /// Variants that a table of all methods shows.
+    /// Variants that a table of all methods lists.
     pub variants: &'static [&'static str],
-    /// Whether the main job runs it when no method is named.
+    /// Whether the main job runs it if the user names no method.
     pub in_default: bool,
-    /// What nobody has tried yet.
+    /// What nobody has tested yet.
     pub untested: Option<&'static str>,
-    /// Where it has VLAN tags; `None` for programs.
+    /// Where the method provides VLAN tags; `None` for programs.
     pub vlan_tags: Option<VlanTags>,
     /// Whether it can run in the calling thread's namespace, or why not.
     pub here: std::result::Result<(), String>,
@@ -158,7 +158,7 @@ impl Listed {
     }
 }
 
-/// All methods with what is known of them, in the order of tables.
+/// All methods with their properties, in the order of tables.
 pub fn list(programs: &Programs) -> Vec<Listed> {
     let own = METHODS.iter().map(|method| Listed {
         name: method.name.into(),
@@ -176,12 +176,12 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
     own.chain(programs.rows().iter().map(Listed::of_program)).collect()
 }
 
-/// What `--method default` stands for: the methods that a user would choose from.
+/// The methods of `--method default`: those from which a user would choose.
 pub fn default_methods() -> Vec<String> {
     METHODS.iter().filter(|method| method.in_default).map(|method| method.name.to_string()).collect()
 }
 
-/// What `--method all` stands for: every method, variants that differ in kind, and other programs.
+/// The methods of `--method all`: every method, variants that differ in kind, and other programs.
 pub fn all_methods(programs: &Programs) -> Vec<String> {
     let own = METHODS
         .iter()
@@ -194,7 +194,7 @@ pub fn all_methods(programs: &Programs) -> Vec<String> {
 }
 
 impl Subject {
-    /// Whether it takes frames in the driver's poll, before the stack.
+    /// Whether it reads frames in the driver's poll, before the stack.
     pub fn takes_in_driver(&self) -> bool {
         match self {
             Self::Capture { spec, method } => (method.capture_point)(spec) == CapturePoint::Driver,
@@ -202,7 +202,7 @@ impl Subject {
         }
     }
 
-    /// What it does per packet: what the trial gives it to do, or what a program does of its own.
+    /// Its work per packet: the trial's work, or the program's own.
     pub fn work(&self, given: WorkPlan) -> String {
         match self {
             Self::Capture { .. } => given.to_string(),

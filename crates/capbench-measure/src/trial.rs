@@ -1,4 +1,4 @@
-//! A trial: one load for one duration. This is all that a search or a sweep knows of the network.
+//! A trial: one load for one duration. Searches and sweeps know only this of the network.
 
 mod emptying;
 mod guarding;
@@ -22,27 +22,27 @@ use capbench_model::disturbance::Disturbance;
 use capbench_model::ledger::Ledger;
 pub use emptying::Emptying;
 pub(crate) use emptying::TICK;
-pub use guarding::{Guarding, Livelock, Recovery, SetAside};
+pub use guarding::{Guarding, Livelock, Recovery, Retried};
 pub use load::{Load, LoadShape};
 pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
 
 /// Runs trials of one set-up.
 pub trait Trial {
-    /// One trial.
+    /// Runs one trial.
     ///
     /// # Errors
-    /// When it could not be run at all. Loss is no error.
+    /// When the trial could not run at all. Loss is not an error.
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult>;
 
-    /// Most frames per second that the link carries of this set-up's sizes; `None` where it has no speed, as virtual ones,
-    /// or does not say. Whoever wraps a trial hands it on, so there is no default.
+    /// Highest frame rate in frames per second that the link carries of this set-up's sizes. `None` if the link has no speed (as
+    /// virtual links) or does not report it. There is no default: a wrapper must pass on the value of the trial that it wraps.
     fn line_rate(&self) -> Option<Pps>;
 
-    /// Opens capture and generator once, for trials one after the other that share them: the segments of a soak.
+    /// Opens capture and generator once for several consecutive trials: the segments of a soak.
     ///
     /// # Errors
-    /// When the path or the method opens them anew for every trial.
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    /// When the path or the method must open them anew for every trial.
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         Err(MeasureError::Unsupported {
             what: "a soak".into(),
             reason: "this path opens its capture anew for every trial".into(),
@@ -60,26 +60,27 @@ impl<T: Trial + ?Sized> Trial for &mut T {
     }
 }
 
-/// What a trial was part of.
+/// The purpose of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Maximum load.
     BestEffort,
-    /// All methods at one load that the slowest can hold.
+    /// All methods at one load that the slowest sustains.
     CommonLoad,
     /// A load that the user named.
     FixedLoad,
-    /// A search for the highest load that is held.
+    /// A search for the highest sustained load.
     Search,
     /// Finding out what the generator can do, before a search.
     SelfTest,
     /// A segment of a soak.
     Soak,
-    /// A low load after an overload, to see whether the path has recovered: no result of its own.
+    /// A low load after an overload: shows whether the path has recovered. Not a result.
     Probe,
-    /// An attempt at a trial that was repeated, because something disturbed it: no result of its own.
-    SetAside,
+    /// An attempt at a trial that something disturbed, so that the trial was repeated. It is not counted as a result.
+    #[serde(rename = "set-aside")]
+    Retried,
     /// A point of a sweep.
     Sweep,
     /// A test of latency (RFC 2544 26.2).
@@ -93,7 +94,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Whether loads are raised until something is lost.
+    /// Whether the phase raises loads until frames are lost.
     pub fn looks_for_loss(self) -> bool {
         matches!(self, Self::Search | Self::SelfTest | Self::Sweep | Self::BackToBack)
     }
@@ -107,7 +108,7 @@ impl Phase {
 pub enum SizeLabel {
     /// Octets with FCS.
     Octets(u16),
-    /// A list, range or mix, as the user named it.
+    /// A list, range or mix, by the user's name for it.
     Named(String),
 }
 
@@ -131,7 +132,7 @@ pub struct Cpus {
     pub application: u32,
 }
 
-/// What is constant in the trials of a set-up (the traffic profile of RFC 9971, and the method under test).
+/// What is constant in all trials of a set-up: the traffic profile of RFC 9971, and the method under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {
     /// The capture method.
@@ -140,7 +141,7 @@ pub struct Profile {
     pub frame_size: SizeLabel,
     /// Mean frame size in octets, FCS included.
     pub mean_frame_size: f64,
-    /// Headers, flows and the sequence of sizes in words.
+    /// Headers, flows and the sequence of sizes, as text.
     pub traffic: String,
     /// The transmit method.
     pub transmit: String,
@@ -150,7 +151,7 @@ pub struct Profile {
     pub cpus: Cpus,
     /// Whether the offered load is independent of the receiver.
     pub load_independent: bool,
-    /// Why it is not; absent where it is.
+    /// Why the offered load depends on the receiver; absent if it does not.
     pub load_depends_because: Option<String>,
     /// Work per packet.
     pub work: String,
@@ -160,73 +161,73 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every intended frame was delivered once and intact.
+    /// The application received every intended frame once and intact.
     Lossless,
-    /// Frames that were sent were not delivered.
+    /// The application did not receive every sent frame.
     Lossy,
-    /// Nothing sent was lost, but the generator did not reach the intended load: no statement about the method.
+    /// No sent frame was lost, but the generator did not reach the intended load: no statement about the method.
     GeneratorLimited,
-    /// The trial shows nothing: its account contradicts itself, or it was run on a path that was not ready.
+    /// The trial is no evidence: its account contradicts itself, or its path was not ready.
     Invalid,
 }
 
-/// What one trial measured, before anything is computed from it.
+/// The raw measurements of one trial, before anything is computed from them.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// Frames meant to be sent.
+    /// Frames that the generator should send.
     pub intended: u64,
     /// Counters around the trial.
     pub evidence: Evidence,
-    /// What the application saw.
+    /// What the application received.
     pub arrivals: Arrivals,
     /// Length of the sending phase.
     pub sending: Duration,
     /// Length of the drain.
     pub drain: Duration,
-    /// How long the application went on taking frames; absent where nobody saw it.
+    /// How long the application went on reading frames after sending ended; absent if unknown.
     pub emptying: Option<Emptying>,
     /// CPU account; per-packet figures are computed by [`Measured::result`].
     pub cpu: CpuAccount,
     /// The generator's lateness.
     pub lateness: Option<LatenessSummary>,
-    /// What did the work.
+    /// The engine that did the work, by its name and version.
     pub engine: String,
-    /// Sizes as they were granted, and where times come from.
+    /// Sizes as granted, and the source of timestamps.
     pub running: String,
-    /// Why the frames were not verified one by one; absent where they were.
-    pub taken_on_trust: Option<String>,
-    /// What the program under test said that it counted.
+    /// Why capbench did not verify the frames one by one; absent if it did.
+    pub unverified_because: Option<String>,
+    /// The counts that the program under test reported.
     pub report: Option<ProgramReport>,
-    /// What the generator turned out to be.
+    /// The generator as it ran.
     pub generator: String,
     /// Share of the kernel's receive work on its CPU.
     pub kernel_work_share: Option<f64>,
-    /// When frames were lost and how many at a time.
+    /// When frames were lost and how many in a row.
     pub loss_shape: Option<LossShape>,
-    /// How long frames took.
+    /// The delay of the frames.
     pub latency: Option<Latency>,
-    /// Reasons for care.
+    /// Reasons for care with the numbers.
     pub noise: Vec<String>,
-    /// What the host did meanwhile.
+    /// Disturbances of the host during the trial.
     pub disturbance: Disturbance,
-    /// Most frames per second on the link.
+    /// Highest frame rate of the link in frames per second.
     pub line_rate_pps: Option<f64>,
-    /// When its frames had left for the link.
+    /// When the trial's frames had left for the link.
     pub departed: Option<Departed>,
     /// Raw counter differences.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Unsent frames worth at most this much time are a rounding of the clock, not a weak generator (CSIT).
+/// Unsent frames worth up to this much time are rounding of the clock, not a weak generator (CSIT).
 const TOLERATED: Duration = Duration::from_micros(10);
 
-/// So many frames of a load; none at maximum load, where nothing can be left unsent.
+/// Unsent frames of a load that count as rounding. 0 at maximum load, where the generator leaves nothing unsent.
 fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
     intended_pps.map_or(0, |pps| (pps * TOLERATED.as_secs_f64()).ceil() as u64)
 }
 
 impl Measured {
-    /// Books the ledger, computes ratios and judges. `number` and `phase` say which trial it was.
+    /// Books the ledger, computes ratios and judges. `number` and `phase` identify the trial.
     pub fn result(
         self,
         number: u32,
@@ -266,7 +267,7 @@ impl Measured {
             profile: profile.clone(),
             engine: self.engine,
             running: self.running,
-            taken_on_trust: self.taken_on_trust,
+            unverified_because: self.unverified_because,
             report: self.report,
             generator: self.generator,
             intended_pps: load.pps(),
@@ -307,7 +308,7 @@ impl Measured {
     }
 }
 
-/// Negative loss means that something was counted twice or came from elsewhere; such a trial shows nothing.
+/// Negative loss means that a frame was counted twice or came from elsewhere; such a trial is invalid.
 fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
     let Evidence { sent, delivered, .. } = evidence;
     if *sent == 0 {
@@ -324,7 +325,7 @@ fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
     }
 }
 
-/// What a trial without a contradiction shows.
+/// The verdict of a trial without a contradiction.
 fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
     let tolerated = tolerated_frames(load.highest());
     if evidence.delivered < evidence.sent {

@@ -1,29 +1,29 @@
-//! What the application does with each frame.
+//! The application's work per frame.
 
 use std::fmt;
 use std::hint::black_box;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// Work per frame, as a user asks for it.
+/// Work per frame, as the user requests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkModel {
     /// Nothing beyond the verification of every frame.
     None,
-    /// A loop of so many iterations, as Dain's receiver had it in 2004; an iteration is a multiplication that needs the result
-    /// of the one before.
+    /// A loop with this number of iterations, as in Dain's receiver of 2004; an iteration is a multiplication that needs the
+    /// result of the previous one.
     Loop(u32),
-    /// A loop calibrated to last so many nanoseconds.
+    /// A loop calibrated to last this many nanoseconds.
     Nanoseconds(u32),
-    /// Read every captured octet.
+    /// Reads every captured octet.
     Touch,
-    /// Find the transport ports behind Ethernet, VLAN, IPv4 or IPv6.
+    /// Finds the transport ports behind Ethernet, VLAN, IPv4 or IPv6.
     Parse,
-    /// Copy the captured octets away.
+    /// Copies the captured octets to other memory.
     Copy,
 }
 
-/// How many frames the queue of an application holds.
+/// Capacity of an application's queue in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLength(u32);
 
@@ -54,13 +54,13 @@ impl fmt::Display for QueueLength {
     }
 }
 
-/// Work per frame, and by whom it is done: `ns:5000`, `ns:5000+queue=512`.
+/// Work per frame, and the thread that does it: `ns:5000`, `ns:5000+queue=512`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkPlan {
     /// The work.
     pub model: WorkModel,
-    /// The queue in front of a second thread that does it, on the application's CPU as the first; `None` when the thread
-    /// that takes the frames does the work, too.
+    /// The queue in front of a second thread that does the work, on the same CPU as the first; `None` if the thread that reads
+    /// the frames also does the work.
     pub queue: Option<QueueLength>,
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for WorkModel {
     }
 }
 
-/// Work made ready: calibrated and with its memory allocated.
+/// Work ready to run: calibrated and with its memory allocated.
 #[derive(Clone, Debug)]
 pub struct Work {
     kind: Kind,
@@ -141,11 +141,11 @@ enum Kind {
     Copy,
 }
 
-/// Octets copied at most: more than any frame, receive offloads included.
+/// Upper bound of copied octets: longer than any frame, receive offloads included.
 const COPY: usize = 1 << 16;
 
 impl Work {
-    /// Makes a model ready. The models that wait need the speed of the wait loop on the CPU that will do the work.
+    /// Prepares a model. The models that wait need the speed of the wait loop on the CPU that will do the work.
     pub fn new(model: WorkModel, speed: LoopSpeed) -> Self {
         let kind = match model {
             WorkModel::None => Kind::None,
@@ -158,7 +158,7 @@ impl Work {
         Self { kind, copy: Box::new([0; COPY]), speed }
     }
 
-    /// What an iteration of the wait loop takes, nanoseconds; `None` where the work is another.
+    /// Time of one iteration of the wait loop in nanoseconds; `None` for other work.
     pub fn iteration_ns(&self) -> Option<f64> {
         matches!(self.kind, Kind::Loop(_)).then(|| 1.0 / self.speed.iterations_per_ns)
     }
@@ -184,33 +184,33 @@ impl Work {
     }
 }
 
-/// Multiplies `iterations` times, each time what came of the time before, so that an iteration takes what a processor needs for
-/// a rotation and a multiplication in a row (4 cycles on most), and leaves most of its units idle. That is what makes it last as
-/// long whatever stands around it in the program and whatever runs on the core's other thread. A loop that does nothing but count lasts one
-/// cycle an iteration or two, by how fast the core fetches it.
+/// Multiplies `iterations` times, each time the previous result. An iteration takes a rotation and a multiplication in sequence
+/// (4 cycles on most processors) and leaves most execution units idle. Therefore its time does not depend on the code around it
+/// or on the load of the core's other hardware thread. An iteration of a plain counting loop takes one or two cycles, depending
+/// on how fast the core fetches it.
 #[inline]
 fn wait_loop(iterations: u64) {
-    /// Odd, so that what is not 0 never becomes 0. Its bits are those of the golden ratio.
+    /// Odd, so that a nonzero value never becomes 0. Its bits are those of the golden ratio.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = black_box(1_u64);
     for _ in 0..iterations {
-        // The rotation keeps a compiler from taking several multiplications together.
+        // The rotation prevents the compiler from combining several multiplications.
         state = state.rotate_left(5).wrapping_mul(FACTOR);
     }
     black_box(state);
 }
 
-/// What an iteration of a loop took on a CPU, nanoseconds.
+/// Time of a loop iteration on a CPU in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LoopTimes {
-    /// In all runs together.
+    /// Mean of all runs.
     pub(crate) mean_ns: f64,
-    /// In the fastest of them.
+    /// Fastest run.
     pub(crate) fastest_ns: f64,
 }
 
-/// Runs a loop of so many iterations over and over for so long on the calling thread's CPU, once at least. Best is a run of about
-/// 10 microseconds: less than mostly lies between two disturbances, and far more than a look at the clock takes.
+/// Repeats a loop of `iterations` on the calling thread's CPU for `length`, but at least once. A run of about 10 microseconds is
+/// best: shorter than most intervals between two disturbances, and much longer than a clock read.
 pub(crate) fn time_loop(length: Duration, iterations: u64, run: impl Fn(u64)) -> LoopTimes {
     let each = |time: Duration, runs: u64| time.as_nanos().max(1) as f64 / (runs * iterations) as f64;
     let begin = Instant::now();
@@ -227,7 +227,7 @@ pub(crate) fn time_loop(length: Duration, iterations: u64, run: impl Fn(u64)) ->
     unreachable!("the loop has no end of its own")
 }
 
-/// Protocol and ports of a frame: the least that every classifier does.
+/// Protocol and ports of a frame: the minimum work of every classifier.
 fn ports(frame: &[u8]) -> Option<(u8, u16, u16)> {
     let word = |at: usize| frame.get(at..at + 2).map(|octets| u16::from_be_bytes([octets[0], octets[1]]));
     let mut network = 14;
@@ -247,13 +247,13 @@ fn ports(frame: &[u8]) -> Option<(u8, u16, u16)> {
 /// How fast the wait loop runs on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopSpeed {
-    /// Iterations in a nanosecond.
+    /// Iterations per nanosecond.
     pub iterations_per_ns: f64,
 }
 
 impl LoopSpeed {
-    /// Measures the loop on the calling thread's CPU. The fastest of many short runs counts: everything that disturbs one makes
-    /// it slower.
+    /// Measures the loop on the calling thread's CPU. The fastest of many short runs counts, because every disturbance makes a
+    /// run slower.
     pub fn measure() -> Self {
         const LENGTH: Duration = Duration::from_millis(20);
         const ITERATIONS: u64 = 10_000;

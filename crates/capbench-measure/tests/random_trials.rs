@@ -215,7 +215,7 @@ impl Drawn {
             Fault::DropInXdp(every, _) => (every, at(Place::Xdp), before(Place::Xdp), "XDP"),
             Fault::SocketFilter(every) => (every, at(Place::Filter), before(Place::Filter), "filter"),
             // Who counts frames without looking at them cannot tell.
-            Fault::Corrupt(_) | Fault::Duplicate(_) if trial.taken_on_trust.is_some() => return None,
+            Fault::Corrupt(_) | Fault::Duplicate(_) if trial.unverified_because.is_some() => return None,
             // Generic XDP leaves copies that a program redirected to the stack (skb_is_redirected in
             // netif_receive_generic_xdp, net/core/dev.c).
             Fault::Duplicate(_) if trial.engine.contains("generic mode") => return None,

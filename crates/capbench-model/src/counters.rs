@@ -1,59 +1,57 @@
-//! What a method counted since it was opened.
+//! Counters of a method since it was opened.
 
 use std::borrow::Cow;
 
-/// Counters since the capture was opened, all of 64 bits and monotonic. Absent means that the method cannot tell; it does
+/// Counters since the capture was opened, all 64 bits and monotonic. `None` means that the method does not report it; it does
 /// not mean 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames that reached the method's capture point, those lost there in fill ring, ring and method queue included.
+    /// Frames that reached the method's capture point, including those lost there in fill ring, ring and method queue.
     pub accepted: Option<u64>,
-    /// Where the method can lose frames, each place once.
+    /// Places where the method can lose frames, each once.
     pub losses: Vec<Loss>,
-    /// Places that the method does not have. What becomes of frames at a place that stands neither here nor among the losses
-    /// is unknown.
+    /// Places that the method does not have. Losses at a place in neither list are unknown.
     pub without: Vec<LossPlace>,
-    /// The method's own counters by their own names, as they were read.
+    /// The method's raw counters, by their original names and values.
     pub raw: Vec<(String, u64)>,
 }
 
 /// Frames lost at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where.
+    /// The place.
     pub place: LossPlace,
-    /// How many; absent where the method cannot tell.
+    /// Number of frames. `None` if the method does not report it.
     pub count: Option<u64>,
-    /// The counter that says so, or why there is none.
+    /// The counter that reports it, or why there is none.
     pub source: Cow<'static, str>,
 }
 
-/// Places that the counters of a method, or of what is behind it, can speak of, in the order of the path.
+/// Places that the counters of a method, or of the stages after it, can report, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPlace {
-    /// The receiving hardware had no room.
+    /// The receiving hardware was full.
     Link,
-    /// An XDP program did not hand it to the method, or a redirect failed.
+    /// An XDP program did not pass it to the method, or a redirect failed.
     Xdp,
-    /// The network stack, in front of the method's socket.
+    /// The network stack, before the method's socket.
     Stack,
-    /// A filter in front of the method.
+    /// A filter before the method.
     Filter,
-    /// There was no free buffer to receive into: AF_XDP's fill ring was empty.
+    /// AF_XDP's fill ring was empty: there was no free buffer to receive into.
     FillRing,
-    /// Ring or socket queue had no room.
+    /// The ring or socket queue was full.
     Ring,
-    /// A queue of the method's own had no room.
+    /// The method's queue was full.
     MethodQueue,
-    /// A queue behind the method had no room, such as a worker's. No method counts there: who has
-    /// the queue does.
+    /// A queue after the method was full, such as a worker's. The owner of the queue counts it, not the method.
     ApplicationQueue,
-    /// The output did not keep up, or could not be written.
+    /// The output was too slow, or could not be written.
     Writer,
 }
 
 impl LossPlace {
-    /// Whether frames lost there have reached the capture point and count as accepted.
+    /// Whether frames lost there had reached the capture point and count as accepted.
     pub fn is_accepted(self) -> bool {
         matches!(
             self,
@@ -63,20 +61,20 @@ impl LossPlace {
 }
 
 impl Counters {
-    /// The name of the raw counter behind [`Counters::cut`].
+    /// The name of the raw counter of [`Counters::cut`].
     pub const CUT: &'static str = "cut";
 
-    /// Frames of which less was captured than the snap length allows; `None` for methods that do not count them.
+    /// Frames captured shorter than the snap length allows. `None` for methods that do not count them.
     pub fn cut(&self) -> Option<u64> {
         self.raw(Self::CUT)
     }
 
-    /// What was lost at a place, where the method knows.
+    /// Frames lost at a place, if the method knows.
     pub fn lost_at(&self, place: LossPlace) -> Option<u64> {
         self.losses.iter().find(|loss| loss.place == place)?.count
     }
 
-    /// What was lost after it was accepted; `None` where a place cannot tell, or nothing is known of any.
+    /// Frames lost after they were accepted. `None` if a place is unknown, or all are.
     pub fn dropped(&self) -> Option<u64> {
         let mut lost =
             self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
@@ -84,14 +82,14 @@ impl Counters {
         lost.sum()
     }
 
-    /// Whether the method takes frames by an XDP program, so that they never reach the stack: only such a method can lose some in
-    /// XDP or for want of a buffer in a fill ring.
+    /// Whether the method captures with an XDP program, so that frames never reach the stack. Only such a method can lose
+    /// frames in XDP or because a fill ring is empty.
     pub fn takes_by_xdp(&self) -> bool {
         self.losses.iter().any(|loss| matches!(loss.place, LossPlace::Xdp | LossPlace::FillRing))
     }
 
-    /// What several captures of one interface counted together, place by place. What one of them cannot tell is unknown of
-    /// all of them.
+    /// Sum of the counters of several captures of one interface, place by place. A place unknown in one of them is unknown in
+    /// the sum.
     pub fn sum<'c>(several: impl IntoIterator<Item = &'c Self>) -> Self {
         let mut several = several.into_iter();
         let Some(first) = several.next() else { return Self::default() };
@@ -107,7 +105,7 @@ impl Counters {
         })
     }
 
-    /// What was counted since `before`, an earlier reading of the same capture.
+    /// Counters since `before`, an earlier reading of the same capture.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
@@ -130,39 +128,39 @@ impl Counters {
         }
     }
 
-    /// Whether the ring was full at some time since `before`, an earlier reading of the same capture: it has lost frames, or a V3
-    /// ring says so itself.
+    /// Whether the ring was full at some time since `before`, an earlier reading of the same capture: it lost frames, or a V3
+    /// ring reports it.
     pub fn shows_full_ring_since(&self, before: &Self) -> bool {
         let lost = |of: &Self| of.lost_at(LossPlace::Ring).unwrap_or(0);
         let freezes = |of: &Self| of.raw(FREEZES).unwrap_or(0);
         lost(self) > lost(before) || freezes(self) > freezes(before)
     }
 
-    /// One of the method's own counters.
+    /// One of the method's raw counters.
     pub fn raw(&self, name: &str) -> Option<u64> {
         self.raw.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 }
 
-/// Places that a packet socket, or a card's own ring, does not have: one ring or queue is all there is.
+/// Places that a packet socket, or a card's ring, does not have: it has only one ring or queue.
 pub const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
 
-/// The counter of a V3 ring that has no free block.
+/// A V3 ring's counter of times without a free block.
 pub const FREEZES: &str = "tp_freeze_q_cnt";
 
 /// How often a capture waited since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitCounts {
-    /// System calls that could sleep until frames came: poll(2), or a blocking receive.
+    /// System calls that could sleep until frames arrived: poll(2), or a blocking receive.
     pub waits: u64,
-    /// Those of them that ended without a frame.
+    /// Those that ended without a frame.
     pub empty: u64,
-    /// Times that frames came while spinning, which saved a system call.
+    /// Times that frames arrived while spinning, which saved a system call.
     pub spun: u64,
 }
 
 impl WaitCounts {
-    /// How often it waited since `before`, an earlier reading of the same capture.
+    /// Waits since `before`, an earlier reading of the same capture.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {

@@ -1,28 +1,28 @@
-//! CSV (RFC 4180) of names that come from others. A spreadsheet computes a cell that begins with `=`, `+`, `-` or `@`, also
-//! behind a tab or a carriage return: such a name could read other cells, or start a program. It gets a `'` in front, by which
-//! spreadsheets know text. A number stays a number, also a negative one.
+//! CSV (RFC 4180) of untrusted names. A spreadsheet evaluates a cell that begins with `=`, `+`, `-` or `@`, also after a tab
+//! or a carriage return: such a name could read other cells or start a program. It gets a leading `'`, which marks text in
+//! spreadsheets. Numbers stay numbers, also negative ones.
 
 use std::borrow::Cow;
 
-/// A table under way.
+/// A CSV table under construction.
 #[derive(Debug)]
 pub struct CsvText(csv::Writer<Vec<u8>>);
 
 impl CsvText {
-    /// A table with these heads.
+    /// A table with these column names.
     ///
     /// # Errors
-    /// None that memory would not give.
+    /// Only when memory runs out.
     pub fn new(heads: impl IntoIterator<Item = impl AsRef<str>>) -> csv::Result<Self> {
         let mut table = Self(csv::Writer::from_writer(Vec::new()));
         table.row(heads)?;
         Ok(table)
     }
 
-    /// Adds a row of as many cells as there are heads.
+    /// Adds a row with one cell per column.
     ///
     /// # Errors
-    /// When it has more or fewer.
+    /// When the row has more or fewer cells.
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) -> csv::Result<()> {
         for text in cells {
             self.0.write_field(cell(text.as_ref()).as_bytes())?;
@@ -33,13 +33,13 @@ impl CsvText {
     /// The file.
     ///
     /// # Errors
-    /// None that memory would not give.
+    /// Only when memory runs out.
     pub fn into_octets(self) -> csv::Result<Vec<u8>> {
         self.0.into_inner().map_err(|error| error.into_error().into())
     }
 }
 
-/// A cell that is no formula. A text that begins with `'` gets one more, so that a reader can take the first one away.
+/// A cell that is no formula. A text that begins with `'` gets another one, so that a reader can remove the first.
 fn cell(text: &str) -> Cow<'_, str> {
     let is_risky = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\'']);
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);

@@ -5,9 +5,9 @@ use std::str::FromStr;
 /// Which frames of an interface are captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Those that arrive.
+    /// Received frames.
     In,
-    /// Those that this host sends.
+    /// Frames that this host sends.
     Out,
     /// Both.
     Both,

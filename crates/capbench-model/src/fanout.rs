@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use capbench_sys::packet::FanoutMode;
 
-/// A group of captures, and how it shares frames. Clones mean the same group.
+/// A group of captures, and how it shares frames. Clones refer to the same group.
 ///
-/// The first capture that is opened with it makes the group, and the kernel chooses a number for it that no other group of
-/// the network namespace has; those opened later join it, in whatever thread. A group ends with its last member. While
-/// members are still being opened, and when one of them is closed, frames that would have gone to it are captured by none or
-/// by another one: what a group is to capture comes after all of it is open.
+/// The first capture opened with it creates the group. The kernel chooses a number that no other group of the network
+/// namespace has. Captures opened later join it, in any thread. A group ends with its last member. While members are being
+/// opened, or when one is closed, frames for the missing member go to no capture or to another one. So send the frames to
+/// capture only after the whole group is open.
 #[derive(Clone, Debug)]
 pub struct Fanout {
     mode: FanoutMode,
     rollover: bool,
-    /// The group's number, once somebody has made it.
+    /// The group's number, once it exists.
     group: Arc<Mutex<Option<u16>>>,
 }
 
@@ -25,25 +25,25 @@ impl Fanout {
         Self { mode, rollover: false, group: Arc::default() }
     }
 
-    /// A group that exists, of another program perhaps, which has the same mode.
+    /// An existing group with the same mode, possibly of another program.
     pub fn existing(mode: FanoutMode, group: u16) -> Self {
         Self { group: Arc::new(Mutex::new(Some(group))), ..Self::new(mode) }
     }
 
-    /// A group that does not exist yet, by the same rules: groups are of one interface each.
+    /// A new group with the same settings: each group belongs to one interface.
     #[must_use]
     pub fn another(&self) -> Self {
         Self { group: Arc::default(), ..*self }
     }
 
-    /// The same with or without sending frames to another member when the ring of their own is full, which tears flows apart
-    /// instead of losing frames. All members have to agree on it.
+    /// Enables or disables rollover: a frame goes to another member when its member's ring is full. This splits flows instead
+    /// of losing frames. All members must use the same setting.
     #[must_use]
     pub fn with_rollover(self, rollover: bool) -> Self {
         Self { rollover, ..self }
     }
 
-    /// How the member for a frame is chosen.
+    /// How a frame's member is chosen.
     pub fn mode(&self) -> FanoutMode {
         self.mode
     }
@@ -53,17 +53,17 @@ impl Fanout {
         *self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it sends frames to another member when a ring is full.
+    /// Whether a frame goes to another member when a ring is full.
     pub fn rollover(&self) -> bool {
         self.rollover
     }
 
-    /// Adds a member: `join` gets the group's number, `None` where it is to make the group, and returns the number.
+    /// Adds a member. `join` receives the group's number, or `None` to create the group, and returns the number.
     ///
     /// # Errors
     /// Those of `join`.
     pub fn join<E>(&self, join: impl FnOnce(Option<u16>) -> Result<u16, E>) -> Result<u16, E> {
-        // Held meanwhile: of two that are opened at once only one makes the group.
+        // Locked during `join`: of two concurrent opens only one creates the group.
         let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
         let id = join(*group)?;
         *group = Some(id);

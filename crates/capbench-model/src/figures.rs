@@ -1,12 +1,12 @@
-//! How counts and rates are written for people.
+//! Formats counts and rates for people.
 
-/// Rounded to a whole number, thousands apart: `1,234,567`.
+/// Rounds to a whole number with thousands separators: `1,234,567`.
 pub fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     digits.strip_prefix('-').map_or_else(|| separated(&digits), |digits| format!("-{}", separated(digits)))
 }
 
-/// Decimal digits, thousands apart.
+/// Decimal digits with thousands separators.
 pub fn separated(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -18,7 +18,7 @@ pub fn separated(digits: &str) -> String {
     text
 }
 
-/// A share in percent, with as many digits as distinguish it from 0.
+/// A share in percent, with enough digits to distinguish it from 0.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         share if share >= 10.0 => format!("{share:.0} %"),

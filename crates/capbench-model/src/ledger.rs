@@ -1,4 +1,4 @@
-//! The loss ledger: each frame that was meant to be sent was delivered, or stands under the place that lost it.
+//! The loss ledger. It counts each intended frame as delivered, or under the place that lost it.
 //!
 //! ```text
 //! intended = unsent + sent
@@ -6,8 +6,8 @@
 //!        + unexplained
 //! ```
 //!
-//! Entries are counters of the kernel or of capbench, each with its source. A place whose counter does not exist here
-//! is unknown, not 0. What is left over is `unexplained`: computed, never forced, and of either sign.
+//! Entries are counters of the kernel or of capbench, each with its source. A place whose counter does not exist here is
+//! unknown, not 0. `unexplained` is the computed remainder. It is never forced to 0 and can be negative.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,13 +39,13 @@ impl LostAt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The generator did not get to send it.
+    /// The generator did not send it.
     Unsent,
     /// Transmit side: queueing discipline or driver.
     Transmit,
-    /// The queue of a virtual link, in front of the receiving end's NAPI poll.
+    /// The queue of a virtual link, before the receiving end's NAPI poll.
     LinkQueue,
-    /// The link, or the receiving NIC: missed for want of a descriptor, FIFO overrun, bad checksum or length.
+    /// The link, or the receiving NIC: no free descriptor, FIFO overrun, bad checksum or length.
     Link,
     /// The receiving driver.
     Driver,
@@ -53,28 +53,28 @@ pub enum Place {
     Backlog,
     /// An XDP program or redirect.
     Xdp,
-    /// The network stack in front of the capture point.
+    /// The network stack before the capture point.
     Stack,
-    /// A socket filter that dropped it on purpose.
+    /// A socket filter dropped it on purpose.
     Filter,
-    /// There was no free buffer to receive into: AF_XDP's fill ring was empty.
+    /// AF_XDP's fill ring was empty: there was no free buffer to receive into.
     FillRing,
-    /// The ring, or the socket's receive queue, had no room.
+    /// The ring or the socket's receive queue was full.
     Ring,
-    /// Queues of the method's own.
+    /// The method's queues.
     MethodQueue,
     /// The application's queue.
     ApplicationQueue,
-    /// It lay in ring or socket, unread, when the trial ended.
+    /// It was still unread in the ring or socket when the trial ended.
     Unread,
-    /// It reached the application cut short, though the snap length allowed it whole.
+    /// It reached the application cut short, although the snap length allowed it whole.
     Truncated,
     /// It reached the application damaged.
     Corrupt,
 }
 
 impl Place {
-    /// Whether frames wait there for the application, and are lost when it is too slow.
+    /// Whether frames wait there for the application, so that a slow application loses them.
     pub fn is_before_application(self) -> bool {
         matches!(
             self,
@@ -104,7 +104,7 @@ impl Place {
         }
     }
 
-    /// How reports name the place.
+    /// The place's name in reports.
     pub fn words(self) -> &'static str {
         match self {
             Self::Unsent => "never sent by the generator",
@@ -130,26 +130,26 @@ impl Place {
 /// One line of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Entry {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// How many frames; `None` when nothing here can tell.
+    /// Number of frames. `None` if no counter here reports it.
     pub count: Option<u64>,
     /// The counter, or why there is none.
     pub source: String,
 }
 
-/// The whole account of a trial.
+/// The complete ledger of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// The lines, in the order of the path.
+    /// The entries, in the order of the path.
     pub entries: Vec<Entry>,
-    /// Frames handed to the kernel that neither were delivered nor stand in an entry. Negative when more was counted
-    /// than was sent.
+    /// Frames passed to the kernel that were neither delivered nor counted in an entry. Negative if more frames were counted
+    /// than sent.
     pub unexplained: i64,
 }
 
 impl Ledger {
-    /// Balances entries against what was sent and delivered.
+    /// Balances entries against the sent and delivered frames.
     pub fn balance(sent: u64, delivered: u64, entries: Vec<Entry>) -> Self {
         let booked: i128 = entries
             .iter()
@@ -161,7 +161,7 @@ impl Ledger {
         Self { entries, unexplained: left.clamp(i64::MIN.into(), i64::MAX.into()) as i64 }
     }
 
-    /// The count booked to a place, if it is known.
+    /// The count recorded for a place, if known.
     pub fn count(&self, place: Place) -> Option<u64> {
         self.entries.iter().find(|entry| entry.place == place)?.count
     }

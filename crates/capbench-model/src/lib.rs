@@ -1,14 +1,14 @@
-//! What a trial, its account and its results are made of: plain values, without input or output.
+//! The values that describe a trial, its loss ledger and its results. No input or output.
 //!
 //! | module | what |
 //! |---|---|
 //! | [`method_spec`], [`options`], [`units`], [`direction`], [`filter`], [`mod@mark`], [`fanout`] | how to capture, as a user asks for it |
-//! | [`running`], [`counters`] | what a capture turned out to be, and what it counted |
-//! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are held back |
+//! | [`running`], [`counters`] | how an open capture runs, and its counters |
+//! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
-//! | [`disturbance`] | what the host did that a trial did not ask for |
-//! | [`environment`] | the host, as results have it |
-//! | [`statistics`], [`figures`], [`csv_text`] | what is chance; numbers in words; tables without formulas |
+//! | [`disturbance`] | disturbances of a trial by the host |
+//! | [`environment`] | the host, as recorded in results |
+//! | [`statistics`], [`figures`], [`csv_text`] | significance; numbers as text; CSV without formulas |
 
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,12 @@
 //! How a user names a method: `NAME[:ARGUMENT][+SETTING[=VALUE]]...`.
 //!
-//! One name stands for one way to capture; what is varied about it stands behind it, so that variants of a method are
-//! rows of one table: `libpcap:/opt/pf_ring/lib/libpcap.so.1+next`, `af-xdp+generic`, `recv+busy-poll=50us`.
+//! Each name is one way to capture. Settings after it select variants, so that variants of a method are rows of one table:
+//! `libpcap:/opt/pf_ring/lib/libpcap.so.1+next`, `af-xdp+generic`, `recv+busy-poll=50us`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A method, what it is about, and how it is set.
+/// A method with its argument and settings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MethodSpec {
     text: String,
@@ -15,12 +15,12 @@ pub struct MethodSpec {
     settings: Vec<Setting>,
 }
 
-/// One setting behind a method's name.
+/// One setting after a method's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Setting {
     /// Its name.
     pub name: String,
-    /// What stands behind `=`.
+    /// The value after `=`.
     pub value: Option<String>,
 }
 
@@ -35,34 +35,34 @@ impl MethodSpec {
         &self.name
     }
 
-    /// What stands behind the colon.
+    /// The argument after the colon.
     pub fn argument(&self) -> Option<&str> {
         self.argument.as_deref()
     }
 
-    /// The settings, in the order in which they were given.
+    /// The settings, in the user's order.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// Whether a setting was given.
+    /// Whether the user set this setting.
     pub fn has(&self, setting: &str) -> bool {
         self.settings.iter().any(|given| given.name == setting)
     }
 
-    /// Whether it names a device, a library, or arguments for one: these decide which code runs.
+    /// Whether it names a device, a library, or arguments for one. These decide which code runs.
     pub fn names_code(&self) -> bool {
         /// Settings that name a library's file, or are passed to a driver, which can load files too.
         const SETTINGS: [&str; 2] = ["library", "devargs"];
         self.argument.is_some() || SETTINGS.iter().any(|setting| self.has(setting))
     }
 
-    /// The value of a setting, if it was given with one.
+    /// The value of a setting, if the user set one.
     pub fn value(&self, setting: &str) -> Option<&str> {
         self.settings.iter().find(|given| given.name == setting)?.value.as_deref()
     }
 
-    /// Takes away the settings that `other` knows: they concern something else than the method. The text stays.
+    /// Removes the settings that `other` accepts: they do not concern the method. The text stays.
     pub fn split_settings(&mut self, other: impl Fn(&Setting) -> bool) -> Vec<Setting> {
         let (taken, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
         self.settings = kept;
@@ -70,7 +70,7 @@ impl MethodSpec {
     }
 }
 
-/// Whether a piece of text between plus signs can be a setting: paths have other characters.
+/// Parses a setting from text between plus signs. `None` if it has other characters, as paths do.
 fn as_setting(text: &str) -> Option<Setting> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_string())),
@@ -85,7 +85,7 @@ impl FromStr for MethodSpec {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        // Settings are taken from the end, so that an argument may have plus signs, as paths do.
+        // Settings are parsed from the end, because an argument may contain plus signs, as paths do.
         let mut rest = text;
         let mut settings = Vec::new();
         while let Some((before, last)) = rest.rsplit_once('+') {

@@ -1,12 +1,12 @@
-//! Interrupt moderation, as a set-up asks for it.
+//! Interrupt moderation, as a set-up requests it.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How receive interrupts are to be held back.
+/// How to delay receive interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moderation {
-    /// For so many microseconds; 0: not at all. Some drivers round, and e1000e takes 1, 3 and 4 for modes of its own.
+    /// By this many microseconds; 0 means no delay. Some drivers round, and e1000e uses 1, 3 and 4 for special modes.
     Fixed(u32),
     /// As the driver chooses from the traffic.
     Adaptive,

@@ -1,4 +1,4 @@
-//! What a user can set about a capture.
+//! The user's settings of a capture.
 
 use std::time::Duration;
 
@@ -8,36 +8,36 @@ use crate::filter::Filter;
 use crate::mark::FrameMark;
 use crate::units::{ByteCount, SnapLength};
 
-/// How to capture. Methods use what applies to them; the table of methods names it.
+/// How to capture. Each method uses the options that apply to it; the table of methods lists them.
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
     /// Memory for the ring, or the socket's receive buffer for methods without one.
     pub ring: ByteCount,
     /// Block size of rings.
     pub block: ByteCount,
-    /// Slot size of V1 and V2 rings; chosen to hold the interface's largest frame when `None`.
+    /// Slot size of V1 and V2 rings. `None` means: large enough for the interface's largest frame.
     pub frame: Option<ByteCount>,
-    /// After how long a partly filled V3 block is handed over.
+    /// Time after which the kernel passes on a partly filled V3 block.
     pub retire_timeout: Duration,
-    /// Which frames are wanted; everything when `None`. For methods with a filter of
-    /// their own; the others refuse it, and a filter in software does its work on what they give.
+    /// Which frames are wanted. `None` means all. Only for methods with a filter; the others refuse it, and a software filter
+    /// runs on the frames that they return.
     pub filter: Option<Filter>,
     /// Octets captured of each frame.
     pub snap_length: SnapLength,
-    /// Whether the interface is to accept frames for other hosts.
+    /// Whether the interface accepts frames for other hosts.
     pub promiscuous: bool,
-    /// How long to look again and again for frames before sleeping in poll(2).
+    /// How long to spin for frames before sleeping in poll(2).
     pub spin: Duration,
-    /// Whether each frame is to come with a hash of its flow, for methods that tell one (V3 rings). The kernel computes what
-    /// the NIC has not, which costs about a tenth of its work for a small frame.
+    /// Whether each frame comes with a flow hash, for methods that report one (V3 rings). The kernel computes the hash if the
+    /// NIC has not, which costs about a tenth of its work for a small frame.
     pub flow_hashes: bool,
-    /// Which frames.
+    /// Which direction.
     pub direction: Direction,
-    /// Arguments for the environment layer of DPDK, behind its defaults.
+    /// Arguments for DPDK's environment layer, after the defaults.
     pub eal_arguments: Vec<String>,
-    /// The trial's frames, for methods that count them where they are.
+    /// How to recognise the trial's frames, for methods that count them in the kernel.
     pub mark: Option<FrameMark>,
-    /// The group of captures to be a member of, for methods on packet sockets; the others refuse it.
+    /// The group of captures to join, for methods on packet sockets. The others refuse it.
     pub fanout: Option<Fanout>,
 }
 

@@ -1,11 +1,11 @@
-//! Which CPUs a user wants to do what. The test bed decides what that means on this host.
+//! Which CPUs do what, as the user asks. The test bed maps it to the CPUs of this host.
 
 use std::fmt;
 use std::str::FromStr;
 
 use capbench_sys::host::affinity::CpuId;
 
-/// A placement as it is asked for.
+/// A requested placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlacementChoice {
     /// The kernel's receive work and the application share a CPU.

@@ -1,4 +1,4 @@
-//! The places of the ledger in one table: what each means, who tells of it, and when nobody can.
+//! The places of the ledger in one table: the meaning, the counter that reports each, and when it is unknown.
 //!
 //! `docs/ledger.md` has this table, and a test compares the two.
 
@@ -26,18 +26,18 @@ pub const ALL: [Place; 16] = [
     Place::Corrupt,
 ];
 
-/// What there is to know about a place.
+/// Description of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
     /// The key in `results.json`.
     pub key: &'static str,
-    /// What it means that a frame stands here.
+    /// Meaning of a frame counted here.
     pub meaning: &'static str,
-    /// Who tells on capbench's own link.
+    /// The counter on capbench's virtual link.
     pub on_virtual_link: &'static str,
-    /// Who tells on a network card.
+    /// The counter on a network card.
     pub on_card: &'static str,
-    /// When nobody can.
+    /// When no counter reports it.
     pub unknown: &'static str,
 }
 

@@ -1,16 +1,16 @@
-//! What a capture turned out to be.
+//! How an open capture runs.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Where the times of frames come from, with how in words.
+/// Source of the frame times, with a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSource {
-    /// The kernel: `CLOCK_REALTIME` when it had the frame in its receive path.
+    /// The kernel: `CLOCK_REALTIME` when the frame was in its receive path.
     Kernel(&'static str),
-    /// An adapter or a library, by a clock of which nothing is known.
+    /// An adapter or a library, with an unknown clock.
     Unknown(&'static str),
-    /// User space: when the method gave the batch.
+    /// User space: when the method returned the batch.
     UserSpace(&'static str),
     /// Frames have no times.
     None,
@@ -27,29 +27,29 @@ impl fmt::Display for TimeSource {
     }
 }
 
-/// What a capture turned out to be.
+/// How an open capture runs.
 #[derive(Clone, Debug)]
 pub struct Running {
     /// The method's name.
     pub method: &'static str,
-    /// What does the work, for example a library with its version, or the mode of XDP.
+    /// The engine, for example a library with its version, or the mode of XDP.
     pub engine: String,
     /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
     pub geometry: String,
     /// Where frame times come from.
     pub time_source: TimeSource,
-    /// How long it may hold a frame back although the application waits for it, such as the retire timeout of a ring.
+    /// The longest delay of a frame while the application waits for it, such as the retire timeout of a ring.
     pub holds: Duration,
-    /// Whether a VLAN tag that the kernel removed is told beside the frame.
+    /// Whether the method reports, next to the frame, a VLAN tag that the kernel removed.
     pub vlan_metadata: bool,
-    /// What it got less of than was asked for, and what to do about it.
+    /// Requested properties that the capture did not get, and what to do about it.
     pub shortfall: Option<String>,
-    /// Whether a socket filter runs in front of the method.
+    /// Whether a socket filter runs before the method.
     pub filtered: bool,
 }
 
 impl Running {
-    /// Several things that it got less of, as one [`Self::shortfall`].
+    /// Joins several shortfalls into one [`Self::shortfall`].
     pub fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
         let several: Vec<_> = several.into_iter().collect();
         (!several.is_empty()).then(|| several.join("; "))

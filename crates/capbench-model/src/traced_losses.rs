@@ -1,14 +1,14 @@
-//! What the tracer saw of a trial, by the place that lost the frames.
+//! Losses that the tracer saw in a trial, by the place that lost the frames.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Numbers of frames by why they were dropped.
+/// Numbers of frames by drop reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses(BTreeMap<String, u64>);
 
 impl Losses {
-    /// All of them.
+    /// Sum over all reasons.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
@@ -18,7 +18,7 @@ impl Losses {
         self.0.is_empty()
     }
 
-    /// Adds frames that were dropped for this reason.
+    /// Adds frames with this drop reason.
     pub fn add(&mut self, why: String, count: u64) {
         *self.0.entry(why).or_default() += count;
     }
@@ -31,42 +31,42 @@ impl fmt::Display for Losses {
     }
 }
 
-/// What the tracer saw during a trial.
+/// Losses that the tracer saw during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedLosses {
-    /// Lost on the sending interface and not in its counters.
+    /// Lost on the sending interface and missing in its counters.
     pub transmit: Losses,
-    /// Lost in generic XDP on the receiving one.
+    /// Lost in generic XDP on the receiving interface.
     pub xdp: Losses,
-    /// Lost in the stack in front of the capture point.
+    /// Lost in the stack before the capture point.
     pub stack: Losses,
-    /// Dropped on the sending interface, nobody knows whether its counters have it.
+    /// Dropped on the sending interface. Unknown whether its counters include them.
     pub unplaced_transmit: Losses,
-    /// Dropped on the receiving interface, nobody knows whether before or after the capture point.
+    /// Dropped on the receiving interface. Unknown whether before or after the capture point.
     pub unplaced: Losses,
-    /// Dropped on the receiving interface after the capture point: no losses, but the end of each frame that reached it.
+    /// Dropped on the receiving interface after the capture point. These are no losses: each frame that reached it ends so.
     pub after: u64,
     /// XDP programs' exceptions and failed redirects on the receiving interface.
     pub xdp_failures: u64,
-    /// Those of them that were redirects.
+    /// Failed redirects among them.
     pub failed_redirects: u64,
-    /// Frames dropped on both interfaces, for whatever reason: how often the program that counts them ran for the trial.
+    /// Frames dropped on both interfaces, for any reason: how often the counting program ran for the trial.
     pub drops: u64,
     /// Events of the whole host that the tracer missed.
     pub missed: u64,
-    /// Whether the receiving interface's program runs on socket buffers: whatever it drops is then seen.
+    /// Whether the receiving interface's XDP program runs on socket buffers (generic XDP). The tracer then sees every drop.
     pub xdp_is_generic: bool,
-    /// Everything that was counted, by name.
+    /// All counters, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl TracedLosses {
-    /// Frames that were seen to end on the receiving interface, lost or captured, without those that counters of their own have.
+    /// Frames seen to end on the receiving interface, lost or captured, without those that other counters include.
     pub fn ended(&self) -> u64 {
         self.xdp.total() + self.stack.total() + self.unplaced.total() + self.after
     }
 
-    /// Frames lost in XDP where the method itself has no counter of them, with the source. `unseen` is as for [`Self::in_stack`].
+    /// Frames lost in XDP that the method does not count, with the source. `unseen` is as for [`Self::in_stack`].
     pub fn xdp(traced: Option<&Self>, attached: Option<bool>, unseen: u64) -> (Option<u64>, String) {
         match (traced, attached) {
             (Some(traced), _) if !traced.xdp.is_empty() => {
@@ -92,8 +92,8 @@ impl TracedLosses {
         }
     }
 
-    /// Frames lost in the stack, with the source. `unseen` is how many frames must have ended on the receiving interface whose
-    /// end the tracer did not see; 0 where nothing tells.
+    /// Frames lost in the stack, with the source. `unseen` is the number of frames that must have ended on the receiving
+    /// interface without the tracer seeing it. 0 if unknown.
     pub fn in_stack(&self, unseen: u64) -> (Option<u64>, String) {
         let seen = match self.stack.is_empty() {
             true => "skb:kfree_skb: none in front of the capture point".into(),
@@ -102,7 +102,7 @@ impl TracedLosses {
         self.as_far_as_seen(&self.stack, seen, unseen)
     }
 
-    /// Why it is in doubt whether everything was seen that the receiving interface lost.
+    /// Reasons to doubt that the tracer saw all losses of the receiving interface.
     pub fn doubts(&self, unseen: u64) -> Vec<String> {
         let mut doubts = Vec::new();
         if !self.unplaced.is_empty() {
@@ -111,15 +111,15 @@ impl TracedLosses {
         if self.missed > 0 {
             doubts.push(format!("{} events of the host were missed", self.missed));
         }
-        // A kernel may run no BPF program while certain threads are on the CPU, nor for a softirq that interrupts them, and
-        // keeps no count of it. Where it kept back ends of captured frames, it may have kept back losses.
+        // A kernel may skip BPF programs while certain threads are on the CPU, and for a softirq that interrupts them,
+        // without counting it. If it hid the end of captured frames, it may have hidden losses.
         if unseen > 0 {
             doubts.push(format!("{unseen} frames ended on the interface that were not seen to end"));
         }
         doubts
     }
 
-    /// In doubt, none is not known to be none, and some are at least so many.
+    /// In doubt, a count of 0 is unknown, and a count above 0 is a lower bound.
     fn as_far_as_seen(&self, losses: &Losses, seen: String, unseen: u64) -> (Option<u64>, String) {
         let doubts = self.doubts(unseen);
         let is_certain = doubts.is_empty();

@@ -36,7 +36,7 @@ impl FromStr for ByteCount {
 
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Exactly where few digits do that, so that what is printed can be asked for.
+        // Exact where few digits suffice, so that the printed value can be parsed back.
         for (shift, suffix) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] {
             let count = self.0 >> shift;
             if (1..100_000).contains(&count) && self.0.trailing_zeros() >= shift {
@@ -51,15 +51,15 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Octets captured of each frame at most.
+/// Maximum number of octets captured of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SnapLength(u32);
 
 impl SnapLength {
-    /// tcpdump's default: everything, in practice.
+    /// tcpdump's default: in practice everything.
     pub const EVERYTHING: Self = Self(262_144);
 
-    /// A limit; 0 and anything above the default mean the default, as for tcpdump(8).
+    /// A limit. 0 and values above the default mean the default, as for tcpdump(8).
     pub fn new(octets: u32) -> Self {
         if octets == 0 { Self::EVERYTHING } else { Self(octets.min(Self::EVERYTHING.0)) }
     }
@@ -69,7 +69,7 @@ impl SnapLength {
         self.0
     }
 
-    /// Whether frames can be cut because of it.
+    /// Whether it can cut frames.
     pub fn cuts(self) -> bool {
         self < Self::EVERYTHING
     }

@@ -1,9 +1,9 @@
-//! Capture files of one format into files of another, packet by packet, with the counters and the losses that they tell of.
+//! Converts capture files from one format to another, packet by packet, including counters and losses.
 //!
-//! What comes out of a verbatim file is what recording pcapng would have written. A pcapng file with several sections stays
-//! one, and interfaces that are described behind packets are described there. Each description is written once, so that the
-//! output is at most a few times as large as the input. Link types, clocks, times and lengths stay as they are; pcap, which
-//! has one link type and times from 1970 to 2106, refuses what it has no place for.
+//! A verbatim file becomes the pcapng file that a pcapng recording would have written. A pcapng file with several sections keeps
+//! them. An interface described after packets is described at the same place. Each description is written once, so the output is
+//! at most a few times as large as the input. Link types, clocks, timestamps and lengths do not change. pcap has one link type
+//! and timestamps from 1970 to 2106; a file that needs more is refused.
 
 use std::cell::Cell;
 use std::fs;
@@ -23,109 +23,109 @@ use crate::file::{
 };
 use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
-/// Seconds that pcap has: from 1970 until 2106.
+/// Seconds that a pcap timestamp can express: from 1970 until 2106.
 const PCAP_SECONDS: Range<i128> = 0..1 << 32;
-/// Nanoseconds of a second.
+/// Nanoseconds per second.
 const SECOND: i128 = 1_000_000_000;
 
-/// What was converted.
+/// Result of a conversion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Packets.
     pub packets: u64,
-    /// Lost packets of which the file told, before one of its packets.
+    /// Lost packets that the file reports before one of its packets.
     pub dropped: u64,
-    /// Packets without a time in the file. They have the first time of their interface's clock in the output: 1970, unless the
-    /// file has an offset.
+    /// Packets without a timestamp in the file. In the output they have the first timestamp of their interface's clock: 1970,
+    /// unless the file has an offset.
     pub without_time: u64,
-    /// Packets whose times are cut to nanoseconds, which pcap has.
+    /// Packets whose timestamps are cut to nanoseconds, the resolution of pcap.
     pub finer_times: u64,
-    /// What of the file is not in the output. What pcap has no place for at all is not counted.
+    /// Content of the file that is not in the output. Content that pcap can never store is not counted.
     pub left_out: LeftOut,
-    /// Whether the file ended within a record: everything before is converted.
+    /// Whether the file ended within a record. Everything before that is converted.
     pub ends_early: bool,
 }
 
-/// Why a file was not converted, or not to its end.
+/// Why a conversion failed or stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// The file that is read, from where on it cannot be.
+    /// The input cannot be read from some position on.
     #[error("the file {0}")]
     Input(#[from] FileError),
-    /// Packets of several link types, for a format with one.
+    /// The input has several link types, but the output format has one.
     #[error(
         "packet {number} has link type {link_type}, the packets before it have {first}: pcap has one link type for all \
          packets; write pcapng (--format pcapng)"
     )]
     LinkTypes {
-        /// Number of the packet, from 1 on.
+        /// Number of the packet, from 1.
         number: u64,
         /// Its `LINKTYPE_…`.
         link_type: u16,
-        /// That of the packets before.
+        /// Link type of the packets before.
         first: u16,
     },
-    /// A time that pcap does not have.
+    /// A timestamp that pcap cannot express.
     #[error(
         "packet {number} has a time {seconds} s after 1970: pcap has times from 1970 to 2106; write pcapng (--format pcapng)"
     )]
     Time {
-        /// Number of the packet, from 1 on.
+        /// Number of the packet, from 1.
         number: u64,
         /// Its time in seconds.
         seconds: i128,
     },
-    /// The output is larger than it may be.
+    /// The output exceeds its size limit.
     #[error(
         "the output has more than {limit} bytes, and is not kept; where that is the size of the capture, give a limit with \
          --max-output"
     )]
     TooLarge {
-        /// The limit.
+        /// The limit in octets.
         limit: u64,
     },
-    /// A description of a section or an interface, or statistics, larger than any that are written.
+    /// A description of a section or an interface, or statistics, exceeds the largest block that can be written.
     #[error("a description, or statistics, of {octets} octets, more than are written")]
     Description {
-        /// Octets of it.
+        /// Its octets.
         octets: usize,
     },
-    /// A packet that is larger than any that is written.
+    /// A packet exceeds the largest packet that can be written.
     #[error("packet {number} has {octets} octets, more than are written")]
     TooLong {
-        /// Its number, from 1 on.
+        /// Its number, from 1.
         number: u64,
         /// Its captured octets.
         octets: usize,
     },
-    /// The file that is written.
+    /// The output cannot be written.
     #[error(transparent)]
     Output(#[from] RecordError),
-    /// Nobody reads the pipe any more.
+    /// The reader of the output pipe has closed it.
     #[error("nobody reads the output any more")]
     ReaderGone,
 }
 
 impl ConvertError {
-    /// Whether the input was refused: then no part of it is to look like all of it.
+    /// Whether the input was refused. The partial output is then removed, so that nobody takes it for the whole.
     fn is_refusal(&self) -> bool {
         matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge { .. })
     }
 }
 
-/// How large an output may become, in octets before compression.
+/// Limit for the output in octets, before compression.
 #[derive(Clone, Debug)]
 pub enum OutputLimit {
-    /// Any size: the output of a plain file is at most a few times as large.
+    /// Unlimited: the output of an uncompressed file is at most a few times as large as the file.
     None,
-    /// That many octets.
+    /// This many octets.
     Octets(u64),
-    /// 64 MiB, and 1000 times the compressed octets that were read so far.
+    /// 64 MiB, plus 1000 times the compressed octets read so far.
     OfCompressed(Rc<Cell<u64>>),
 }
 
 impl OutputLimit {
-    /// For an input of which nobody said a limit.
+    /// The default limit for an input.
     pub fn of(source: &Decompressed) -> Self {
         source.compressed().map_or(Self::None, Self::OfCompressed)
     }
@@ -139,7 +139,7 @@ impl OutputLimit {
     }
 }
 
-/// What is written.
+/// The output format.
 enum Encoding {
     Pcapng(PcapngEncoder),
     Pcap(PcapEncoder),
@@ -161,7 +161,7 @@ impl Encoding {
     }
 }
 
-/// What the output begins with. It is one file.
+/// The header of the output, which is one file.
 struct Ends(Vec<u8>);
 
 impl FileEnds for Ends {
@@ -172,30 +172,31 @@ impl FileEnds for Ends {
     fn trailer(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// A conversion under way.
+/// State of a conversion.
 struct Conversion<'o> {
     options: WriteOptions,
     format: FileFormat,
     is_verbatim: bool,
-    /// The section that was read and is not yet written.
+    /// The section that was read and not yet written.
     section: Option<SectionDescription>,
-    /// Those of its interfaces that are not.
+    /// Its interfaces that are not yet written.
     interfaces: Vec<ReadInterface>,
     /// Link types and clocks of all of the section's interfaces.
     links: Vec<(u16, Clock)>,
     /// The link type of a pcap output.
     link_type: Option<u16>,
     limit: OutputLimit,
-    /// The largest snap length of the section's interfaces so far: libpcap reads only files in which all have the same.
+    /// The largest snap length of the section's interfaces so far: libpcap reads only files whose interfaces share one snap
+    /// length.
     snap: Option<SnapLength>,
     output: Option<(Encoding, Output)>,
     converted: &'o mut Converted,
 }
 
-/// Converts a file to one of this format, as these options say; without rotation.
+/// Converts a file to the given format with these options, without rotation.
 ///
 /// # Errors
-/// What is wrong with either file. Everything before that is written, and `converted` says how much it is; after a refusal
+/// Why either file failed. Everything before that is written, and `converted` counts it. After a refusal
 /// ([`ConvertError::LinkTypes`], [`ConvertError::Time`], [`ConvertError::TooLarge`]) the output is removed.
 pub fn convert(
     source: impl Read,
@@ -228,10 +229,10 @@ pub fn convert(
     if read.as_ref().is_err_and(ConvertError::is_refusal)
         && let Some(file) = file.filter(|file| fs::symlink_metadata(file).is_ok_and(|kind| kind.is_file()))
     {
-        // What cannot be removed is reported as incomplete all the same.
+        // A file that cannot be removed is still reported as incomplete.
         drop(fs::remove_file(file));
     }
-    // Where writing has failed, reading has only ended because of that.
+    // If writing failed, that is why reading ended; so the write error comes first.
     finished.and(read)
 }
 
@@ -268,7 +269,7 @@ impl Conversion<'_> {
         Ok(())
     }
 
-    /// Whether the output took it; where it has ended, finishing it tells why.
+    /// Whether the output accepted the packet. If it has ended, finishing it returns the reason.
     fn packet(&mut self, packet: &Packet<'_>) -> Result<bool, ConvertError> {
         let too_long =
             ConvertError::TooLong { number: self.converted.packets + 1, octets: packet.data.len() };
@@ -283,7 +284,7 @@ impl Conversion<'_> {
         if let (Encoding::Pcapng(encoder), Some(hash)) = (&mut *encoding, packet.hash) {
             encoder.set_hash_algorithm(hash.algorithm);
         }
-        // The output is one file: no time of a packet begins another.
+        // The output is one file: timestamps never start another.
         let origin = Origin { interface: 0, time_ns: 0 };
         let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
         match output.packet(origin, &mut Ends(Vec::new()), |room| encoding.encode(&frame, &facts, room)) {
@@ -301,7 +302,7 @@ impl Conversion<'_> {
         }
     }
 
-    /// The time that is written: in pcapng the number in the file, since its interface keeps its clock; in pcap nanoseconds.
+    /// The timestamp to write. In pcapng the number from the file, because the interface keeps its clock; in pcap nanoseconds.
     fn time_of(&mut self, packet: &Packet<'_>) -> Result<u64, ConvertError> {
         let units = packet.time_ns.unwrap_or(0);
         let link = self.links.get(packet.interface as usize).filter(|_| self.format == FileFormat::Pcap);
@@ -323,7 +324,7 @@ impl Conversion<'_> {
         Ok(ns as u64)
     }
 
-    /// As [`Conversion::packet`].
+    /// As [`Conversion::packet`], for statistics.
     fn statistics(&mut self, statistics: &InterfaceStatistics) -> Result<bool, ConvertError> {
         if !self.prepare()? {
             return Ok(false);
@@ -332,12 +333,12 @@ impl Conversion<'_> {
         encoding.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
     }
 
-    /// Whether all descriptions that were read are written.
+    /// Whether all descriptions read so far are written.
     fn is_described(&self) -> bool {
         self.section.is_none() && self.interfaces.is_empty()
     }
 
-    /// Opens the output, and writes the descriptions that were read and are not yet written. Whether the output took them.
+    /// Opens the output and writes pending descriptions. Returns whether the output accepted them.
     fn prepare(&mut self) -> Result<bool, ConvertError> {
         if self.output.is_some() && self.is_described() {
             return Ok(true);
@@ -360,13 +361,13 @@ impl Conversion<'_> {
         Ok(true)
     }
 
-    /// The output begins with what was described up to here.
+    /// Opens the output with the descriptions read so far.
     fn open(&mut self) -> Result<(), ConvertError> {
         let section = self.section.get_or_insert_default();
         let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
         let (encoding, header) = match self.format {
             FileFormat::Pcap => {
-                // Its header stands before any packet is known.
+                // The file header is written before any packet is known.
                 let most = if self.is_verbatim { snap } else { SnapLength::EVERYTHING };
                 let first = self.interfaces.first().map(|interface| interface.link_type);
                 let encoder = PcapEncoder::of_link(self.link_type.or(first).unwrap_or(ETHERNET), most);
@@ -378,7 +379,8 @@ impl Conversion<'_> {
                 for interface in &self.interfaces {
                     header.extend(block(interface, snap)?);
                 }
-                // Files of others may have packets beyond their interfaces' snap lengths: they stay whole.
+                // Files of other programs can have packets longer than the snap length of their interface. These packets stay
+                // whole.
                 let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
                 let encoder = PcapngEncoder::new(&none, &[], whole, HashAlgorithm::default())?;
                 (Encoding::Pcapng(encoder), header)
@@ -406,12 +408,12 @@ impl Conversion<'_> {
     }
 }
 
-/// The description of an interface, with its own link type and clock.
+/// Encodes the description of an interface, with its link type and clock.
 fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordError> {
     interface.description.block(interface.link_type, snap, interface.clock)
 }
 
-/// Writes a block that is no packet. Whether the output took it.
+/// Writes a block that is not a packet. Returns whether the output accepted it.
 fn put(output: &mut Output, block: &[u8]) -> Result<bool, ConvertError> {
     match output.record(block) {
         Ok(()) => Ok(true),

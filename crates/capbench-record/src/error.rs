@@ -1,4 +1,4 @@
-//! What can go wrong between captured frames and files.
+//! Errors of recording, and of reading and writing capture files.
 
 use capbench_capture::error::CaptureError;
 use capbench_capture::units::ByteCount;
@@ -6,64 +6,64 @@ use capbench_capture::units::ByteCount;
 /// The error of recording, and of reading and writing capture files.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A capture failed, or cannot be.
+    /// A capture failed, or cannot be opened.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// An option that cannot be.
+    /// The value of an option is invalid.
     #[error("{option}: {reason}")]
     Option {
-        /// The flag as the user knows it.
+        /// The flag that the user wrote.
         option: &'static str,
-        /// What is wrong with it and what is possible.
+        /// What is wrong, and which values are valid.
         reason: String,
     },
-    /// Buffers between encoder and file do not hold every frame.
+    /// The buffers between encoder and file are too small for the largest frame.
     #[error(
         "write buffers of {asked} do not hold the largest record, which takes {least}; ask for larger ones"
     )]
     WriteBuffer {
-        /// Octets asked for.
+        /// Requested octets.
         asked: ByteCount,
         /// Octets of the largest record.
         least: ByteCount,
     },
-    /// What a capture file is to say of its origin is too long for the format.
+    /// A text about the origin of the capture is too long for the file format.
     #[error("the {what} has {octets} octets; pcapng has room for 65535, so make it shorter")]
     FileOption {
         /// Which text.
         what: &'static str,
-        /// Its length.
+        /// Its length in octets.
         octets: usize,
     },
-    /// Batches cannot be handed to workers.
+    /// The plan of a worker pool is invalid.
     #[error("hand-off to workers: {reason}")]
     HandOff {
-        /// What is wrong and what is possible.
+        /// What is wrong, and which values are valid.
         reason: String,
     },
-    /// A worker of a hand-off panicked. Its batches were given back; the others go on.
+    /// A worker thread panicked. Its batches were returned; the other workers continue.
     #[error(
         "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
     )]
     Worker {
-        /// Which one; the first is 0.
+        /// The worker's number, from 0.
         worker: usize,
-        /// What it said.
+        /// The panic message.
         message: String,
     },
-    /// What was recorded cannot be written.
+    /// A file cannot be written.
     #[error("cannot {attempt} {}: {source}; {next}", path.display())]
     Output {
-        /// What was attempted.
+        /// The operation that failed.
         attempt: &'static str,
         /// The file.
         path: std::path::PathBuf,
         /// What to do next.
         next: &'static str,
-        /// The kernel's reason.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }
 
-/// The result of recording's calls.
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, RecordError>;

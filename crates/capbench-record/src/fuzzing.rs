@@ -1,4 +1,5 @@
-//! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
+//! Entry points for the fuzz targets in `fuzz/`: each runs a reader of this crate on any octets. Unit tests run each on its
+//! corpus.
 
 use std::path::Path;
 

@@ -1,16 +1,15 @@
-//! Hand-off: one thread takes batches, others work on them, and each batch gives its memory back when the last of them lets
-//! go of it.
+//! Worker pool: one thread passes batches to worker threads. Each batch returns its memory when its last user drops it.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`plan`] | how many workers, how long their queues, who gets what, and what a full queue means |
-//! | [`report`] | what became of the batches: worked on, lost, or given back |
+//! | [`plan`] | number of workers, length of queues, distribution, and behaviour when a queue is full |
+//! | [`report`] | what became of the batches: processed, lost, or returned |
 //! | `queues` | the queues and their accounts, shared by all threads |
-//! | `order` | results, as they come or in the order of their batches |
-//! | `work` | what a worker's thread does |
+//! | `order` | results, in order of completion or in order of batches |
+//! | `work` | the loop of a worker thread |
 //!
-//! Locks are taken and threads woken once per batch, never per frame, and nothing is allocated once it runs. A batch can go
-//! to several workers at once as an [`Arc`], which is a batch, too.
+//! The pool locks and wakes threads once per batch, never per frame. It allocates nothing while it runs. An [`Arc`] of a batch is
+//! a batch, too: it can go to several workers at once.
 //!
 //! ```
 //! use capbench_record::hand_off::{HandOff, Job, Plan};
@@ -47,7 +46,7 @@ pub use work::{Job, Worker};
 use order::Stage;
 use queues::Shared;
 
-/// Gives batches to worker threads. Dropping it lets them finish what they have.
+/// Passes batches to worker threads. Drop it to let them process the remaining batches and end.
 #[derive(Debug)]
 pub struct HandOff<B, S> {
     shared: Arc<Shared<B>>,
@@ -57,20 +56,20 @@ pub struct HandOff<B, S> {
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// It is in the queue of this worker.
+    /// It is in this worker's queue.
     Queued(usize),
-    /// It was dropped and its memory given back, and its frames count as lost: its worker's queue was full, or its worker is
-    /// gone.
+    /// It was dropped, its memory was returned, and its frames count as lost: its worker's queue was full, or its worker has
+    /// ended.
     Lost,
 }
 
 impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
-    /// Starts the workers. `make` makes each in its own thread, where it can choose its CPU, and `sink` gets their results
-    /// with the numbers of the batches, one at a time: in the order of the batches when the plan says so, else as they come.
-    /// Workers wait while it works.
+    /// Starts the workers. `make` runs in each worker's thread, where it can set the CPU affinity. `sink` gets each result with
+    /// its batch number, one at a time: in the order of batches if the plan says so, otherwise in order of completion. Workers
+    /// wait while `sink` runs.
     ///
     /// # Errors
-    /// A plan that cannot be, or no thread to be had.
+    /// The plan is invalid, or a thread cannot be started.
     pub fn start<W, R>(
         plan: Plan,
         make: impl Fn(usize) -> W + Send + Sync + 'static,
@@ -98,56 +97,56 @@ impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
         Ok(started)
     }
 
-    /// Gives a batch of a port to a worker. With [`WhenFull::Wait`] it waits for room.
+    /// Passes a batch of a port to a worker. With [`WhenFull::Wait`] it waits for room.
     ///
     /// # Errors
-    /// When no worker is left; the batch's frames count as lost.
+    /// If no worker is left; the batch's frames count as lost.
     pub fn give(&self, port: usize, batch: B) -> Result<Given> {
         let frames = batch.frame_count() as u64;
         self.shared.give(port, batch, frames)
     }
 
-    /// What became of the batches of each worker so far.
+    /// Counts of each worker so far.
     pub fn counts(&self) -> Vec<WorkerCounts> {
         self.shared.counts()
     }
 
-    /// The lines of the ledger: frames lost at each worker's queue.
+    /// Entries for the ledger: frames lost at each worker's queue.
     pub fn losses(&self) -> Vec<Loss> {
         report::losses(&self.counts(), self.shared.plan())
     }
 
-    /// What became of the batches of some ports at each worker so far.
+    /// Counts of each worker so far, for these ports only.
     pub fn counts_of(&self, ports: &[usize]) -> Vec<WorkerCounts> {
         self.shared.counts_of(ports)
     }
 
-    /// The lines of the ledger of some ports: their frames lost at each worker's queue.
+    /// Entries for the ledger, for these ports only: frames lost at each worker's queue.
     pub fn losses_of(&self, ports: &[usize]) -> Vec<Loss> {
         report::losses(&self.counts_of(ports), self.shared.plan())
     }
 
-    /// Whether results of all batches that a port gave have come to the sink, or will not.
+    /// Whether the sink has got the results of all batches of this port, or never will.
     pub fn is_through(&self, port: usize) -> bool {
         self.shared.is_through(port)
     }
 
-    /// Waits for that. Who goes on giving for the port meanwhile may make it wait longer.
+    /// Waits until [`Self::is_through`]. Passing more batches for the port meanwhile can prolong the wait.
     pub fn wait_through(&self, port: usize) {
         self.shared.wait_through(port);
     }
 
-    /// How batches are handed over.
+    /// The plan of this pool.
     pub fn plan(&self) -> Plan {
         *self.shared.plan()
     }
 
-    /// Workers that have panicked since this was last asked.
+    /// Workers that panicked since the last call.
     pub fn take_failures(&self) -> Vec<RecordError> {
         self.shared.take_failures()
     }
 
-    /// Lets the workers finish what they have, and ends them.
+    /// Lets the workers process the remaining batches, and ends them.
     pub fn finish(mut self) -> Report<S> {
         let summaries = self.close();
         self.shared.report(summaries)
@@ -157,7 +156,7 @@ impl<B: Batch + Send + 'static, S: Send + 'static> HandOff<B, S> {
 impl<B, S> HandOff<B, S> {
     fn close(&mut self) -> Vec<Option<S>> {
         self.shared.close();
-        // A worker's panic was caught and is in its account; a thread that could not even do that is one more of them.
+        // The pool caught the panic of a worker and counted it. A thread that could not even do that counts as panicked, too.
         self.threads.drain(..).map(|thread| thread.join().ok().flatten()).collect()
     }
 }

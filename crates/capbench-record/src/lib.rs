@@ -1,13 +1,13 @@
-//! Captured frames to files, and files back: what `capbench record` needs beyond capturing.
+//! Captured frames to files, and files back: what `capbench record` adds to capturing.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`hand_off`] | owned batches for worker threads, by bounded queues |
-//! | [`merge`] | several captures as one stream in time order |
-//! | [`mod@file`] | frames encoded as capture files have them, and read back |
-//! | [`writing`] | encoded records to files |
-//! | [`convert`] | capture files of one format into files of another |
-//! | [`recording`] | all of these in threads: captures of several interfaces to files, with an account |
+//! | [`hand_off`] | passes owned batches to worker threads through bounded queues |
+//! | [`merge`] | merges several captures into one stream in time order |
+//! | [`mod@file`] | encodes and decodes the formats of capture files |
+//! | [`writing`] | writes encoded records to files |
+//! | [`convert`] | converts capture files from one format to another |
+//! | [`recording`] | runs all of these in threads: several interfaces to files, with an account of every packet |
 #![forbid(unsafe_code)]
 
 pub mod convert;

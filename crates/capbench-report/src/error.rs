@@ -1,12 +1,12 @@
-//! The error of this crate. Every message is one line: which file, what is wrong with it and what to do next.
+//! The error of this crate. Every message is one line: which file, what is wrong with it, and what to do next.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What keeps saved results from being read, or a report from being written.
+/// Why saved results cannot be read, or a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// There is no such file, or it cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
         /// The file.
@@ -14,7 +14,7 @@ pub enum ReportError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A directory that holds no results.
+    /// A directory without results.
     #[error("{}: there is no results.json in this directory; name the directory that a run was saved in", path.display())]
     NoResults {
         /// The directory.
@@ -23,10 +23,10 @@ pub enum ReportError {
     /// Neither a file nor a directory.
     #[error("{}: is neither a file nor a directory; name a run's directory or its results.json", path.display())]
     NoFile {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
-    /// More than is read.
+    /// The file is larger than the limit.
     #[error(
         "{}: is larger than the {most} octets that are read of a results file; name a run's directory or its results.json",
         path.display()
@@ -34,16 +34,16 @@ pub enum ReportError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// So much is read.
+        /// The limit in octets.
         most: u64,
     },
-    /// Nothing was ever saved in it.
+    /// The run saved nothing in the file.
     #[error("{}: is empty: its run ended before anything was saved, or the disk was full", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// No JSON at all.
+    /// The file is not JSON.
     #[error("{}: is no JSON, and so no results of capbench ({source}); name a run's directory or its results.json", path.display())]
     NoJson {
         /// The file.
@@ -56,10 +56,10 @@ pub enum ReportError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The first of the keys that results have and it has not.
+        /// The first missing key that results must have.
         missing: &'static str,
     },
-    /// Another layout.
+    /// Another version of the layout.
     #[error(
         "{}: its schema_version is {found}, and this version of capbench reads {known}, whose keys may mean something else; \
          use the version of capbench that wrote it, or a newer one",
@@ -68,12 +68,12 @@ pub enum ReportError {
     Version {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The version in the file.
         found: String,
-        /// What can be read.
+        /// The version that this program reads.
         known: u32,
     },
-    /// It ends, or is damaged, before anything that was measured.
+    /// The file ends or is damaged before the first trial.
     #[error("{}: ends or is damaged before its first trial, so there is nothing to report ({source})", path.display())]
     Cut {
         /// The file.
@@ -81,7 +81,7 @@ pub enum ReportError {
         /// Where and why.
         source: serde_json::Error,
     },
-    /// Whole JSON with a member that has no meaning to this version.
+    /// Complete JSON with a member that this version cannot parse.
     #[error("{}: {member} is not as capbench writes it: {source}", path.display())]
     Member {
         /// The file.
@@ -91,7 +91,7 @@ pub enum ReportError {
         /// Where and why.
         source: serde_json::Error,
     },
-    /// A report cannot be written.
+    /// The report cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
         /// The file.
@@ -99,12 +99,12 @@ pub enum ReportError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A format could not be made of the report.
+    /// The report cannot be converted to a format.
     #[error("cannot write {format}: {reason}")]
     Format {
         /// The format.
         format: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! How numbers are written for people: with separators, as many digits as they deserve, and their unit.
+//! Formats numbers for people: with separators, meaningful digits, and the unit.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,11 +6,11 @@ use capbench_model::figures::separated;
 
 use crate::model::{Cell, Unit};
 
-/// What stands for a number that nothing here can tell.
+/// Text of an unknown number.
 pub const UNKNOWN: &str = "unknown";
 
 impl Unit {
-    /// The unit as it stands behind a number or in brackets after a heading; empty where there is none.
+    /// The symbol after a number or in brackets after a heading; empty without a unit.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::None | Self::Count => "",
@@ -34,8 +34,8 @@ pub fn count(value: u64) -> String {
     separated(&value.to_string())
 }
 
-/// A number in its unit, without the unit's symbol: whole from 1,000 on, else with four significant digits and no zeros at
-/// their end. Ratios come in percent, and never as 0 or 100 unless they are that.
+/// A number in its unit, without the symbol: whole from 1,000 on, else with four significant digits and no trailing zeros.
+/// Ratios are in percent. 0 and 100 percent are always exact.
 pub fn number(value: f64, unit: Unit) -> String {
     if !value.is_finite() {
         return UNKNOWN.into();
@@ -69,7 +69,7 @@ pub fn cell(cell: &Cell, unit: Unit) -> String {
 /// The last second that has a date of four digits.
 const LAST_DATE: f64 = 253_402_300_799.0;
 
-/// A time of day; times that no clock shows are told as seconds.
+/// A UTC time; a time beyond the calendar is written in seconds.
 pub(crate) fn utc(unix_s: f64) -> String {
     if !(0.0..=LAST_DATE).contains(&unix_s) {
         return format!("{unix_s} s since 1970");
@@ -78,7 +78,7 @@ pub(crate) fn utc(unix_s: f64) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-/// A share in percent that is 0 or 100 only where nothing, or everything, is meant.
+/// A share in percent. 0 and 100 are always exact.
 fn percent(value: f64) -> String {
     if value > 99.0 && value < 100.0 {
         let missing = significant(100.0 - value, 2);
@@ -92,7 +92,7 @@ fn rounded(value: f64) -> String {
     if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, 4) }
 }
 
-/// With so many significant digits, and no zeros at the end of its decimals.
+/// With this number of significant digits and no trailing zeros.
 fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".into();

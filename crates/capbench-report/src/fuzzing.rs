@@ -1,4 +1,4 @@
-//! What the fuzz target `results` of `fuzz/` calls. A unit test runs it on its corpus.
+//! Entry point of the fuzz target `results` of `fuzz/`. A unit test runs it on its corpus.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use capbench_measure::comparison::Thresholds;
 use crate::formats::{FORMATS, Source};
 use crate::{read, report};
 
-/// A results file, whole or not: every format is written, and it is compared with a later run of the same results.
+/// A results file, complete or not: writes every format and compares it with a later run of the same results.
 pub fn results(octets: &[u8]) {
     let Ok(run) = read::parse(octets, Path::new("run/results.json")) else { return };
     let report = report::report(&run);
     let source = Source { run: &run, report: &report, with_charts: true };
     for write in FORMATS.iter().filter_map(|format| format.write) {
-        // A format may have no room for what a changed file says.
+        // A format may reject the contents of a modified file.
         drop(write(&source));
     }
     let mut later = run.results.clone();

@@ -1,4 +1,4 @@
-//! Trials that belong together: they ran the same set-up at the same load for the same purpose.
+//! Groups of trials: the same set-up at the same load for the same purpose.
 
 use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
@@ -11,7 +11,7 @@ use crate::naming::{self, Scene, by_number};
 /// Trials of one method in one set-up at one load.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'r> {
-    /// What they were run for.
+    /// Purpose of the trials.
     pub(crate) what: String,
     /// The load in words.
     pub(crate) load: String,
@@ -31,7 +31,7 @@ impl<'r> Group<'r> {
     }
 }
 
-/// All groups of a run that mean something by themselves. A search asks many loads; those that bound its goals stand for it.
+/// All groups of a run that are meaningful by themselves. A search tries many loads; only the loads that bound its goals count.
 pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
     let mut groups = plain(results);
     groups.extend(of_sweeps(results));
@@ -39,7 +39,7 @@ pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
     groups
 }
 
-/// Trials that are no part of a search or a sweep.
+/// Trials outside searches and sweeps.
 fn plain(results: &Results) -> Vec<Group<'_>> {
     let is_plain = |trial: &&TrialResult| {
         !matches!(
@@ -49,10 +49,10 @@ fn plain(results: &Results) -> Vec<Group<'_>> {
                 | Phase::Sweep
                 | Phase::BackToBack
                 | Phase::Probe
-                | Phase::SetAside
+                | Phase::Retried
         )
     };
-    // Publications differ in rings and traffic where their trials look the same otherwise.
+    // Publications can differ in rings and traffic while their trials look equal.
     let alike = |trial: &&TrialResult| {
         let purpose = (trial.phase, naming::publication(results, trial.number));
         let intended = trial.intended_pps.map(f64::to_bits);

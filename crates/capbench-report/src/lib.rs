@@ -1,20 +1,20 @@
-//! Reports on saved results: a pure function of them. Results become one [`model::Report`], made of sentences, tables and charts;
-//! a writer for each format turns that into text and adds nothing.
+//! Reports on saved results, as a pure function of them. Results become one [`model::Report`] of sentences, tables and charts;
+//! a writer per format converts it and adds nothing.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`read`] | the only reader of saved results, whole or not |
-//! | [`model`], [`figures`] | what a report says, and how numbers are written |
-//! | [`mod@report`] | results become a report |
-//! | [`mod@warnings`] | what to know before a run is believed |
-//! | [`sentences`] | what the run was for, answered, and all that follows from its results |
+//! | [`read`] | the only reader of saved results, complete or not |
+//! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
+//! | [`mod@report`] | builds a report from results |
+//! | [`mod@warnings`] | what to know before you trust a run |
+//! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | [`sections`] | charts |
-//! | `tables` | tables of everything that was measured |
+//! | `tables` | tables of every measurement |
 //! | [`tidy`] | the rows of files for notebooks |
 //! | [`formats`] | writers |
-//! | [`printable`] | text of others, without what a terminal acts on |
+//! | [`printable`] | escapes control characters in foreign text |
 //! | [`save`] | files of a report |
-//! | [`naming`], `groups`, `links` | how set-ups are called, trials that belong together, names of parts |
+//! | [`naming`], `groups`, `links` | names of set-ups, groups of trials, names of sections |
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,15 @@
-//! Names of sections, tables and charts: they are links and names of files, so they are of letters, digits and `-`, and each is
-//! there once.
+//! Names of sections, tables and charts. They are link targets and file names: letters, digits and `-`, each unique.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Report, Section};
 
-/// Names that are taken.
+/// Names in use.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 
 impl Names {
-    /// Makes a name one that is fit and free.
+    /// Makes a name valid and unique.
     fn take(&mut self, id: &mut String) {
         let plain: String = id
             .chars()
@@ -27,7 +26,7 @@ impl Names {
     }
 }
 
-/// Names everything of a report.
+/// Gives every part of a report a unique name.
 pub(crate) fn name_once(report: &mut Report) {
     let mut names = Names::default();
     names.take(&mut report.trials.id);
@@ -44,13 +43,13 @@ fn name_parts(sections: &mut [Section], names: &mut Names) {
     }
 }
 
-/// A section may be called as the chart that it is for: their links are told apart by where they stand.
+/// A section may share the name of its chart: their links have different positions.
 fn name_sections(sections: &mut [Section]) {
     let mut names = Names::default();
     sections.iter_mut().for_each(|section| names.take(&mut section.id));
 }
 
-/// Names sections that stand alone.
+/// Names sections outside a report.
 #[cfg(test)]
 pub(crate) fn name_all(sections: &mut [Section]) {
     name_parts(sections, &mut Names::default());

@@ -1,34 +1,34 @@
-//! What a report says, before it has a format: sentences, tables and charts, each number with its unit and the trials it comes from.
+//! The contents of a report, independent of its format: sentences, tables and charts. Each number has its unit and its trials.
 //!
-//! What is made here has its order, its words and its figures; a writer decides nothing but how they look.
+//! The model fixes order, words and numbers. A writer decides only how they look.
 
 use serde::Serialize;
 
-/// Numbers of the trials that something rests on, as `trials[].number` of `results.json` has them.
+/// Numbers of the trials behind a statement: `trials[].number` of `results.json`.
 pub type Trials = Vec<u32>;
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
-    /// What was run: `capbench bench`, and of several runs the names of all.
+    /// What ran: `capbench bench`, or the names of several runs.
     pub title: String,
-    /// Command line, time and host, in a line.
+    /// Command line, time and host, in one line.
     pub subtitle: String,
-    /// At most three sentences that answer what the run was for.
+    /// Up to three sentences that answer the run's question.
     pub verdict: Vec<Sentence>,
-    /// What a reader must know before he believes it: a run that is not complete, fields that could not be read.
+    /// What to know before you trust the report: an incomplete run, unreadable fields.
     pub warnings: Vec<String>,
-    /// The table that comes right after the verdict.
+    /// The table directly after the verdict.
     pub summary: Option<Table>,
-    /// Charts and the tables that belong to them, in the order in which they are read.
+    /// Charts with their tables, in reading order.
     pub sections: Vec<Section>,
     /// What the run found, in words.
     pub findings: Vec<Sentence>,
     /// The host and the settings.
     pub environment: Vec<Table>,
-    /// What the run says about itself: how the bed was made, where standards were not followed.
+    /// Statements of the run about itself: how the bed was prepared, where it deviates from standards.
     pub statements: Vec<String>,
-    /// Every trial, a row each; the place that every number's trials are looked up in.
+    /// Every trial, one row each. The trial numbers of all statements refer to it.
     pub trials: Table,
 }
 
@@ -37,18 +37,18 @@ pub struct Report {
 pub struct Sentence {
     /// The sentence.
     pub text: String,
-    /// What it rests on.
+    /// The trials behind it.
     pub trials: Trials,
 }
 
-/// Charts and tables of one matter.
+/// Charts and tables of one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Section {
     /// Name for links, of letters, digits and `-`; unique in the report.
     pub id: String,
     /// Heading.
     pub heading: String,
-    /// What is to be seen here, and what to take with care.
+    /// What to look for here, and which caveats apply.
     pub text: Vec<Sentence>,
     /// Charts.
     pub charts: Vec<Chart>,
@@ -56,35 +56,35 @@ pub struct Section {
     pub tables: Vec<Table>,
 }
 
-/// What a number is measured in. A writer may scale it (`kpps`), and then says so.
+/// The unit of a number. A writer may scale it (`kpps`) and then states the scaled unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// No unit: words, names.
     None,
-    /// Things counted: packets, trials, slots.
+    /// Counts: packets, trials, slots.
     Count,
     /// Frames per second.
     PacketsPerSecond,
-    /// Bits per second, of frames with FCS, preamble and gap (layer 1).
+    /// Bits per second of frames with FCS, preamble and gap (layer 1).
     BitsPerSecondL1,
-    /// Bits per second, of frames with FCS (layer 2).
+    /// Bits per second of frames with FCS (layer 2).
     BitsPerSecondL2,
     /// Nanoseconds.
     Nanoseconds,
-    /// Nanoseconds of CPU time for each packet.
+    /// Nanoseconds of CPU time per packet.
     NanosecondsPerPacket,
     /// Seconds.
     Seconds,
-    /// Bytes; of a frame, with its FCS.
+    /// Bytes. A frame's bytes include its FCS.
     Bytes,
     /// A share of 1, shown in percent.
     Ratio,
-    /// CPUs kept busy.
+    /// Number of busy CPUs.
     Cores,
     /// Iterations of a wait loop.
     Iterations,
-    /// Things per second that are not packets: loss events.
+    /// Events per second other than packets: loss events.
     PerSecond,
 }
 
@@ -93,15 +93,15 @@ pub enum Unit {
 pub struct Table {
     /// Name for links and file names, of letters, digits and `-`; unique in the report.
     pub id: String,
-    /// What it shows, with the set-up it holds for.
+    /// What it shows, with its set-up.
     pub caption: String,
-    /// Heads.
+    /// Columns.
     pub columns: Vec<Column>,
-    /// As many cells each as there are columns.
+    /// Rows; each has one cell per column.
     pub rows: Vec<Row>,
-    /// What is to be said under it: known flaws, marks explained.
+    /// Notes under it: known flaws, explanations of marks.
     pub notes: Vec<String>,
-    /// Whether a terminal shows it, too: it answers what the run was for.
+    /// Whether a terminal also shows it: it answers the run's question.
     #[serde(skip)]
     pub is_main: bool,
 }
@@ -109,26 +109,26 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Column {
-    /// Name in tidy files, unit included: `delivered_pps`.
+    /// Name in tidy files, with the unit: `delivered_pps`.
     pub key: String,
-    /// Head for people, without the unit.
+    /// Heading for people, without the unit.
     pub heading: String,
     /// Unit of its numbers.
     pub unit: Unit,
-    /// What becomes of it where a line has no room for all columns.
+    /// How to shorten it if a line has no room for all columns.
     #[serde(skip)]
     pub narrow: Narrow,
 }
 
-/// What a writer does with a column in a table that is too wide for its lines.
+/// How a writer shows a column of a table that is too wide for its lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Narrow {
-    /// Shows it without intervals.
+    /// Without intervals.
     #[default]
     Middle,
-    /// Shows it whole.
+    /// With intervals.
     Whole,
-    /// Leaves it out.
+    /// Not at all.
     Absent,
 }
 
@@ -137,7 +137,7 @@ pub enum Narrow {
 pub struct Row {
     /// In the order of the columns.
     pub cells: Vec<Cell>,
-    /// What all of its numbers rest on, where a cell does not say otherwise.
+    /// The trials behind its numbers, unless a cell says otherwise.
     pub trials: Trials,
 }
 
@@ -145,25 +145,25 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cell {
-    /// Nothing here can tell. Not zero.
+    /// Not known. This is not zero.
     Unknown,
-    /// Has no meaning here: shown empty.
+    /// Not applicable: shown empty.
     Empty,
     /// Words.
     Text(String),
-    /// A number that was counted, exact.
+    /// An exact count.
     Count(u64),
-    /// The same where it can be below zero: `unexplained`.
+    /// An exact count that can be negative: `unexplained`.
     Signed(i64),
-    /// A number that was computed or measured, in the unit of the column.
+    /// A computed or measured number, in the unit of the column.
     Number(f64),
-    /// At least this: the generator, or the line rate, was the limit.
+    /// A lower bound: the generator or the line rate was the limit.
     AtLeast(f64),
-    /// At most this.
+    /// An upper bound.
     AtMost(f64),
     /// A measured number with its interval, in the unit of the column.
     Interval {
-        /// In the middle.
+        /// The median.
         middle: f64,
         /// Lower end.
         low: f64,
@@ -172,12 +172,12 @@ pub enum Cell {
     },
 }
 
-/// A chart. Its lines share the horizontal axis and may have points at different places of it.
+/// A chart. Its series share the horizontal axis but may have points at different places.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Chart {
     /// Name for links and file names, of letters, digits and `-`; unique in the report.
     pub id: String,
-    /// What it shows, with the set-up it holds for.
+    /// What it shows, with its set-up.
     pub title: String,
     /// How it is drawn.
     pub kind: Kind,
@@ -185,11 +185,11 @@ pub struct Chart {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// What is drawn; stacked from the first upwards where `kind` says so.
+    /// The series; stacked from the first upwards if `kind` says so.
     pub series: Vec<Series>,
     /// Lines across the chart: a line rate, a limit.
     pub marks: Vec<Mark>,
-    /// What is to be said under it.
+    /// Notes under it.
     pub notes: Vec<String>,
 }
 
@@ -199,11 +199,11 @@ pub struct Chart {
 pub enum Kind {
     /// Lines through points.
     Lines,
-    /// Points, not joined: repeats.
+    /// Separate points: repeats.
     Points,
     /// Areas on top of each other.
     Stacked,
-    /// A bar for each place of the horizontal axis and series, side by side.
+    /// Bars side by side, one per series at each place of the horizontal axis.
     Bars,
     /// Bars on top of each other.
     StackedBars,
@@ -212,56 +212,56 @@ pub enum Kind {
 /// An axis.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Axis {
-    /// What is on it, without the unit.
+    /// What it shows, without the unit.
     pub label: String,
     /// Unit.
     pub unit: Unit,
-    /// How it is divided.
+    /// Its scale.
     pub scale: Scale,
 }
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     Linear,
-    /// By powers.
+    /// Logarithmic.
     Logarithmic,
-    /// By names: `x` of a point is the index of one.
+    /// Names: `x` of a point is the index of one.
     Names(Vec<String>),
 }
 
 /// One line, area or set of bars.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Series {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// What it is, for its colour: the same role and name have the same colour in every chart of a report.
+    /// Its role, which sets its colour: the same role and name have the same colour in every chart of a report.
     pub role: Role,
-    /// By rising `x`.
+    /// Points by rising `x`.
     pub points: Vec<Point>,
 }
 
-/// What a series stands for.
+/// The role of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A method.
     Method,
-    /// What was delivered.
+    /// Delivered frames.
     Delivered,
-    /// What a place of the ledger lost.
+    /// Losses at a place of the ledger.
     Place,
-    /// What nothing explains.
+    /// Unexplained frames.
     Unexplained,
-    /// A published figure, drawn so that it is not taken for ours.
+    /// A published figure, drawn differently from measured ones.
     Published,
     /// A fitted line.
     Fit,
     /// A part of another account than the ledger: CPU time of application and kernel.
     Account,
-    /// The sum of the layers that it stands on, with the interval of its repeats: a point, and no layer.
+    /// The sum of the layers below it, with the interval of its repeats. It is a point, not a layer.
     Total,
 }
 
@@ -270,30 +270,30 @@ pub enum Role {
 pub struct Point {
     /// In the unit of the horizontal axis.
     pub x: f64,
-    /// In the unit of the vertical axis; `None` where it is unknown, which breaks a line.
+    /// In the unit of the vertical axis; `None` if unknown, which interrupts a line.
     pub y: Option<f64>,
-    /// Ends of its interval, where it has one.
+    /// Ends of its interval, if it has one.
     pub interval: Option<[f64; 2]>,
-    /// What it rests on.
+    /// The trials behind it.
     pub trials: Trials,
 }
 
 /// A line across a chart.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Mark {
-    /// What it is.
+    /// Its label.
     pub label: String,
-    /// Where.
+    /// Its position.
     pub at: Place,
 }
 
-/// Where a mark is.
+/// The position of a mark.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Upright, at this `x`.
+    /// Vertical, at this `x`.
     X(f64),
-    /// Level, at this `y`.
+    /// Horizontal, at this `y`.
     Y(f64),
     /// Through these points, by rising `x`: a line rate against the frame size.
     Curve(Vec<[f64; 2]>),

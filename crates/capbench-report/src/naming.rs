@@ -1,4 +1,4 @@
-//! How set-ups, loads and trials are called in sentences and tables.
+//! Names of set-ups, loads and trials in sentences and tables.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use capbench_model::ledger::Place;
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};
 
-/// What a run was for. Told by what it saved; a run that saved nothing yet is told by its command.
+/// The purpose of a run: known from what it saved, or from its command if it saved nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Methods compared at maximum load and at a common one.
+    /// Compares methods at maximum load and at a common one.
     Bench,
-    /// The highest load that is held.
+    /// The highest sustained load.
     Search,
-    /// One thing varied.
+    /// Varies one thing.
     Sweep,
     /// Tests of RFC 2544.
     Rfc2544,
-    /// One load for long.
+    /// One load for a long time.
     Soak,
-    /// Experiments of publications, run again.
+    /// Repeats experiments of publications.
     Reproduce,
 }
 
 impl Kind {
-    /// Of these results: by what they found, else by their command, else by what their trials were run for.
+    /// The purpose of these results: by their findings, else by their command, else by the purpose of their trials.
     pub fn of(results: &Results) -> Self {
         const ALL: [Kind; 6] =
             [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak, Kind::Reproduce];
         let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
         let by_command = ALL.into_iter().find(|kind| command(results) == Some(kind.command()));
         match by_command {
-            // Sweeps and searches of such a run are means to its tables.
+            // Sweeps and searches of such a run only serve its tables.
             _ if !results.reproductions.is_empty() => Self::Reproduce,
             Some(Self::Reproduce) => Self::Reproduce,
             _ if results.soak.is_some() => Self::Soak,
@@ -71,7 +71,7 @@ pub fn command(results: &Results) -> Option<&str> {
     results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
 }
 
-/// Frames of a size.
+/// A frame size in words.
 pub fn frames(size: &SizeLabel) -> String {
     match size {
         SizeLabel::Octets(octets) => format!("{octets}-byte frames"),
@@ -79,7 +79,7 @@ pub fn frames(size: &SizeLabel) -> String {
     }
 }
 
-/// A rate, whole below: `1,234,567 packets/s`. What was held must not be rounded up.
+/// A rate, rounded down: `1,234,567 packets/s`. A sustained rate must not be rounded up.
 pub fn rate(pps: f64) -> String {
     format!("{} packets/s", whole(pps))
 }
@@ -94,7 +94,7 @@ pub fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio, Unit::Ratio))
 }
 
-/// So many of something: `1 trial`, `1,234 trials`.
+/// A number of things: `1 trial`, `1,234 trials`.
 pub fn many(number: u64, one: &str, more: &str) -> String {
     match number {
         1 => format!("1 {one}"),
@@ -102,7 +102,7 @@ pub fn many(number: u64, one: &str, more: &str) -> String {
     }
 }
 
-/// Words one after the other: `a, b and c`.
+/// A list in words: `a, b and c`.
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {
         [] => String::new(),
@@ -114,7 +114,7 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// A length of time as people say it.
+/// A duration for people.
 pub fn time(seconds: f64) -> String {
     let size = seconds.abs();
     let said = |value: f64, unit: &str| format!("{} {unit}", number(value, Unit::Seconds));
@@ -131,7 +131,7 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// What trials have in common beside their method.
+/// What trials share besides their method.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scene {
     /// Frame size, or the name of a mix.
@@ -143,7 +143,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Of a trial.
+    /// The scene of a trial.
     pub fn of(trial: &TrialResult) -> Self {
         let profile = &trial.profile;
         Self {
@@ -153,7 +153,7 @@ impl Scene {
         }
     }
 
-    /// In words; no work is not worth one.
+    /// The scene in words; no work is not mentioned.
     pub fn words(&self) -> String {
         format!("{}, {}", frames(&self.frame_size), self.place())
     }
@@ -164,7 +164,7 @@ impl Scene {
     }
 }
 
-/// Placement and work in words; no work is not worth one.
+/// Placement and work in words; no work is not mentioned.
 pub fn place(placement: &str, work: &str) -> String {
     let work = if work == "none" { String::new() } else { format!(", work {work}") };
     format!("placement {placement}{work}")
@@ -185,7 +185,7 @@ pub fn load(trial: &TrialResult) -> String {
     }
 }
 
-/// The name that a value has in results files.
+/// The name of a value in results files.
 pub fn key<T: serde::Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(text)) => text,
@@ -194,7 +194,7 @@ pub fn key<T: serde::Serialize>(value: T) -> String {
     }
 }
 
-/// What a trial was part of, in words.
+/// The purpose of a trial in words.
 pub fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::BestEffort => "maximum load",
@@ -204,7 +204,7 @@ pub fn phase(phase: Phase) -> &'static str {
         Phase::SelfTest => "self-test",
         Phase::Soak => "soak",
         Phase::Probe => "probe",
-        Phase::SetAside => "set aside",
+        Phase::Retried => "set aside",
         Phase::Sweep => "sweep",
         Phase::Latency => "latency",
         Phase::FrameLoss => "frame loss rate",
@@ -213,8 +213,8 @@ pub fn phase(phase: Phase) -> &'static str {
     }
 }
 
-/// Trials that methods are compared by. Of a run of publications there are none: from one publication to the next, and within
-/// one, its trials differ in load, ring and traffic, and what they are for are its own tables.
+/// Trials that methods are compared by. None for a run of publications: load, ring and traffic of its trials differ within and
+/// between publications, and its own tables show them.
 pub fn compared(results: &Results) -> &[TrialResult] {
     if Kind::of(results) == Kind::Reproduce { &[] } else { &results.trials }
 }
@@ -224,18 +224,18 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
     if Kind::of(results) == Kind::Reproduce { &[] } else { &results.searches }
 }
 
-/// The publication that a trial was run for.
+/// The publication whose experiment a trial belongs to.
 pub fn publication(results: &Results, number: u32) -> Option<&str> {
     let own = results.reproductions.iter().find(|one| one.trials.contains(&number));
     own.map(|one| one.key.as_str())
 }
 
-/// Whether a trial shows anything.
+/// Whether a trial is conclusive.
 pub fn is_sound(trial: &TrialResult) -> bool {
     trial.verdict != Verdict::Invalid
 }
 
-/// Where a trial lies on an axis of loads: at maximum load what was offered is what was asked for.
+/// The position of a trial on a load axis. At maximum load the offered load counts as the intended one.
 pub fn intended_or_offered(trial: &TrialResult) -> f64 {
     trial.intended_pps.unwrap_or(trial.offered_pps)
 }
@@ -250,23 +250,23 @@ pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
     results.trials.iter().map(|trial| (trial.number, trial)).collect()
 }
 
-/// Trials by their numbers, for the lists that sweeps and searches have of theirs.
+/// Trials by number, for the trial lists of sweeps and searches.
 pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
 
 impl<'r> Numbered<'r> {
-    /// Of a run.
+    /// The trials of a run.
     pub fn of(results: &'r Results) -> Self {
         Self(by_number(results))
     }
 
-    /// Those of these numbers that show something.
+    /// The conclusive trials among these numbers.
     pub fn sound(&self, numbers: &[u32]) -> Vec<&'r TrialResult> {
         let known = numbers.iter().filter_map(|number| self.0.get(number).copied());
         known.filter(|trial| is_sound(trial)).collect()
     }
 }
 
-/// Where frames were lost, most first, with how many: `ring 1,234, backlog 5`. What nothing explains stands beside it.
+/// Losses by place, largest first: `ring 1,234, backlog 5`. Unexplained frames are added at the end.
 pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
     let mut words: Vec<String> =
         losses.iter().map(|(place, frames)| format!("{} {}", place.word(), count(*frames))).collect();
@@ -276,7 +276,7 @@ pub fn places(losses: &[(Place, u64)], unexplained: i64) -> String {
     words.join(", ")
 }
 
-/// Losses of several trials by place, most first. Sums have an end where the numbers of a damaged file have none.
+/// Losses of several trials by place, largest first. Sums saturate, because a damaged file can hold any number.
 pub fn losses<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<(Place, u64)> {
     let mut sums: Vec<(Place, u64)> = Vec::new();
     for (place, frames) in trials.into_iter().flat_map(TrialResult::losses) {

@@ -1,9 +1,8 @@
-//! Colours, dashes and markers of what charts show: one assignment for every format, so that a method looks the same
-//! wherever it is drawn.
+//! Colours, dashes and markers of charts. All formats share one assignment, so that a method looks the same everywhere.
 //!
-//! No series is known by its hue alone: luminance differs as well, lines have dashes and markers, and layers have edges.
-//! Neighbours of the first eight colours stay apart for people with protanopia and deuteranopia, and every colour has a
-//! contrast of 3 to 1 against its background (WCAG 2.1, 1.4.11); tests hold both.
+//! No series depends on hue alone: luminance differs as well, lines have dashes and markers, layers have edges. Neighbours
+//! among the first eight colours are distinguishable with protanopia and deuteranopia. Every colour has a contrast of at least
+//! 3 to 1 with its background (WCAG 2.1, 1.4.11). Tests check both.
 
 use capbench_model::places;
 
@@ -12,30 +11,30 @@ use crate::model::{Chart, Role};
 /// A colour for light and for dark backgrounds, as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
-    /// On white or near it.
+    /// On a white background.
     pub light: &'static str,
-    /// On black or near it.
+    /// On a dark background.
     pub dark: &'static str,
 }
 
 impl Colour {
-    /// The class of everything in this colour, for a page that has a dark background at times.
+    /// The CSS class of everything in this colour, for a page with a dark mode.
     pub fn class(self) -> String {
         self.dark.replace('#', "on-dark-")
     }
 
-    /// The rule by which that class knows its colour on a dark background.
+    /// The CSS rule of that class on a dark background.
     pub fn rule(self) -> String {
         format!(".{} {{ --on-dark: {}; }}\n", self.class(), self.dark)
     }
 }
 
-/// Marks the points of a line.
+/// The marker of a line's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
     /// A disc.
     Circle,
-    /// A square on its side.
+    /// A square.
     Square,
     /// A triangle that points upwards.
     Triangle,
@@ -50,15 +49,15 @@ pub enum Marker {
 pub struct Look {
     /// Its colour.
     pub colour: Colour,
-    /// Lengths of dashes and of the gaps between them, in pixels; empty for a whole line.
+    /// Lengths of dashes and gaps in pixels; empty for a solid line.
     pub dash: &'static [u8],
     /// Its marker.
     pub marker: Marker,
-    /// Whether its points have markers: a fit has no points of its own.
+    /// Whether its points have markers: a fit has no points.
     pub is_marked: bool,
-    /// Whether markers are hollow: figures that are not of this run.
+    /// Whether markers are hollow: figures from outside this run.
     pub is_hollow: bool,
-    /// Whether areas and bars are hatched: what nothing explains.
+    /// Whether areas and bars are hatched: unexplained frames.
     pub is_hatched: bool,
 }
 
@@ -66,7 +65,7 @@ const fn of(light: &'static str, dark: &'static str) -> Colour {
     Colour { light, dark }
 }
 
-/// Of methods, and of everything else that has no fixed colour.
+/// Colours of methods, and of everything else without a fixed colour.
 pub const SLOTS: [Colour; 10] = [
     of("#0072b2", "#60abdb"),
     of("#c94000", "#f1802c"),
@@ -80,7 +79,7 @@ pub const SLOTS: [Colour; 10] = [
     of("#8a5a2b", "#b98a5c"),
 ];
 
-/// Slots of the methods that most runs compare. Those not named here take what is free.
+/// Slots of the methods that most runs compare. Other methods use the free slots.
 const METHODS: [(&str, usize); 9] = [
     ("packet-v3", 0),
     ("recv", 1),
@@ -95,7 +94,7 @@ const METHODS: [(&str, usize); 9] = [
 
 const DELIVERED: Colour = of("#4a8bc8", "#3a6fd8");
 const UNEXPLAINED: Colour = of("#111111", "#f4f4f4");
-/// Of no method's colour: it is drawn over the points that it is of.
+/// A colour that no method has: a fit is drawn over its points.
 const FIT: Colour = of("#111111", "#f4f4f4");
 const NEUTRAL: Colour = of("#5f5f5f", "#b0b0b0");
 
@@ -131,7 +130,7 @@ const ACCOUNTS: [(&str, Colour); 8] = [
     ("generator left frames unsent", NEUTRAL),
 ];
 
-/// The colour of a series. `nth` numbers those whose name has no fixed colour, from 0.
+/// The colour of a series. `nth` counts the series without a fixed colour, from 0.
 pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
     let named = |table: &[(&str, Colour)], key: &str| {
         table.iter().find(|(known, _)| *known == key).map(|(_, colour)| *colour)
@@ -146,7 +145,7 @@ pub fn colour(role: Role, name: &str, nth: usize) -> Colour {
     }
 }
 
-/// The method that a series is of: its name up to the first comma, before its placement or load.
+/// The method of a series: its name up to the first comma, before placement or load.
 fn method(name: &str) -> &str {
     name.split_once(", ").map_or(name, |(method, _)| method)
 }
@@ -155,7 +154,7 @@ fn fixed_slot(method: &str) -> Option<usize> {
     METHODS.iter().find(|(known, _)| *known == method).map(|(_, slot)| *slot)
 }
 
-/// The key of a place, of which reports use the words, too.
+/// The key of a place. Reports also use its words.
 fn place_key(name: &str) -> Option<&'static str> {
     let is_named = |key: &str, words: &str, word: &str| name == key || name == words || name == word;
     let keys = places::ALL.map(|place| (places::about(place).key, place.words(), place.word()));
@@ -166,20 +165,19 @@ const DASHES: [&[u8]; 5] = [&[], &[7, 4], &[2, 3], &[10, 3, 2, 3], &[4, 2]];
 const MARKERS: [Marker; 5] =
     [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Arrow];
 
-/// How everything in some charts is drawn: of a whole report, so that the same name looks the same in each of them, or of
-/// one chart alone.
+/// The style of everything in a set of charts: of a whole report, so that a name looks the same in each chart, or of one chart.
 #[derive(Clone, Debug, Default)]
 pub struct Palette {
-    /// Methods with their slots, which may be beyond the last: colours come again then, with other markers.
+    /// Methods with their slots. Beyond the last slot, colours repeat with other markers.
     methods: Vec<(String, usize)>,
-    /// What follows the methods' names: placements and loads, each with dashes of its own.
+    /// Suffixes of the methods' names, placements and loads: each has different dashes.
     scenes: Vec<String>,
-    /// What else has no colour of its own.
+    /// Other series without a fixed colour.
     others: Vec<(Role, String)>,
 }
 
 impl Palette {
-    /// Of these charts.
+    /// The palette of these charts.
     pub fn of<'c>(charts: impl IntoIterator<Item = &'c Chart>) -> Self {
         let mut palette = Self::default();
         for series in charts.into_iter().flat_map(|chart| &chart.series) {
@@ -200,13 +198,13 @@ impl Palette {
         if !self.methods.iter().any(|(known, _)| known == method) {
             self.methods.push((method.into(), usize::MAX));
         }
-        // Fits and published figures have dashes of their own.
+        // Fits and published figures have fixed dashes.
         if role == Role::Method && !self.scenes.iter().any(|known| known == scene) {
             self.scenes.push(scene.into());
         }
     }
 
-    /// Known methods keep theirs; the others take what is left, in the order in which they were met.
+    /// Known methods keep their slots; the others use the free ones in order of appearance.
     fn give_slots(&mut self) {
         let taken: Vec<usize> = self.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
         let mut free = (0..).filter(|slot| !taken.contains(slot));

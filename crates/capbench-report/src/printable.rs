@@ -1,17 +1,17 @@
-//! Text of others on a terminal. Names in files, and names of processes and interfaces, may contain control sequences, which
-//! would move the cursor, set the title or hide what follows. A character that does something is written as `\u001b`, the
-//! escape of JSON: a reader sees it, and a JSON document stays the same document.
+//! Escapes foreign text for a terminal. Names in files, of processes and of interfaces may contain control sequences, which
+//! would move the cursor, set the title or hide text. A control character is written as `\u001b`, JSON's escape: readers see
+//! it, and a JSON document keeps its meaning.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal acts on a character instead of showing it: C0, DEL and C1, and those that change the direction of text
-/// (U+202A to U+202E, U+2066 to U+2069).
+/// Whether a terminal interprets a character instead of showing it: C0, DEL and C1, and direction controls (U+202A to U+202E,
+/// U+2066 to U+2069).
 fn acts(letter: char) -> bool {
     letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text of several lines: line feeds and tabs stay, every other character that acts is escaped.
+/// Text of several lines: keeps line feeds and tabs, escapes every other control character.
 pub fn text(text: &str) -> Cow<'_, str> {
     let is_escaped = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(is_escaped) {
@@ -29,7 +29,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// A part of one line, such as a name: line feeds and tabs become blanks, so that a name cannot look like a line of its own.
+/// A part of one line, such as a name: line feeds and tabs become blanks, so that a name cannot fake a line.
 pub fn line(words: &str) -> String {
     text(words).replace(['\n', '\t'], " ")
 }

@@ -2,11 +2,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | this | which file it is, and whether it can be read whole |
-//! | `salvage` | what can be read of one that is cut off, damaged, or holds a trial that is not understood |
+//! | this | which file it is, and whether it can be read completely |
+//! | `salvage` | reads what is left of a file that is cut off, damaged, or holds a trial that this version cannot parse |
 //!
-//! Only [`SCHEMA_VERSION`] is read: it is raised when a reader would misunderstand what it reads, so that a newer file is
-//! refused and not read as far as its keys look familiar. Members that are not known are passed over.
+//! Only [`SCHEMA_VERSION`] is read. It is raised when a reader would misunderstand a file, so newer files are refused instead
+//! of being read partly. Unknown members are ignored.
 
 mod salvage;
 
@@ -22,36 +22,35 @@ use crate::error::{ReportError, Result};
 /// The name of the file in a run's directory.
 const FILE: &str = "results.json";
 
-/// A file may be so large: far above what runs of days save. What is read takes up to some 20 times as much memory.
+/// Size limit of a file in octets, far above runs of days. Reading needs up to about 20 times as much memory.
 const MOST_OCTETS: u64 = 1 << 30;
 
-/// Saved results, and what is to be known about how they could be read.
+/// Saved results, and problems found while reading them.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// What the run saved.
     pub results: Results,
-    /// What people call the run: the name of its directory, or of its file where that has another name than in a run's.
+    /// The name of the run: its directory, or its file if that is not called `results.json`.
     pub name: String,
-    /// The directory that the file lies in.
+    /// The directory of the file.
     pub directory: PathBuf,
-    /// What could not be read, and what contradicts itself; empty for a whole file.
+    /// Unreadable parts and contradictions; empty for a complete file.
     pub warnings: Vec<String>,
 }
 
 impl Run {
-    /// A run whose results are at hand, as they are when it ends.
+    /// A run from results in memory, for example when it ends.
     pub fn new(results: Results, directory: &Path) -> Self {
         let name = name(&directory.join(FILE));
         Self { warnings: contradictions(&results), results, name, directory: directory.into() }
     }
 }
 
-/// Reads a run: its directory, or its results file.
+/// Reads a run from its directory or its results file.
 ///
 /// # Errors
-/// When there is no such file, it holds no results of capbench, or was written by a version whose layout is another one.
-/// What is cut off or damaged is no error as long as the environment is there: whole trials are kept, and
-/// [`Run::warnings`] says what is missing.
+/// The file does not exist, holds no results of capbench, or has the layout of another version. A file that is cut off or
+/// damaged is no error if the environment is there: complete trials are kept, and [`Run::warnings`] lists what is missing.
 pub fn read(path: &Path) -> Result<Run> {
     let unreadable = |source| ReportError::Unreadable { path: path.into(), source };
     let kind = fs::metadata(path).map_err(unreadable)?;
@@ -69,7 +68,7 @@ pub fn read(path: &Path) -> Result<Run> {
 /// The content of a file.
 fn octets(file: &Path) -> Result<Vec<u8>> {
     let unreadable = |source| ReportError::Unreadable { path: file.into(), source };
-    // A pipe would be waited for, and a device may have no end.
+    // A pipe would block, and a device may be endless.
     if !fs::metadata(file).map_err(unreadable)?.is_file() {
         return Err(ReportError::NoFile { path: file.into() });
     }
@@ -83,7 +82,7 @@ fn octets(file: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A soak that was killed has segments next to its results that ended after those were saved.
+/// Adds the segments that a killed soak finished after it last saved its results.
 fn add_segments(run: &mut Run) -> Result<()> {
     let file = run.directory.join(segment::FILE);
     let Some(record) = &mut run.results.soak else { return Ok(()) };
@@ -98,24 +97,24 @@ fn add_segments(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// Reads what was the content of a file; `file` is what messages call it.
+/// Parses the content of a file; `file` is its name in messages.
 ///
 /// # Errors
-/// As [`read`].
+/// Like [`read`].
 pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Err(ReportError::Empty { path: file.into() });
     }
     let (results, mut warnings) = match serde_json::from_slice::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
-        // Which of many reasons it is, is found out by going through it once more.
+        // A second pass finds out which of many reasons it is.
         _ => salvage::read(text, file)?,
     };
     warnings.extend(contradictions(&results));
     Ok(Run { results, name: name(file), directory: directory(file), warnings })
 }
 
-/// The directory that a file lies in.
+/// The directory of a file.
 fn directory(file: &Path) -> PathBuf {
     match file.parent() {
         Some(parent) if parent != Path::new("") => parent.into(),
@@ -123,18 +122,18 @@ fn directory(file: &Path) -> PathBuf {
     }
 }
 
-/// What people call the run of a file.
+/// The name of the run of a file.
 fn name(file: &Path) -> String {
     let own = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if file.file_name().is_some_and(|name| name != FILE) {
         return own;
     }
-    // `.` and `..` have no name of their own.
+    // `.` and `..` have no name.
     let named = directory(file).canonicalize().ok().and_then(|path| path.file_name().map(ToOwned::to_owned));
     named.map_or(own, |name| name.to_string_lossy().into_owned())
 }
 
-/// Trials whose ledger no longer sums up: the file was changed after it was written.
+/// Trials with a ledger that does not add up: the file was changed after it was written.
 fn contradictions(results: &Results) -> Vec<String> {
     let wrong: Vec<String> = results
         .trials

@@ -1,4 +1,4 @@
-//! Results become a report: a pure function of what was saved.
+//! Builds a report: a pure function of saved results.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::naming::{self, Kind};
 use crate::read::Run;
 use crate::{links, sections, sentences, tables, warnings};
 
-/// The report on a run.
+/// The report of a run.
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let mut warnings = warnings::warnings(run);
     let mut findings = findings_of(results, &mut warnings);
-    // What has become of the claims of a publication is said in its section.
+    // The section of a publication shows the answers to its claims.
     let is_claim = |finding: &Finding| {
         let scene = finding.scene.as_deref();
         results.reproductions.iter().any(|reproduction| scene == Some(&reproduction.key))
@@ -38,7 +38,7 @@ pub fn report(run: &Run) -> Report {
     report
 }
 
-/// The report on two runs, `A` and `B`, named by the paths that they were read from.
+/// The comparison report of two runs, `A` and `B`, named by their paths.
 pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Report {
     let run = |(name, (path, results)): (&str, (&Path, &Results))| {
         let started = utc(results.started_unix_s as f64);
@@ -79,7 +79,7 @@ fn subtitle(run: &Run) -> String {
     )
 }
 
-/// The command as it can be typed again, without the folder that the program lay in.
+/// The command as it can be typed again, without the program's folder.
 pub fn command_line(command: &[String]) -> String {
     let words = command.iter().enumerate().map(|(place, word)| match place {
         0 => word.rsplit('/').next().unwrap_or(word).to_string(),
@@ -93,7 +93,7 @@ pub fn command_line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What the run found. A run that was interrupted did not get to it, and its trials say the same as they would have then.
+/// The findings of the run. An interrupted run saved none; they are computed from its trials.
 fn findings_of(results: &Results, warnings: &mut Vec<String>) -> Vec<Finding> {
     if results.complete || !results.findings.is_empty() || results.trials.is_empty() {
         return results.findings.clone();
@@ -110,8 +110,7 @@ fn said(finding: Finding) -> Sentence {
     Sentence { text, trials: finding.trials }
 }
 
-/// How names of sections begin, in the order in which they are read: what was asked for, where frames went, what that cost
-/// and how long it took. Others come after them.
+/// Prefixes of section names in reading order: the run's question, where frames went, CPU cost, latency. Other sections follow.
 const ORDER: [&str; 17] = [
     "reproduction",
     "comparison",
@@ -132,7 +131,7 @@ const ORDER: [&str; 17] = [
     "guards",
 ];
 
-/// Charts and tables of the same matter in one section.
+/// Joins charts and tables of the same subject in one section.
 fn together(charts: Vec<Section>, tables: Vec<Section>) -> Vec<Section> {
     let mut sections = charts;
     for own in tables {

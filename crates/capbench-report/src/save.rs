@@ -14,13 +14,13 @@ use crate::model::Report;
 use crate::read::Run;
 use crate::report::report;
 
-/// The page that a run has in its directory.
+/// The page in a run's directory.
 pub const PAGE: &str = "report.html";
 
-/// Writes the page of a run that has just ended into its directory, and returns its path.
+/// Writes the page of a run that just ended into its directory, and returns its path.
 ///
 /// # Errors
-/// When it cannot be written; the results are saved by then.
+/// The page cannot be written; the results are already saved.
 pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
     let path = directory.path().join(PAGE);
     let saved = directory.folder().replace(OsStr::new(PAGE), html::html(report).as_bytes());
@@ -28,10 +28,10 @@ pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The files of a run's report in these formats; nothing is written yet.
+/// The files of a run's report in these formats. Nothing is written yet.
 ///
 /// # Errors
-/// When one of them cannot be made, or this build does not have it.
+/// One of them cannot be made, or this build does not include its format.
 pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
     let report = report(run);
     let with_charts = formats.iter().any(|format| format.name == "svg");
@@ -49,10 +49,10 @@ pub fn files(run: &Run, formats: &[&Format]) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// Writes files below a folder, which is made, and returns their paths. A reader sees an old or a new file, never a part.
+/// Makes a folder, writes files into it and returns their paths. A reader sees an old or a new file, never a part.
 ///
 /// # Errors
-/// When one cannot be written, which as root includes a folder that somebody else controls; those before it are written.
+/// A file cannot be written; the ones before it are written. For root this includes a folder that another user controls.
 pub fn write(files: &[Written], folder: &Path) -> Result<Vec<PathBuf>> {
     let trust = Trust::for_output();
     let write = |file: &Written| -> io::Result<()> {

@@ -1,17 +1,17 @@
-//! What follows from results, in sentences with the trials that they rest on: a pure function of what was measured.
+//! Findings in sentences, each with its trials: a pure function of the measurements.
 //!
-//! | file | of |
+//! | file | about |
 //! |---|---|
-//! | `trials` | trials of any run: accounts, the shape of loss, guards, noise |
-//! | `bench` | which methods lose nothing, what the others lose and where, and who is cheapest |
-//! | `comparison` | what became worse or better |
-//! | `search` | NDR, PDR and what is held without any loss; what limits |
-//! | `sweep` | where each method begins to lose, what it costs, and the most that it delivers |
-//! | `rfc2544` | throughput, and what the tests told in terms of it found |
-//! | `soak` | whether the load was held, and what was lost when |
+//! | `trials` | trials of any run: ledgers, loss patterns, guards, noise |
+//! | `bench` | which methods lose nothing, what the others lose and where, and which is cheapest |
+//! | `comparison` | changes for the worse or better |
+//! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
+//! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
+//! | `rfc2544` | throughput, and the results of the tests relative to it |
+//! | `soak` | whether the load was sustained, and when frames were lost |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! [`verdict`] answers in three sentences at most what a run was for; [`find`] says all that follows.
+//! [`verdict`] answers the run's question in up to three sentences; [`find`] lists all findings.
 
 mod bench;
 pub(crate) mod comparison;
@@ -28,7 +28,7 @@ use capbench_model::figures::{grouped, percent};
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};
 
-/// Everything that a run shows: what is saved as its findings.
+/// All findings of a run, as they are saved.
 pub fn find(results: &Results) -> Vec<Finding> {
     if Kind::of(results) == Kind::Reproduce {
         return reproduction::find(results);
@@ -42,7 +42,7 @@ pub fn find(results: &Results) -> Vec<Finding> {
     found
 }
 
-/// Sentences at most.
+/// Limit of sentences.
 const MOST: usize = 3;
 
 /// The verdict of a run.
@@ -55,7 +55,7 @@ pub fn verdict(results: &Results) -> Vec<Sentence> {
         Kind::Soak => soak::verdict(results),
         Kind::Reproduce => reproduction::verdict(results),
     };
-    // Whoever asked for a comparison wants that first.
+    // A requested comparison comes first.
     if let Some(compared) = comparison::verdict(results) {
         sentences.insert(0, compared);
     }
@@ -66,7 +66,7 @@ pub fn verdict(results: &Results) -> Vec<Sentence> {
     sentences
 }
 
-/// What trials say of which nothing was concluded, because the run ended before.
+/// What the trials show if the run ended before its conclusions.
 fn unfinished(results: &Results) -> Sentence {
     let valid = || results.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid);
     let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
@@ -93,7 +93,7 @@ fn unfinished(results: &Results) -> Sentence {
     sentence(text, clean.into_iter().chain(lossy).map(|trial| trial.number))
 }
 
-/// A sentence with its evidence, each trial once.
+/// A sentence with its trials, each once.
 fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
     let mut trials: Trials = trials.into_iter().collect();
     trials.sort_unstable();
@@ -101,13 +101,13 @@ fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
     Sentence { text, trials }
 }
 
-/// With a capital, as sentences begin; names of methods stay as they are.
+/// With a capital letter, as sentences start; names of methods are unchanged.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A finding that concerns no one frame size and placement.
+/// A finding about no single frame size or placement.
 fn finding(text: String, trials: Vec<u32>) -> Finding {
     Finding { scene: None, text, trials }
 }
@@ -116,7 +116,7 @@ fn numbers(trials: &[&TrialResult]) -> Vec<u32> {
     trials.iter().map(|trial| trial.number).collect()
 }
 
-/// A rate as people write it.
+/// A rate for people.
 fn rate(pps: f64) -> String {
     if pps >= 1e6 {
         format!("{:.3} million packets/s", pps / 1e6)
@@ -125,7 +125,7 @@ fn rate(pps: f64) -> String {
     }
 }
 
-/// A time as people write it.
+/// A time for people.
 fn time(ns: f64) -> String {
     match ns.abs() {
         large if large >= 1e9 => format!("{:.3} s", ns / 1e9),

@@ -1,18 +1,18 @@
-//! Tables of everything that was measured. A family of tables is a file here and a row in [`FAMILIES`].
+//! Tables of all measurements. A family of tables is a file here and a row in [`FAMILIES`].
 //!
 //! | file | what |
 //! |---|---|
-//! | `summary` | the table right after the verdict, for each kind of run |
-//! | `claims` | the same of publications whose experiments were run again |
+//! | `summary` | the table directly after the verdict, for each kind of run |
+//! | `claims` | the same for repeated experiments of publications |
 //! | `comparisons` | methods that took turns with another one |
 //! | `searches`, `sweeps`, `rfc2544`, `soak` | what runs of these kinds found |
 //! | `engines` | what ran behind each method's name |
-//! | `ledger` | where frames went, by method and place, and who says so |
-//! | `cpu`, `latency`, `loss` | what packets cost, how long they took, when and how many at a time were lost |
+//! | `ledger` | where frames went, by method and place, and which counter reports it |
+//! | `cpu`, `latency`, `loss` | cost of packets, delays, times and lengths of losses |
 //! | `guards` | what was repeated or marked, and why |
 //! | `trials` | every trial |
 //! | `environment` | the host |
-//! | `shape` | how tables are put together |
+//! | `shape` | how to build tables |
 
 mod claims;
 pub(crate) mod comparisons;
@@ -36,17 +36,17 @@ use capbench_measure::results::Results;
 use crate::model::{Section, Sentence, Table};
 use crate::sections::BOUNDS;
 
-/// Tables of one matter.
+/// Tables of one subject.
 struct Family {
-    /// The section that they stand in; one of charts may have the same.
+    /// Their section; a section of charts may have the same name.
     id: &'static str,
     heading: &'static str,
-    /// What is to be known before they are read.
+    /// What to know before reading them.
     text: &'static str,
     tables: fn(&Results) -> Vec<Table>,
 }
 
-/// In the order in which they are read.
+/// In reading order.
 #[rustfmt::skip]
 const FAMILIES: [Family; 10] = [
     Family { id: "searches", heading: "Searches", tables: searches::tables,
@@ -72,7 +72,7 @@ const FAMILIES: [Family; 10] = [
         text: "Which attempt stands never depends on what it delivered. Probes and attempts set aside are no results." },
 ];
 
-/// All of them that have something to say about these results.
+/// All sections with data in these results.
 pub(crate) fn sections(results: &Results) -> Vec<Section> {
     let sections = FAMILIES.iter().map(|family| Section {
         id: family.id.into(),

@@ -1,24 +1,23 @@
-//! The rows of tidy files: one for each trial and place of its ledger, with the names that results files have.
+//! The rows of tidy files: one per trial and place of its ledger, with the names of results files.
 //!
-//! The frames of a trial are in `intended = the sum of count over its rows`, where every place is known: what was delivered
-//! and what nothing explains have rows, too. Attempts that do not stand, and probes, have rows of their own with `kept` saying
-//! what they are; only rows with `kept` = `result` are results.
+//! In each trial `intended` = the sum of `count` over its rows, if every place is known: delivered and unexplained frames have
+//! rows, too. Discarded attempts and probes have separate rows, marked in `kept`. Only rows with `kept` = `result` are results.
 
 use capbench_measure::trial::TrialResult;
 
 use crate::naming::key;
 use crate::read::Run;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// Words; never unknown.
+    /// Text; never unknown.
     Text,
-    /// Whole numbers from 0 on.
+    /// Unsigned integers.
     Count,
-    /// Whole numbers of either sign.
+    /// Signed integers.
     Signed,
-    /// Numbers.
+    /// Floating-point numbers.
     Number,
     /// Yes or no; never unknown.
     Flag,
@@ -29,11 +28,11 @@ pub enum Holds {
 pub enum Field {
     /// Of [`Holds::Text`].
     Text(String),
-    /// Of [`Holds::Count`]; `None` where unknown.
+    /// Of [`Holds::Count`]; `None` is unknown.
     Count(Option<u64>),
-    /// Of [`Holds::Signed`]; `None` where unknown.
+    /// Of [`Holds::Signed`]; `None` is unknown.
     Signed(Option<i64>),
-    /// Of [`Holds::Number`]; `None` where unknown.
+    /// Of [`Holds::Number`]; `None` is unknown.
     Number(Option<f64>),
     /// Of [`Holds::Flag`].
     Flag(bool),
@@ -48,13 +47,13 @@ pub struct TidyRow<'r> {
     pub trial: &'r TrialResult,
     /// `result`, `set_aside` or `probe`.
     pub kept: &'static str,
-    /// The trial that it belongs to; itself where it is a result.
+    /// The trial that this one belongs to; itself if it is a result.
     pub belongs_to: u32,
     /// The place: one of the ledger's, `delivered` or `unexplained`.
     pub place: String,
-    /// Frames there; `None` where nobody can tell.
+    /// Frames there; `None` if unknown.
     pub count: Option<i64>,
-    /// Who counted them, or why nobody did.
+    /// The counter behind `count`, or why there is none.
     pub source: &'r str,
 }
 
@@ -62,9 +61,9 @@ pub struct TidyRow<'r> {
 pub struct TidyColumn {
     /// Its name.
     pub key: &'static str,
-    /// What it holds.
+    /// Its type.
     pub holds: Holds,
-    /// Its field of a row.
+    /// Returns its field of a row.
     pub of: fn(&TidyRow<'_>) -> Field,
 }
 
@@ -72,7 +71,7 @@ fn text(text: &str) -> Field {
     Field::Text(text.into())
 }
 
-/// All columns, in their order.
+/// All columns, in order.
 #[rustfmt::skip]
 pub const COLUMNS: [TidyColumn; 32] = [
     TidyColumn { key: "run", holds: Holds::Text, of: |row| text(row.run) },
@@ -153,7 +152,7 @@ fn of_trial<'r>(
     ));
 }
 
-/// Counts have a sign in this column because of one place; a count beyond its range ends there.
+/// Counts are signed in this column because of one place; a larger count saturates.
 fn signed(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

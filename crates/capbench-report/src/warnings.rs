@@ -1,4 +1,4 @@
-//! What a reader must know before he believes a report.
+//! What to know before you trust a report.
 
 use capbench_measure::results::{NotMeasured, Results};
 use capbench_measure::trial::{TrialResult, Verdict};
@@ -6,13 +6,13 @@ use capbench_measure::trial::{TrialResult, Verdict};
 use crate::naming::{frames, many};
 use crate::read::Run;
 
-/// What trials are marked by, in words, and whether one is.
+/// A mark of trials in words, and the function that checks for it.
 type Mark = (&'static str, fn(&TrialResult) -> bool);
 
-/// Trials that are named one by one at most.
+/// Most trials that are listed one by one.
 const NAMED: usize = 8;
 
-/// The warnings of a run, those of its reader first.
+/// The warnings of a run, those of the file reader first.
 pub fn warnings(run: &Run) -> Vec<String> {
     let results = &run.results;
     let mut warnings = run.warnings.clone();
@@ -41,12 +41,12 @@ pub fn warnings(run: &Run) -> Vec<String> {
     warnings.extend(MARKS.iter().filter_map(|(words, is_such)| of_trials(results, words, *is_such)));
     warnings.extend(dependent(results));
     let words = "Trials that were not verified frame by frame: their counts are taken on trust";
-    warnings.extend(of_trials(results, words, |trial| trial.taken_on_trust.is_some()));
+    warnings.extend(of_trials(results, words, |trial| trial.unverified_because.is_some()));
     warnings.extend(results.not_measured.iter().map(missing));
     warnings
 }
 
-/// How many trials are such, and which.
+/// The number of marked trials, and which.
 fn of_trials(results: &Results, words: &str, is_such: impl Fn(&TrialResult) -> bool) -> Option<String> {
     let such: Vec<String> =
         results.trials.iter().filter(|trial| is_such(trial)).map(|trial| trial.number.to_string()).collect();
@@ -56,7 +56,7 @@ fn of_trials(results: &Results, words: &str, is_such: impl Fn(&TrialResult) -> b
         .then(|| format!("{words}: {} of {} ({named}{more}).", such.len(), results.trials.len()))
 }
 
-/// Set-ups whose load depends on the receiver, with the reason.
+/// Set-ups whose offered load depends on the receiver, with the reason.
 fn dependent(results: &Results) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for trial in results.trials.iter().filter(|trial| !trial.profile.load_independent) {

@@ -6,23 +6,23 @@ use std::time::Duration;
 use crate::error::{Result, SysError};
 use crate::socket_option;
 
-/// How to busy-poll.
+/// Settings of busy polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyPoll {
-    /// How long one wait polls before it sleeps.
+    /// Time that one wait polls before it sleeps.
     pub time: Duration,
-    /// Packets that one poll takes at most.
+    /// Packet limit of one poll.
     pub budget: u16,
-    /// Whether the kernel is to leave the device to the poller even under load (`SO_PREFER_BUSY_POLL`, Linux 5.11).
+    /// Whether the kernel leaves the device to the poller even under load (`SO_PREFER_BUSY_POLL`, Linux 5.11).
     pub prefer: bool,
 }
 
 impl BusyPoll {
-    /// Sets it on a socket. More than the socket had before takes CAP_NET_ADMIN.
+    /// Applies the settings to a socket. Values above the socket's current ones need CAP_NET_ADMIN.
     ///
     /// # Errors
-    /// `EPERM` without the capability; `ENOPROTOOPT` on kernels without busy polling, or without what `prefer` and
-    /// `budget` take (before Linux 5.11).
+    /// `EPERM` without the capability; `ENOPROTOOPT` on kernels without busy polling, or without support of `prefer` and
+    /// `budget` (before Linux 5.11).
     pub fn set(&self, socket: impl AsFd) -> Result<()> {
         let time = i32::try_from(self.time.as_micros())
             .map_err(|_| SysError::argument("setsockopt(SO_BUSY_POLL)", "at most 2147483647 us"))?;
@@ -39,8 +39,8 @@ impl BusyPoll {
     }
 }
 
-/// The NAPI context that the socket's last packet came through; `None` when the kernel keeps none for it, and so cannot
-/// busy-poll (`SO_INCOMING_NAPI_ID`).
+/// The NAPI context of the socket's last packet; `None` if the kernel keeps none for it and so cannot busy-poll
+/// (`SO_INCOMING_NAPI_ID`).
 ///
 /// # Errors
 /// `ENOPROTOOPT` on kernels built without busy polling.

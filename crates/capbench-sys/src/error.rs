@@ -1,4 +1,4 @@
-//! The error of this crate: which call failed, on what, and the kernel's reason.
+//! The error of this crate: the failed call, its object, and the kernel's reason.
 
 use std::io;
 
@@ -14,30 +14,30 @@ pub enum SysError {
         /// The kernel's reason (errno).
         source: io::Error,
     },
-    /// The kernel refused a call, and what its reason means there is known.
+    /// The kernel refused a call, and the meaning of its reason is known.
     #[error("{what}: {reason} ({source})")]
     Refused {
         /// The call and its object.
         what: String,
-        /// What that means and what is possible.
+        /// Its meaning, and what is possible.
         reason: String,
         /// The kernel's reason (errno).
         source: io::Error,
     },
-    /// An argument cannot be expressed in the kernel's interface, found before any call was made.
+    /// An argument does not fit the kernel's interface. Found before any call.
     #[error("{what}: {reason}")]
     Argument {
-        /// The call or structure that the argument was meant for.
+        /// The call or structure for the argument.
         what: String,
-        /// Why it cannot be expressed.
+        /// Why it does not fit.
         reason: String,
     },
-    /// A library that is opened at run time cannot be used.
+    /// A library opened at run time cannot be used.
     #[error("library {library}: {reason}")]
     Library {
-        /// What it was to be opened by.
+        /// The name or path of the library.
         library: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
 }
@@ -46,7 +46,7 @@ pub enum SysError {
 pub type Result<T> = std::result::Result<T, SysError>;
 
 impl SysError {
-    /// The current `errno` as the reason why `what` failed; to be made directly after the failed call.
+    /// The current `errno` as the reason why `what` failed; call it directly after the failed call.
     pub fn last(what: impl FnOnce() -> String) -> Self {
         // Before `what` allocates: an allocation may overwrite errno.
         let source = io::Error::last_os_error();
@@ -58,7 +58,7 @@ impl SysError {
         Self::Argument { what: what.into(), reason: reason.into() }
     }
 
-    /// The kernel's `errno`, where there is one.
+    /// The kernel's `errno`, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Call { source, .. } | Self::Refused { source, .. } => source.raw_os_error(),

@@ -1,10 +1,10 @@
-//! Taking packets from what a vendor's library has opened: the same two steps for every library.
+//! Receives packets from a device that a vendor's library has opened: the same two steps for every library.
 
 use std::time::Duration;
 
 use crate::error::Result;
 
-/// A device that gives packets one call's worth at a time; what came last stays at hand until the next call.
+/// A device that returns the packets of one call at a time; they stay valid until the next call.
 pub trait Fetch {
     /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
     ///

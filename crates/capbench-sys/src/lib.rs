@@ -1,9 +1,9 @@
-//! The only crate of capbench with `unsafe`: memory shared with the kernel and system calls, behind safe types.
+//! The only crate of capbench with `unsafe`: kernel-shared memory and system calls behind safe types.
 //!
-//! [`packet`] holds AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on
-//! interfaces, [`host`] the calls about threads, CPUs, namespaces and interfaces, and [`memory`] memory by whole pages.
-//! With the feature `libraries`, `library` opens libraries at run time: libpcap in `pcap`, a vendor's in the module of its
-//! name. With the feature `dpdk`, the module `dpdk` calls DPDK. Everything that other crates call is safe to call.
+//! [`packet`] has AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on interfaces,
+//! [`host`] calls for threads, CPUs, namespaces and interfaces, and [`memory`] page-aligned memory. With the feature
+//! `libraries`, `library` opens libraries at run time: libpcap in `pcap`, a vendor's in the module of its name. With the
+//! feature `dpdk`, the module `dpdk` calls DPDK. Every function for other crates is safe to call.
 
 pub mod bpf;
 pub mod busy_poll;

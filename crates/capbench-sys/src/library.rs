@@ -1,10 +1,10 @@
 //! Libraries opened at run time (dlopen(3)), so that capbench links to none of them.
 //!
-//! None is ever unloaded: a library may leave a thread, a handler of atexit(3) or thread-local data behind, whose code
-//! would be gone. What that costs is its memory, until the process ends.
+//! No library is ever unloaded: a library may leave a thread, a handler of atexit(3) or thread-local data whose code would be
+//! gone. The cost is its memory until the process ends.
 //!
-//! A program that has privileges of its own file runs no code of its caller's: it opens only libraries that the system has
-//! by their name and that nobody but root controls.
+//! A program with file privileges runs no code of its caller: it opens only libraries that the system finds by name and only
+//! root controls.
 
 mod elf;
 mod identity;
@@ -25,8 +25,8 @@ use crate::host::trust::Trust;
 
 pub(crate) use identity::file_of;
 
-/// An open library. Its symbols stay in a scope of their own (`RTLD_LOCAL`), so that two builds of one library can be
-/// open at once. It stays open when this is dropped.
+/// An open library. Its symbols have a private scope (`RTLD_LOCAL`), so that two builds of one library can be open at once.
+/// Dropping this does not close the library.
 #[derive(Debug)]
 pub struct Library {
     library: ManuallyDrop<libloading::os::unix::Library>,
@@ -48,15 +48,15 @@ impl<T> Deref for Symbol<'_, T> {
 }
 
 impl Library {
-    /// Opens a library by its path, or by its name where the system's linker looks for it.
+    /// Opens a library by its path, or by a name that the system's linker finds.
     ///
-    /// By its name means the system's file: while another of the same name is open already, dlopen(3) would give that one
-    /// again, so the file is then looked for here and opened by its path.
+    /// A name means the system's file. While another library of the same name is open, dlopen(3) would return that one; so this
+    /// function then searches for the file and opens it by its path.
     ///
     /// # Errors
-    /// [`SysError::Library`]: it is not there, is no library, is one for another machine, or misses what it needs itself;
-    /// also where another of its name is open and the system's file is not found. In a program with privileges of its own
-    /// file also a path, and a library that others than root control.
+    /// [`SysError::Library`]: the file is missing, is no library, is for another machine, or lacks a dependency; also if
+    /// another library of its name is open and the system's file is not found. In a program with file privileges also a path,
+    /// or a library that others than root control.
     ///
     /// # Safety
     /// The library's initialisation and termination functions run in this process: it must be one that does no harm, as
@@ -102,7 +102,7 @@ impl Library {
             .map_err(|reason| SysError::Library { library: self.name.clone(), reason })
     }
 
-    /// What it was opened by.
+    /// The name or path that was opened.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -110,7 +110,7 @@ impl Library {
     /// A symbol.
     ///
     /// # Errors
-    /// [`SysError::Library`] when the library has none of this name.
+    /// [`SysError::Library`] if the library lacks the symbol.
     ///
     /// # Safety
     /// `T` must be the type of that symbol in every library that has it: a function pointer with its C signature.

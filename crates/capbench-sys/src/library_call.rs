@@ -1,5 +1,4 @@
-//! Calls into libraries that are opened at run time: their functions are looked up once, and their ways to say that a
-//! call failed become this crate's errors.
+//! Calls of libraries opened at run time: looks their functions up once, and converts their failures to this crate's errors.
 
 use std::ffi::{CString, c_int};
 use std::io;

@@ -1,4 +1,4 @@
-//! Socket options: the one place that calls getsockopt(2) and setsockopt(2).
+//! Socket options: the only code that calls getsockopt(2) and setsockopt(2).
 
 use std::io;
 use std::mem::zeroed;
@@ -116,7 +116,7 @@ pub struct FilterInstruction {
 /// Attaches a classic BPF program to a socket (`SO_ATTACH_FILTER`, socket(7)).
 ///
 /// # Errors
-/// `EINVAL` when the kernel's checker refuses the program.
+/// `EINVAL` if the kernel's checker refuses the program.
 pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction]) -> Result<()> {
     let length = u16::try_from(filter.len())
         .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
@@ -129,7 +129,7 @@ pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction])
     }
 }
 
-/// Instructions of the classic BPF program that is attached to a socket (`SO_GET_FILTER`); 0 for none.
+/// Number of instructions of the classic BPF program attached to a socket (`SO_GET_FILTER`); 0 for none.
 ///
 /// # Errors
 /// The kernel's reason.
@@ -150,7 +150,7 @@ pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
     Ok(count as usize)
 }
 
-/// Fails with the error that a socket has pending, if any (`SO_ERROR`), which clears it. `what` names the socket.
+/// Returns a socket's pending error, if any (`SO_ERROR`), and clears it. `what` names the socket.
 ///
 /// # Errors
 /// The pending error.
@@ -171,11 +171,11 @@ pub(crate) enum Buffer {
     Send,
 }
 
-/// Asks for a buffer and returns what the kernel granted, in bytes of its own accounting: it doubles the request for its
-/// overhead. Beyond `net.core.rmem_max` or `wmem_max` only CAP_NET_ADMIN gets more (socket(7)).
+/// Requests a buffer and returns the granted size in bytes of the kernel's accounting: the kernel doubles the request for its
+/// overhead. More than `net.core.rmem_max` or `wmem_max` needs CAP_NET_ADMIN (socket(7)).
 ///
 /// # Errors
-/// The kernel's reason, or more bytes than the call can express.
+/// The kernel's reason, or more bytes than the call allows.
 pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> Result<u32> {
     let (forced, plain, name) = match buffer {
         Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),

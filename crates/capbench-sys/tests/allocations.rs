@@ -14,7 +14,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureOptions, Interface, METHODS, MethodSpec, Visitor, methods, open_with,
 };
 use capbench_frames::{
-    FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Schedule, Sizes, StreamId, TrialId,
+    Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId,
 };
 use capbench_host::bed::{Bed, BedOptions};
 use capbench_measure::receiver::Verifier;
@@ -58,7 +58,7 @@ fn allocations() -> u64 {
 const FRAMES: u64 = 50_000;
 
 fn verifier() -> Verifier {
-    let recogniser = Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap();
+    let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
     Verifier::recording(recogniser, FlowOrder::default(), true)
 }
 

@@ -3,7 +3,8 @@
 //! `cargo run --release -p capbench-traffic --example verify_cost`
 
 use capbench_frames::{
-    FrameLayout, FramePlan, FrameSize, Mtu, Recogniser, Seen, Sizes, Stamp, StreamId, TagMetadata, TrialId,
+    Classifier, FrameClass, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, Stamp, StreamId, TagMetadata,
+    TrialId,
 };
 use capbench_traffic::Result;
 use std::hint::black_box;
@@ -16,7 +17,7 @@ fn main() -> Result<()> {
     println!("octets  write ns  verify ns");
     for octets in [64, 512, 1518] {
         let plan = FramePlan::new(FrameLayout::default(), Sizes::Fixed(FrameSize::new(octets)?), Mtu(1500))?;
-        let recogniser = Recogniser::new(TRIAL, plan.layout(), None)?;
+        let recogniser = Classifier::new(TRIAL, plan.layout(), None)?;
         let mut slot = vec![0; 2048];
         let mut frames = plan.frames();
         let mut length = 0;
@@ -31,7 +32,7 @@ fn main() -> Result<()> {
         let begun = Instant::now();
         for _ in 0..FRAMES {
             let seen = recogniser.look(black_box(&slot[..length]), length as u32, TagMetadata::Absent);
-            ours += u64::from(matches!(seen, Seen::Ours(_)));
+            ours += u64::from(matches!(seen, FrameClass::Own(_)));
         }
         let verify = begun.elapsed();
         assert_eq!(ours, FRAMES);

@@ -1,4 +1,4 @@
-//! The error of this crate: what was asked, and what is allowed.
+//! The error of this crate: the requested value and the allowed ones.
 
 use capbench_frames::FrameError;
 use capbench_sys::SysError;
@@ -6,33 +6,33 @@ use capbench_sys::SysError;
 /// Why traffic cannot be sent. Every message is one line for a terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
-    /// Its frames cannot be planned.
+    /// The frames cannot be planned.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Text that names a transmit method that does not exist.
+    /// An unknown transmit method.
     #[error("there is no {kind} '{name}'; there are: {known}")]
     Unknown {
-        /// What was named, for example `transmit method`.
+        /// The kind of name, for example `transmit method`.
         kind: &'static str,
         /// The name.
         name: String,
         /// The names that exist.
         known: String,
     },
-    /// A transmit configuration that makes no sense.
+    /// An invalid transmit configuration.
     #[error("{what} {asked} is not allowed: {allowed}")]
     Transmit {
         /// The setting.
         what: &'static str,
         /// Its value.
         asked: u64,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// The kernel refused for want of a capability.
+    /// The process lacks a capability.
     #[error("sending needs the capability {capability}: run as root, or give it to the program ({source})")]
     Privilege {
-        /// What is missing, as in capabilities(7).
+        /// The missing capability, as in capabilities(7).
         capability: &'static str,
         /// The call that was refused.
         source: SysError,

@@ -1,7 +1,7 @@
-//! What is sent: a pacer, and one file per way to transmit.
+//! Sends traffic: a pacer, and one file per transmit method.
 //!
-//! [`METHODS`](transmit::METHODS) opens a [`Sender`], which runs a [`SendJob`] and returns a [`SendReport`] in which every
-//! intended frame is sent or unsent. The frames and their schedule are those of capbench-frames.
+//! [`METHODS`](transmit::METHODS) opens a [`Sender`], which runs a [`SendJob`] and returns a [`SendReport`]. The report
+//! counts every intended frame as sent or unsent. The frames and their schedule come from capbench-frames.
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -1,7 +1,7 @@
-//! Sends the frames of a plan at the times of a schedule, and accounts for every one of them.
+//! Sends the frames of a plan at the times of a schedule, and accounts for every frame.
 //!
-//! The pacer reads the clock, hands over all frames that are due in one batch, and spins while none is due. It never
-//! sleeps: the shortest sleep is longer than the distance of two frames.
+//! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It never sleeps: the shortest
+//! sleep is longer than the interval of two frames.
 
 use crate::error::{Result, TrafficError};
 use crate::report::SendReport;
@@ -14,11 +14,11 @@ use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Until how long after the end a sender that kept up so far may hand over the frames that came due since its last
-/// look at the clock. Without it the last frame of every phase would be missing; a sender that lags gets none of it.
+/// How long after the end a punctual sender may still send the frames that came due since its last clock read. Without it the
+/// last frame of every phase would be missing. A sender that lags gets no such time.
 const END_GRACE_NS: u64 = 100_000;
 
-/// When a sending phase ends; the first of these that comes true ends it.
+/// When a sending phase ends: at the first of these conditions.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
     /// After this time.
@@ -32,31 +32,31 @@ pub struct Limits<'a> {
 /// One sending phase.
 #[derive(Debug, Clone, Copy)]
 pub struct SendJob<'a> {
-    /// What is sent.
+    /// The frames.
     pub plan: &'a FramePlan,
-    /// When.
+    /// Their send times.
     pub schedule: &'a Schedule,
-    /// Until when.
+    /// The end.
     pub limits: Limits<'a>,
     /// The trial that the stamps name.
     pub trial: TrialId,
     /// The stream that the stamps name.
     pub stream: StreamId,
-    /// Time 0 of the schedule, on the monotonic clock; may lie ahead, so that several senders start together.
+    /// Time 0 of the schedule, on the monotonic clock. It can be in the future, so that several senders start together.
     pub start: Instant,
 }
 
 /// Sends the frames of a job.
 ///
-/// With a schedule, `intended` is what it plans within the limits. Without one ([`Schedule::Maximum`],
-/// [`Schedule::WaitLoop`]) it is the number of frames that limits the phase, or what was sent when time does.
+/// With a schedule, `intended` is the number of frames planned within the limits. Without one ([`Schedule::Maximum`],
+/// [`Schedule::WaitLoop`]) it is the frame limit of the phase, or the sent frames if time is the limit.
 ///
-/// The phase never outlasts its duration to catch up: what was not handed over by then is `unsent`. A batch that was
-/// begun before the end is finished.
+/// The phase never exceeds its duration to catch up: frames not sent by then are `unsent`. A batch that was started before
+/// the end is finished.
 ///
 /// # Errors
-/// A schedule that does not fit into the stamp. A failure of the transmit method other than a full queue ends the phase
-/// and stands in the report, beside what was sent until then.
+/// A schedule that does not fit into the stamp. A failure of the transmit method other than a full queue ends the phase. The
+/// report has it, together with the frames sent until then.
 pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<SendReport> {
     job.schedule.check(job.limits.duration.unwrap_or_default())?;
     let mut phase = Phase::new(job, transmit);
@@ -73,20 +73,20 @@ pub fn run<T: Transmit + ?Sized>(job: &SendJob<'_>, transmit: &mut T) -> Result<
     phase.report(planned, failure)
 }
 
-/// A sending phase under way.
+/// A running sending phase.
 struct Phase<'a, T: ?Sized> {
     job: &'a SendJob<'a>,
     transmit: &'a mut T,
     frames: PlannedFrames<'a>,
     /// End of the phase, nanoseconds since the start.
     end_ns: u64,
-    /// Frames that may be sent at most.
+    /// Maximum number of frames to send.
     most: u64,
     /// Frames submitted so far: the number of the next frame.
     submitted: u64,
     handed: Handed,
     octets: u64,
-    /// When the last batch had been handed over.
+    /// When the last batch was sent.
     last_ns: u64,
     lateness: Lateness,
     lengths: [u16; MOST_BATCH],
@@ -113,7 +113,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         }
     }
 
-    /// Sends by a plan.
+    /// Sends according to a plan.
     fn follow(&mut self, times: &mut PlannedTimes) -> Result<()> {
         let mut kept_up = true;
         while !self.is_stopped() && !self.is_planned_out(times) {
@@ -145,7 +145,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         Ok(())
     }
 
-    /// Sends as fast as it goes, or with a busy loop between frames.
+    /// Sends as fast as possible, or with a busy loop between frames.
     fn go(&mut self) -> Result<()> {
         let (batch, wait) = match *self.job.schedule {
             Schedule::WaitLoop { iterations } => (1, iterations),
@@ -191,7 +191,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         self.is_planned_out_by(times, 0)
     }
 
-    /// The same with `written` frames more.
+    /// The same after `written` more frames.
     #[inline]
     fn is_planned_out_by(&self, times: &PlannedTimes, written: usize) -> bool {
         self.submitted + written as u64 >= self.most || times.next_ns() >= self.end_ns
@@ -221,7 +221,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         Ok(())
     }
 
-    /// Nothing is due or there is no room: frames that the kernel left in a ring are offered again.
+    /// Nothing is due, or the ring is full: offers frames again that the kernel left in the ring.
     fn push_pending(&mut self) -> Result<()> {
         if self.submitted > self.handed.sent() {
             self.handed += self.transmit.submit(&[])?;
@@ -230,7 +230,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         Ok(())
     }
 
-    /// How many frames the schedule plans within the limits; `None` without limit.
+    /// Number of frames planned within the limits. `None` without a limit.
     fn planned(&self, mut times: PlannedTimes) -> Option<u64> {
         if self.most < u64::MAX && (self.end_ns == u64::MAX || self.job.schedule.planned_ns(0).is_some()) {
             return Some(self.most);
@@ -238,7 +238,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         if self.end_ns == u64::MAX {
             return None;
         }
-        // A random schedule tells only by going through it.
+        // The count of a random schedule is known only by iterating it.
         let mut count = self.submitted;
         while count < self.most && times.next_ns() < self.end_ns {
             times.advance();
@@ -254,7 +254,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         }
         self.handed += finish.handed;
         let sent = self.handed.sent();
-        // What a ring gave back is the end of what was submitted.
+        // Frames withdrawn from a ring are the last ones submitted.
         let withdrawn =
             (sent..self.submitted).map(|number| u64::from(self.job.plan.frame(number).0.octets()));
         let octets = self.octets - withdrawn.sum::<u64>();

@@ -1,4 +1,4 @@
-//! What the pacer needs of a way to transmit.
+//! The interface between the pacer and a transmit method.
 
 use crate::error::Result;
 use std::ops::AddAssign;
@@ -6,9 +6,9 @@ use std::ops::AddAssign;
 /// The largest batch.
 pub const MOST_BATCH: usize = 256;
 
-/// A way to hand frames to the kernel, as the pacer drives it: `room`, then `slot` for each frame, then `submit`.
+/// Passes frames to the kernel. The pacer calls `room`, then `slot` for each frame, then `submit`.
 pub trait Transmit {
-    /// How many slots may be written now; at most [`MOST_BATCH`], and 0 while a ring is full.
+    /// Number of slots that can be written now: up to [`MOST_BATCH`], and 0 while a ring is full.
     fn room(&mut self) -> usize;
 
     /// Slot `index` of the next batch, `index` below [`Self::room`]. It holds zeros or what a
@@ -18,45 +18,45 @@ pub trait Transmit {
     /// Beyond the room.
     fn slot(&mut self, index: usize) -> &mut [u8];
 
-    /// Hands over the first `lengths.len()` slots, each with its length without FCS. Without lengths it offers
-    /// frames again that the kernel left in a ring.
+    /// Sends the first `lengths.len()` slots, each with its length without FCS. An empty `lengths` offers frames again that
+    /// the kernel left in a ring.
     ///
     /// # Errors
-    /// Whatever the kernel says but "no buffer space" (`ENOBUFS`), which is counted.
+    /// Every error of the kernel except "no buffer space" (`ENOBUFS`), which is counted.
     fn submit(&mut self, lengths: &[u16]) -> Result<Handed>;
 
-    /// Ends a sending phase: waits a moment for what is in a ring and takes back the rest, so that nothing of this
-    /// trial can be sent in the next one.
+    /// Ends a sending phase: waits briefly for the frames in a ring and withdraws the rest, so that the next trial cannot
+    /// send frames of this one.
     ///
     /// # Errors
     /// As [`Self::submit`].
     fn finish(&mut self) -> Result<Finish>;
 }
 
-/// What became of submitted frames.
+/// Outcome of submitted frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handed {
-    /// Frames that the kernel took.
+    /// Frames that the kernel accepted.
     pub accepted: u64,
-    /// Frames refused with `ENOBUFS` and lost.
+    /// Frames refused with `ENOBUFS`, which are lost.
     pub refused_lost: u64,
-    /// Refusals with `ENOBUFS` after which the same frame was offered again.
+    /// Refusals with `ENOBUFS` after which the frame was offered again.
     pub refused_repeated: u64,
 }
 
-/// How a sending phase ended.
+/// Outcome of the end of a sending phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Finish {
-    /// What became of frames in the meantime.
+    /// Outcome of frames in the meantime.
     pub handed: Handed,
-    /// Frames that were submitted but never taken by the kernel, and are taken back now.
+    /// Submitted frames that the kernel never accepted, now withdrawn.
     pub withdrawn: u64,
-    /// Frames that the kernel took and the driver has not let go of yet.
+    /// Frames that the kernel accepted and the driver has not completed yet.
     pub in_flight: u64,
 }
 
 impl Handed {
-    /// Frames handed to the kernel.
+    /// Frames passed to the kernel.
     pub const fn sent(self) -> u64 {
         self.accepted + self.refused_lost
     }

@@ -1,4 +1,4 @@
-//! When what is captured is not what was on the wire.
+//! Differences between captured frames and the frames on the wire.
 
 use capbench_sys::host::ethtool::{self, Offload};
 
@@ -6,17 +6,17 @@ use crate::look::Look;
 use crate::sockets::Method;
 use capbench_host::links::Link;
 
-/// The name by which `ethtool -k` shows it.
+/// Its name in `ethtool -k`.
 const HARDWARE_GRO: &str = "rx-gro-hw";
 
-/// The most octets that GRO joins where the kernel does not tell, and LRO anywhere: an IP packet's (GRO_LEGACY_MAX_SIZE of
-/// include/linux/netdevice.h).
+/// Longest packet in octets that GRO builds if the kernel does not report the limit, and that LRO builds: an IP packet's maximum
+/// (GRO_LEGACY_MAX_SIZE of include/linux/netdevice.h).
 const LEGACY_MOST: u32 = 65_536;
 
-/// Octets of an Ethernet header with, at most, one tag.
+/// Octets of an Ethernet header with up to one tag.
 const HEADER: u32 = 18;
 
-/// Offloads of an interface that change what a capture sees; `None` where it does not tell.
+/// Offloads of an interface that change captured frames; `None` if not reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Offloads {
     pub(super) gro: Option<bool>,
@@ -29,7 +29,7 @@ pub(super) struct Offloads {
 }
 
 impl Offloads {
-    /// Those of an interface of the calling thread's network namespace.
+    /// The offloads of an interface in the calling thread's network namespace.
     pub(super) fn read(interface: &str) -> Self {
         let get = |which| ethtool::offload(interface, which).ok();
         Self {
@@ -47,14 +47,14 @@ impl Offloads {
     }
 }
 
-/// The longest frame that a packet socket can be given.
+/// The longest frame that a packet socket can receive.
 fn longest_frame(offloads: Offloads, link: &Link) -> u32 {
     let joins = [offloads.gro, offloads.hardware_gro, offloads.lro].contains(&Some(true)) && !link.loopback;
     let joined = if joins { link.gro_most.unwrap_or(LEGACY_MOST) } else { 0 };
     (link.mtu + HEADER).max(joined)
 }
 
-/// What there is to know, a sentence each.
+/// The notes, one sentence each.
 pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String> {
     let mut notes = Vec::new();
     let interface = &look.interface;

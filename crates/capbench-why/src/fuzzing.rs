@@ -1,4 +1,4 @@
-//! What the fuzz target `kernel` of `fuzz/` calls: readers of this crate on any octets. Unit tests run each on its corpus.
+//! The fuzz target `kernel` of `fuzz/`: runs this crate's parsers on any octets. Unit tests run each on its corpus.
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use capbench_host::links::exchange::Answer;
 
 use crate::sockets::{diag, processes};
 
-/// Texts of /proc and answers of sock_diag(7), the kind in the first octet. Names in them are chosen by users.
+/// Texts of /proc and answers of sock_diag(7); the first octet selects the kind. Users choose the names in them.
 pub fn kernel(octets: &[u8]) {
     let Some((&kind, octets)) = octets.split_first() else { return };
     match kind {

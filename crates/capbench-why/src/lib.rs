@@ -1,15 +1,15 @@
-//! `capbench why`: where an interface loses packets now, and every socket that captures on it. It makes no traffic and
-//! changes nothing, not even counters that reading would reset.
+//! `capbench why`: where an interface loses packets now, and every socket that captures on it. It sends no traffic and changes
+//! nothing. It does not even read counters that reading would reset.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | [`places`] | what the kernel counts along the receive path |
-//! | [`sockets`] | the sockets that capture, here and elsewhere on the host |
+//! | [`places`] | the kernel's counters along the receive path |
+//! | [`sockets`] | the sockets that capture, on the interface and elsewhere on the host |
 //! | `traced` | why the kernel dropped frames, by its tracepoints |
-//! | `look` | what was seen in an interval |
+//! | `look` | the results of an interval |
 //! | `advice` | the likely cause, and what to change |
-//! | `fidelity` | when what is captured is not what was on the wire |
-//! | `watch` | reads all of it, again and again |
+//! | `fidelity` | differences between captured frames and the frames on the wire |
+//! | `watch` | reads all sources repeatedly |
 
 #![forbid(unsafe_code)]
 

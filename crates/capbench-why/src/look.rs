@@ -1,4 +1,4 @@
-//! What was seen of an interface in an interval.
+//! The results of an interval for one interface.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::traced::Traced;
 /// Version of [`Look`] as JSON.
 pub(crate) const SCHEMA_VERSION: u32 = 3;
 
-/// What was seen in an interval.
+/// The results of an interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Look {
-    /// Raised when a reader of older documents would misunderstand newer ones.
+    /// Increases when a reader of older documents would misunderstand newer ones.
     pub schema_version: u32,
     /// The interface.
     pub interface: String,
@@ -23,68 +23,68 @@ pub struct Look {
     pub namespace: u64,
     /// End of the interval, in seconds since the watch began.
     pub time_s: f64,
-    /// Length of the interval.
+    /// Length of the interval in seconds.
     pub seconds: f64,
     /// Whether the interface is up.
     pub up: bool,
     /// Whether it has a carrier.
     pub carrier: bool,
-    /// Packets that it received (rx_packets); absent where the counter went back.
+    /// Packets that it received (rx_packets); absent if the counter went backwards.
     pub received: Option<u64>,
-    /// The same for each second.
+    /// Received packets per second.
     pub received_per_s: Option<f64>,
-    /// Their octets; absent where the counter went back.
+    /// Received octets; absent if the counter went backwards.
     pub octets: Option<u64>,
-    /// What the receive path of each CPU that took packets did, for all interfaces of the host.
+    /// Receive path counters of each CPU that processed packets, for all interfaces of the host.
     pub softnet: Vec<SoftnetDelta>,
-    /// `net.core.netdev_max_backlog`; absent where the namespace does not show it.
+    /// `net.core.netdev_max_backlog`; absent if the namespace does not show it.
     pub max_backlog: Option<u64>,
-    /// Its driver; absent where it has none.
+    /// Its driver; absent if it has none.
     pub driver: Option<String>,
-    /// The driver's counters that moved, by the driver's own names; none is added up here, and at most 200 of unknown
-    /// meaning are shown.
+    /// The driver's counters that changed, by the driver's own names; none are summed. Up to 200 counters of unknown meaning are
+    /// listed.
     pub driver_counters: BTreeMap<String, u64>,
-    /// The receive rings of the NIC; absent where the driver does not tell.
+    /// The receive rings of the NIC; absent if the driver does not report them.
     pub nic_ring: Option<NicRing>,
-    /// Its receive queues; absent where that is not told.
+    /// Number of its receive queues; absent if not reported.
     pub receive_queues: Option<u32>,
-    /// Whether it takes frames that are addressed to others; absent where that is not told.
+    /// Whether it receives frames addressed to others; absent if not reported.
     pub promiscuous: Option<bool>,
-    /// The XDP program on it.
+    /// The XDP program on the interface.
     pub xdp: Option<String>,
-    /// Why the kernel dropped frames; absent where that is not traced, which the notes then say.
+    /// Why the kernel dropped frames; absent if not traced. The notes then say so.
     pub traced: Option<Traced>,
-    /// What each place lost, in the order of the path.
+    /// The losses of each place, in the order of the path.
     pub lost: Vec<Lost>,
-    /// The sockets that capture on it, with what each counted in the interval.
+    /// The sockets that capture on it, with their counts in the interval.
     pub sockets: Sockets,
-    /// When what is captured is not what was on the wire.
+    /// Differences between captured frames and the frames on the wire.
     pub notes: Vec<String>,
-    /// The places that lose, most first, with cause and change.
+    /// The places that lose frames, highest loss first, with cause and change.
     pub advice: Vec<Advice>,
-    /// All of it in one sentence.
+    /// The result in one sentence.
     pub verdict: String,
 }
 
 /// The receive rings of a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct NicRing {
-    /// Descriptors in each.
+    /// Descriptors per ring.
     pub descriptors: u32,
-    /// The most that each can have.
+    /// The maximum number of descriptors per ring.
     pub most: u32,
 }
 
-/// A place that loses frames, why it most likely does, and what to change.
+/// A place that loses frames, the likely cause, and what to change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// Frames that it lost in the interval.
     pub lost: u64,
-    /// Whether these are of all interfaces together, so that at most so many are this one's.
+    /// Whether the count covers all interfaces, so that it is an upper bound for this one.
     pub at_most: bool,
-    /// The place in words, with whose it is.
+    /// The place as text, with its owner.
     pub who: String,
     /// The likely cause.
     pub cause: String,
@@ -93,7 +93,7 @@ pub struct Advice {
 }
 
 impl Look {
-    /// Times that the receive softirq of any CPU ran out of budget with work left.
+    /// How often the receive softirq of any CPU used up its budget with work left.
     pub fn time_squeezes(&self) -> u64 {
         self.softnet.iter().map(|cpu| cpu.time_squeeze).sum()
     }

@@ -11,34 +11,34 @@ use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::Standing;
 use capbench_model::ledger;
 
-/// A place, in the order in which frames pass.
+/// A place, in the order of the receive path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// The queue in front of a veth whose frames go through NAPI.
+    /// The queue in front of a veth that uses NAPI.
     LinkQueue,
-    /// Damaged on the link.
+    /// Frames damaged on the link.
     Link,
-    /// The NIC had nowhere to put them.
+    /// The NIC had no free buffer.
     Nic,
-    /// The driver, for want of memory or otherwise.
+    /// The driver, for lack of memory or another reason.
     Driver,
     /// An XDP program.
     Xdp,
     /// The backlog of a CPU.
     Backlog,
-    /// The stack or the driver: rx_dropped of the interface, without what the backlog accounts for.
+    /// The stack or the driver: rx_dropped of the interface without the drops of the backlog.
     Stack,
-    /// The interface was not to receive, as a slave of a bond that is not active.
+    /// The interface does not receive, for example an inactive slave of a bond.
     NoHandler,
     /// The ring or queue of a socket.
     Socket,
-    /// What this host sends and the interface does not take.
+    /// Frames that this host sends and the interface refuses.
     Transmit,
 }
 
 impl Place {
-    /// All of them, in their order.
+    /// All places in order.
     pub const ALL: [Self; 10] = [
         Self::LinkQueue,
         Self::Link,
@@ -52,7 +52,7 @@ impl Place {
         Self::Transmit,
     ];
 
-    /// What counts it, as docs/why.md says it.
+    /// Its counter, by the name in docs/why.md.
     pub fn counter(self) -> &'static str {
         const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's \
                                  rx_crc_errors, rx_missed_errors and their like";
@@ -105,28 +105,28 @@ impl Place {
 /// Frames that one place lost in an interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lost {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// How many; absent where it is not counted.
+    /// Number of lost frames; absent if not counted.
     pub frames: Option<u64>,
-    /// The same for each second.
+    /// Lost frames per second.
     pub per_s: Option<f64>,
-    /// What says so.
+    /// The source of the count.
     pub source: String,
 }
 
 /// An XDP program on the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
-    /// The kernel's number of it; absent where there are several.
+    /// The kernel's number of it; absent if there are several.
     pub(super) number: Option<u32>,
-    /// Its name; absent where nobody could read it.
+    /// Its name; absent if it could not be read.
     pub(super) name: Option<String>,
-    /// Which, and who runs it.
+    /// The program as text, and where it runs.
     pub(super) words: String,
-    /// Whether the driver alone runs it: only then its counters know what the program drops.
+    /// Whether only the driver runs it: only then the driver's counters include its drops.
     pub(super) is_in_driver: bool,
-    /// Whether the stack alone runs it, so that the tracer sees whatever it drops.
+    /// Whether only the stack runs it, so that the tracer sees all its drops.
     pub(super) is_generic: bool,
 }
 
@@ -139,17 +139,17 @@ pub(super) struct Counted<'c> {
     pub(super) softnet: &'c [SoftnetDelta],
     pub(super) sockets: &'c Sockets,
     pub(super) queue: Option<&'c Queue>,
-    /// Absent where nothing was traced.
+    /// Absent without a tracer.
     pub(super) traced: Option<&'c Traced>,
 }
 
-/// The queue of a veth, which its peer fills and counts.
+/// The queue of a veth: its peer fills and counts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Queue {
-    /// Frames that the peer could not hand over (its tx_dropped); absent where the peer cannot be read.
+    /// Frames that the peer could not pass on (its tx_dropped); absent if the peer cannot be read.
     pub(super) refused: Option<u64>,
-    /// Whether frames go through the queue at all: GRO is on, or an XDP program is in the driver. Without it they go
-    /// straight to a CPU's backlog, whose losses the peer counts, too.
+    /// Whether frames use the queue: GRO is on, or an XDP program is in the driver. Otherwise they go directly to a CPU's
+    /// backlog, whose losses the peer also counts.
     pub(super) is_used: bool,
 }
 
@@ -164,11 +164,11 @@ impl Queue {
     }
 }
 
-/// What each place lost, each loss booked once. `xdp` is the program on the interface.
+/// The losses of each place; each loss is booked once. `xdp` is the program on the interface.
 pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) -> Vec<Lost> {
     let Counted { link, softnet, sockets, queue, traced, .. } = counted;
     let lost = |place, frames, source: &str| Lost { place, frames, per_s: None, source: source.into() };
-    // A frame that the backlog refuses counts in rx_dropped, too (net/core/dev.c, enqueue_to_backlog).
+    // A frame that the backlog refuses also counts in rx_dropped (net/core/dev.c, enqueue_to_backlog).
     let refused: u64 = softnet.iter().map(|cpu| cpu.dropped).sum();
     let ours = if refused == 0 { Some(0) } else { link.rx_dropped.map(|dropped| dropped.min(refused)) };
     let (of_card, booked) = of_card(counted, ours, xdp);
@@ -180,12 +180,12 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
         source.push_str(&format!(", CPU {}", cpus.join(", ")));
     }
     if ours.is_some_and(|ours| refused > ours) {
-        // Which of them were this interface's is not told; more than its rx_dropped cannot be.
+        // How many of them belong to this interface is unknown; its rx_dropped is an upper bound.
         source.push_str(&format!("; at most, the whole host has {refused}"));
     }
     all.push(lost(Place::Backlog, ours, &source));
     let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
-    // The two are witnesses of the same losses, but for a few that rx_dropped leaves out: the larger one counts.
+    // Both count the same losses, but rx_dropped omits a few: the larger one counts.
     let frames_at = |standing| traced.map_or(0, |traced| traced.frames(standing));
     let reasons_at = |standing| traced.map_or(String::new(), |traced| traced.reasons(standing));
     let of_stack = of_stack.map(|frames| frames.max(frames_at(Standing::Stack)));
@@ -200,8 +200,8 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
     all
 }
 
-/// The sockets that are bound to the interface. One on all interfaces does not tell which of them filled it: what it lost
-/// is named beside the sum.
+/// The sockets that are bound to the interface. For a socket on all interfaces it is unknown which of them filled it: its loss is
+/// listed next to the sum.
 fn of_sockets(sockets: &Sockets) -> Lost {
     let (of_all, bound): (Vec<_>, Vec<_>) = sockets.here.iter().partition(|socket| socket.every_interface);
     let (closed_of_all, closed): (Vec<_>, Vec<_>) =
@@ -223,7 +223,7 @@ fn of_sockets(sockets: &Sockets) -> Lost {
 
 const NOT_COUNTED: &str = "; the driver does not count what it drops";
 
-/// What a program of the stack dropped, and what says so. Drops of which nobody knows where may be its own.
+/// Drops of a program in the stack, and their source. Drops at an unknown place may belong to it.
 fn of_generic(traced: &Traced) -> (Option<u64>, String) {
     let unplaced = traced.reasons(Standing::Unknown);
     if unplaced.is_empty() {
@@ -235,16 +235,16 @@ fn of_generic(traced: &Traced) -> (Option<u64>, String) {
     }
 }
 
-/// Link, NIC, driver and XDP program, by the driver's counters as far as their meaning is known. `backlog` frames of
-/// rx_dropped are not theirs. The number is how many frames they account for that may stand in rx_dropped, too.
+/// Link, NIC, driver and XDP program, by the driver's counters with known meaning. `backlog` frames of rx_dropped do not belong
+/// to them. The number is how many of their frames may also count in rx_dropped.
 fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) -> (Vec<Lost>, u64) {
     use Meaning::{Checksum, Framing, Length};
     let rx_dropped = counted.link.rx_dropped.zip(backlog).map(|(dropped, backlog)| dropped - backlog);
     let link = LinkDeltas { rx_dropped, ..*counted.link };
     let mut found = nic_losses_of(counted.driver, Some(&link), counted.nic);
-    // Drivers add what they dropped to rx_dropped, veth for example; for some it is all that they tell.
+    // Drivers add their drops to rx_dropped, for example veth; some report only that.
     let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
-    // A frame that an AF_XDP socket refuses counts there and as a redirect that failed.
+    // A frame that an AF_XDP socket refuses counts at the socket and as a failed redirect.
     let sockets = counted.sockets;
     let open = sockets.here.iter().filter(|socket| socket.method == Method::AfXdp);
     let closed = sockets.closed_here().filter(|group| group.method == Method::AfXdp);
@@ -264,7 +264,7 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {
         let its: Vec<_> = found.iter().filter(|loss| place_of(loss) == Some(place)).collect();
         let mut frames = Some(its.iter().map(|loss| loss.count).sum());
-        // Those that say something; all where none does.
+        // The counters with losses; all of them if none has any.
         let says = its.iter().filter(|loss| loss.count > 0 || frames == Some(0)).map(|loss| {
             let most = if loss.exact { "" } else { " (at most)" };
             format!("{}{most}", loss.source)

@@ -1,46 +1,46 @@
-//! What the kernel's tracepoints tell of an interval: why it dropped frames, and where XDP failed.
+//! The results of the kernel's tracepoints in an interval: why the kernel dropped frames, and where XDP failed.
 
 use serde::Serialize;
 
 use capbench_host::tracer::InterfaceTrace;
 use capbench_host::tracer::reasons::{Standing, standing};
 
-/// Whether the kernel's drops are traced while one looks.
+/// Whether to trace the kernel's drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tracing {
-    /// Where the privilege and the kernel allow it. A program then runs for every frame that the host drops.
+    /// If the privilege and the kernel allow it. A program then runs for every frame that the host drops.
     Wanted,
-    /// Not at all.
+    /// Never.
     LeftOut,
 }
 
 /// Frames that the kernel dropped for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// The kernel's name of the reason, or where it gives none its function.
+    /// The kernel's name of the reason; if there is none, the kernel function.
     pub reason: String,
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// What that is for a capture.
+    /// Its meaning for a capture.
     pub standing: Standing,
 }
 
-/// What was traced on the interface in an interval.
+/// The trace of the interface in an interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Traced {
-    /// Frames by the reason for which they were dropped (`skb:kfree_skb`), most first; those that a socket had already got
-    /// are among them, when the stack drops its own copy.
+    /// Frames by drop reason (`skb:kfree_skb`), most frequent first. They include frames that a socket has received, when the
+    /// stack drops its own copy.
     pub drops: Vec<Dropped>,
-    /// Frames for which an XDP program aborted, gave an invalid verdict, or could not be obeyed (`xdp:xdp_exception`).
+    /// Frames whose XDP program aborted, returned an invalid verdict, or whose verdict failed (`xdp:xdp_exception`).
     pub xdp_exceptions: u64,
     /// Frames that an XDP program could not redirect (`xdp:xdp_redirect_err`).
     pub xdp_redirect_errors: u64,
-    /// Events of the whole host that were missed: the other counts are then the least.
+    /// Missed events of the whole host: if there are any, the other counts are lower bounds.
     pub missed: u64,
 }
 
 impl Traced {
-    /// Sorts what was counted.
+    /// Sorts the counts.
     pub(super) fn new(trace: &InterfaceTrace) -> Self {
         let of = |(kind, frames): &(_, u64)| Dropped {
             reason: ToString::to_string(kind),
@@ -62,14 +62,14 @@ impl Traced {
         self.at(at).map(|dropped| dropped.frames).sum()
     }
 
-    /// How many for which reason at one place, for the source of a count; empty where there are none.
+    /// Counts by reason at one place, for the source of a count; empty if there are none.
     pub(super) fn reasons(&self, at: Standing) -> String {
         let reasons = self.at(at).map(|dropped| format!("{} {}", dropped.reason, dropped.frames));
         let all = reasons.collect::<Vec<_>>().join(", ");
         if all.is_empty() { all } else { format!("; skb:kfree_skb: {all}") }
     }
 
-    /// What XDP failed at, for the source of a count; empty where it did not.
+    /// Failures of XDP, for the source of a count; empty if there are none.
     pub(super) fn xdp_failures(&self) -> String {
         let counts = [
             (self.xdp_exceptions, "exceptions (xdp:xdp_exception)"),

@@ -1,4 +1,4 @@
-//! Looks at one interface again and again: counters, sockets and drop reasons between two moments.
+//! Watches one interface: differences of counters, sockets and drop reasons between two moments.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::look::{Look, NicRing, SCHEMA_VERSION};
 use crate::traced::{Traced, Tracing};
 use crate::{advice, fidelity, places, sockets};
 
-/// Everything that is read at one moment.
+/// All values read at one moment.
 #[derive(Debug, Clone)]
 struct Moment {
     at: Instant,
@@ -25,7 +25,7 @@ struct Moment {
     link: Link,
     stats: LinkStats,
     nic: NicSnapshot,
-    /// Since the watch began, or why there is none.
+    /// The trace since the watch began, or why there is none.
     trace: std::result::Result<InterfaceTrace, String>,
     rings: Option<Rings>,
     softnet: SoftnetSnapshot,
@@ -33,11 +33,11 @@ struct Moment {
     max_backlog: Option<u64>,
     offloads: fidelity::Offloads,
     queues: Option<u32>,
-    /// Of a veth, what its peer could not hand over; absent within where the peer cannot be read.
+    /// For a veth: frames that its peer could not pass on; the inner `None` means that the peer cannot be read.
     peer: Option<Option<u64>>,
 }
 
-/// Looks at one interface of a network namespace again and again.
+/// Watches one interface of a network namespace.
 #[derive(Debug)]
 pub struct Watch {
     links: Links,
@@ -48,24 +48,24 @@ pub struct Watch {
     first: Moment,
     last: Moment,
     tally: sockets::Tally,
-    /// What the link counted in all looks: a counter that went back in one of them is unknown in their sum. Absent before
-    /// the first look.
+    /// The link's counts over all looks. If a counter went backwards in one look, its sum is unknown. Absent before the first
+    /// look.
     counted: Option<LinkDeltas>,
-    /// When sockets are due to be read between looks.
+    /// When to read the sockets next between looks.
     next_reading: Instant,
 }
 
-/// Between two readings of the sockets at least.
+/// Shortest time between two socket reads.
 const READING: Duration = Duration::from_millis(100);
 
-/// How many times as long as reading the sockets takes nothing is done: so much less than one CPU is used.
+/// Pause after a socket read, as a multiple of its duration: this limits the CPU use to the inverse of it.
 const REST: u32 = 30;
 
 impl Watch {
-    /// Begins to watch an interface of the calling thread's network namespace; looks have to be made in it, too.
+    /// Begins to watch an interface of the calling thread's network namespace; later calls must also be made in that namespace.
     ///
     /// # Errors
-    /// [`HostError::NoInterface`] where there is none of that name.
+    /// [`HostError::NoInterface`] if there is none of that name.
     pub fn new(interface: &str, tracing: Tracing) -> Result<Self> {
         Self::with_types(interface, tracing, Path::new(sockets::records::KERNEL_TYPES))
     }
@@ -97,18 +97,18 @@ impl Watch {
         self.tracer.is_ok()
     }
 
-    /// Whether it looks into processes for their sockets, or only so sees what they are.
+    /// Whether it must look into processes: for their sockets, or because `/proc` hides their names.
     pub fn searches_processes(&self) -> bool {
         !self.source.has_program() || sockets::are_processes_hidden()
     }
 
-    /// How long it has been watched.
+    /// Time since the watch began.
     pub fn elapsed(&self) -> Duration {
         self.first.at.elapsed()
     }
 
-    /// To be called often between looks: reads the sockets where that is due. The more often, the less is lost to their
-    /// owners' own readings, which reset what they count.
+    /// Reads the sockets if it is time to. Call it often between looks: frequent reads miss less of the counts that owners reset
+    /// by their own reads.
     pub fn attend(&mut self) {
         let begin = Instant::now();
         if begin >= self.next_reading {
@@ -117,10 +117,10 @@ impl Watch {
         }
     }
 
-    /// What was seen since the last look.
+    /// The results since the last look.
     ///
     /// # Errors
-    /// Where the interface has gone; what its sockets had counted until then is part of [`Self::overall`].
+    /// If the interface has disappeared; the counts of its sockets until then are part of [`Self::overall`].
     pub fn look(&mut self) -> Result<Look> {
         let now = match read(&self.links, self.index, &self.tracer, self.last.xdp.as_ref()) {
             Ok(now) => now,
@@ -135,7 +135,7 @@ impl Watch {
         Ok(compare(&before, &self.last, Some(&stats), sockets, self.last.at - self.first.at))
     }
 
-    /// That the interface has gone, where it has.
+    /// The error if the interface has disappeared.
     fn gone(&self) -> Option<HostError> {
         let Err(HostError::NoInterface { .. }) = self.links.by_index(self.index) else { return None };
         Some(HostError::Interface {
@@ -147,22 +147,22 @@ impl Watch {
         })
     }
 
-    /// What was seen from the beginning to the last look: before the first one no count of the link is known.
+    /// The results from the beginning to the last look. Before the first look no link count is known.
     pub fn overall(&self) -> Look {
         let sockets = self.tally.total().clone();
         compare(&self.first, &self.last, self.counted.as_ref(), sockets, self.last.at - self.first.at)
     }
 }
 
-/// How often an interface is looked at anew that gets another name meanwhile.
+/// Attempts to read an interface that is renamed meanwhile.
 const ATTEMPTS: u32 = 4;
 
-/// The driver's counters, which go by name, and the link with its statistics, which goes by number: of one interface, also
-/// while it gets another name.
+/// Reads the driver's counters, by name, and the link with its statistics, by number: both of the same interface, even during a
+/// rename.
 fn read_counters(links: &Links, index: InterfaceIndex) -> Result<(NicSnapshot, Link)> {
     let mut named = links.by_index(index)?;
     for _ in 0..ATTEMPTS {
-        // Reading a driver's counters brings the link statistics up to date with many drivers.
+        // With many drivers, reading the driver's counters updates the link statistics.
         let nic = NicSnapshot::take(&named.name);
         let link = links.by_index(index)?;
         if link.name == named.name {
@@ -176,14 +176,14 @@ fn read_counters(links: &Links, index: InterfaceIndex) -> Result<(NicSnapshot, L
     })
 }
 
-/// What the tracer has counted on the interface, the only one that it watches.
+/// The tracer's counts for the interface, the only one that it watches.
 fn trace(tracer: &std::result::Result<Tracer, String>) -> std::result::Result<InterfaceTrace, String> {
     let tracer = tracer.as_ref().map_err(Clone::clone)?;
     let traces = tracer.snapshot().map_err(|error| error.to_string())?;
     traces.into_iter().next().ok_or_else(|| "the tracer watches no interface".into())
 }
 
-/// `known` is the XDP program that was there before.
+/// `known` is the XDP program of an earlier read.
 fn read(
     links: &Links,
     index: InterfaceIndex,
@@ -197,7 +197,7 @@ fn read(
     })?;
     let attached = link_state(index).ok().and_then(|state| state.attached);
     let xdp = attached.map(|mut attached| {
-        // The kernel names programs to CAP_SYS_ADMIN, which a watch has at its beginning only.
+        // The kernel shows program names only with CAP_SYS_ADMIN, which a watch has only at its beginning.
         if let Some(known) = known.filter(|known| attached.name.is_none() && known.number == attached.program)
         {
             attached.name.clone_from(&known.name);
@@ -235,7 +235,7 @@ fn read(
     })
 }
 
-/// `counted` is what the link counted between the two; absent where it was read only once.
+/// `counted` is the link's difference between the two moments; absent if it was read only once.
 fn compare(
     before: &Moment,
     after: &Moment,
@@ -247,7 +247,7 @@ fn compare(
     let softnet = after.softnet.since(&before.softnet);
     let nic = after.nic.since(&before.nic);
     let in_driver = after.xdp.as_ref().is_some_and(|xdp| xdp.is_in_driver);
-    // GRO is not enough: frames of a peer that can segment go past NAPI, to a backlog that counts what it refuses here.
+    // GRO is not enough: frames of a peer that can segment bypass NAPI and go to a backlog, which counts its refusals here.
     let driver = after.nic.driver();
     let is_polled = |name: &str| driver.and_then(|driver| driver.row_of(name)).is_some_and(|row| row.polled);
     let polled = nic.iter().any(|delta| delta.count > 0 && is_polled(&delta.name));

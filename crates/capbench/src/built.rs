@@ -1,8 +1,8 @@
-//! How this program was built, as its build script found out.
+//! How this program was built. The build script collects it.
 
 use capbench_model::environment::program::Program;
 
-/// What this program can be built with, and whether it was.
+/// Optional features, and whether this build has them.
 const fn features() -> [(&'static str, bool); 3] {
     [("bpf", cfg!(feature = "bpf")), ("dpdk", cfg!(feature = "dpdk")), ("parquet", cfg!(feature = "parquet"))]
 }

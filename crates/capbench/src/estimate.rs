@@ -1,21 +1,21 @@
-//! Estimated times, as plans have them.
+//! Estimated times in plans.
 
 use std::time::Duration;
 
 use capbench_measure::cost::{Cost, Spread};
 use capbench_model::figures::grouped;
 
-/// What estimates leave out.
+/// What estimates do not include.
 pub const NOISE: &str = "            without noise, which adds to it\n";
 
-/// How long something takes so many times, on the paths that it was tried on.
+/// Time of a number of repetitions, for the paths on which estimates were tested.
 pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
     let time = |cost: Cost| roughly(cost.times(times as u32).time(quiet));
     let Spread { least, median, most } = spread;
     format!("about {}, at least {}, at most {}", time(median), time(least), time(most))
 }
 
-/// A time as people say it.
+/// A rounded time for people.
 pub fn roughly(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let (minutes, hours) = ((seconds / 60.0).round() as u64, (seconds / 3600.0).round() as u64);

@@ -1,4 +1,4 @@
-//! Exit codes, and the one place where an error is printed.
+//! Exit codes, and the only place that prints errors.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -18,17 +18,17 @@ use capbench_traffic::TrafficError;
 pub enum Exit {
     /// 0: everything done.
     Done,
-    /// 3: more was lost than the user allows, or a comparison shows a regression.
+    /// 3: the loss is over the user's limit, or a comparison shows a regression.
     LossOverLimit,
-    /// 4: what was measured shows nothing about the question: generator-limited or noisy.
+    /// 4: the measurement does not answer the question: limited by the generator, or noisy.
     Inconclusive,
-    /// 128 + signal: stopped by the user; what was measured by then is saved.
+    /// 128 + signal: stopped by the user; the measurements so far are saved.
     Stopped(u8),
-    /// Something that was asked for by name could not be measured, with the code of the first failure; the rest was.
+    /// Something that the user named could not be measured; the rest was. The code is that of the first failure.
     Partly(u8),
 }
 
-/// A mistake in the command line that only the host could show. Exit code 2.
+/// A mistake in the command line that only the host shows. Exit code 2.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A failure that was reported already when it happened, with the code that it ends the process with.
+/// A failure that was already printed, with its exit code.
 #[derive(Clone, Debug)]
 pub struct Failure {
     text: String,
@@ -48,12 +48,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The failure of a part of a command.
+    /// The failure of one part of a command.
     pub fn of(error: &MeasureError) -> Self {
         Self { text: format!("nothing could be measured: {error}"), code: of_measure(error) }
     }
 
-    /// The code that the failure of the whole would end the process with.
+    /// The exit code if the whole command had failed so.
     pub fn code(&self) -> u8 {
         self.code
     }
@@ -79,7 +79,7 @@ impl std::fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// 128 + SIGPIPE, as a shell shows a program that its reader left.
+/// 128 + SIGPIPE, as a shell reports a program whose reader closed the pipe.
 const READER_LEFT: u8 = 128 + 13;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -89,10 +89,10 @@ const CANNOT_WRITE: &str = "cannot write to standard output";
 /// Nothing of it runs here.
 pub const UNSUPPORTED: u8 = 5;
 const PRIVILEGE: u8 = 6;
-/// The disk, or the user's share of it, is full: what is recorded up to there is in the files.
+/// The disk or the user's quota is full. The files hold everything recorded until then.
 const DISK_FULL: u8 = 7;
 
-/// Prints the error, if there is one, and says with which code the process ends.
+/// Prints the error, if any, and returns the exit code.
 pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
         Ok(Exit::Done) => ExitCode::SUCCESS,
@@ -108,8 +108,8 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
     }
 }
 
-/// The error and its causes, each said once: many messages contain their cause already. In one line, but for the place of an
-/// error in a filter, which is shown below the filter.
+/// The error and its causes, each once: many messages already contain their cause. All in one line, except the marked place of
+/// an error in a filter, which is printed below the filter.
 fn message(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -128,27 +128,26 @@ fn message(error: &anyhow::Error) -> String {
     if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
 
-/// Prints text or JSON to standard output. Names of others are in it, so that it is made printable here.
+/// Prints text or JSON to standard output. It escapes control characters, because the text contains foreign names.
 ///
 /// # Errors
-/// When nobody reads it any more, or it cannot be written.
+/// Nobody reads standard output any more, or the write fails.
 pub fn print(text: &str) -> anyhow::Result<()> {
     write(text).context(CANNOT_WRITE)
 }
 
-/// As [`print`], for who has an error of another type.
+/// Like [`print`], for callers with another error type.
 ///
 /// # Errors
-/// As [`print`].
+/// Like [`print`].
 pub fn write(text: &str) -> io::Result<()> {
     write_as_is(printable::text(text).as_bytes())
 }
 
-/// Writes to standard output without escaping: control sequences of our own around text that is printable already, or the
-/// content of a file for a pipe.
+/// Writes to standard output without escaping: our control sequences around printable text, or a file's content for a pipe.
 ///
 /// # Errors
-/// When nobody reads it any more, or it cannot be written.
+/// Nobody reads standard output any more, or the write fails.
 pub fn print_as_is(octets: &[u8]) -> anyhow::Result<()> {
     write_as_is(octets).context(CANNOT_WRITE)
 }
@@ -158,8 +157,8 @@ fn write_as_is(octets: &[u8]) -> io::Result<()> {
     out.write_all(octets).and_then(|()| out.flush())
 }
 
-/// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. The message of a panic may repeat
-/// names of others.
+/// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. Escapes the message, which may contain
+/// foreign names.
 pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let thread = std::thread::current();
     crate::tell::text(&format!("capbench: thread {}: {panic}\n", thread.name().unwrap_or("without name")));
@@ -169,7 +168,7 @@ pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     }
 }
 
-/// Whether whoever read standard output has gone, as `head` does: nothing to tell anybody about.
+/// Whether the reader of standard output has gone, like `head`: there is nobody to report to.
 fn reader_left(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -178,13 +177,13 @@ fn reader_left(error: &anyhow::Error) -> bool {
     })
 }
 
-/// The code for a command line that clap refused, after one line about it; or its help, which is no error.
+/// The exit code of a command line that clap refused, after one line about it; or its help, which is no error.
 pub fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let help = error.render();
         let styled = io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|setting| setting.is_empty());
-        // It names flags and commands of our own only.
+        // The help names only capbench's flags and commands.
         let help = if styled { help.ansi().to_string() } else { help.to_string() };
         return match print_as_is(help.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! What the fuzz targets of `fuzz/` call: readers of this crate on any octets. Unit tests run each on its corpus.
+//! Entry points of the fuzz targets of `fuzz/`: readers of this crate on any octets. Unit tests run each on its corpus.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -9,7 +9,7 @@ use crate::cli::extcap::{PROGRAM, as_called};
 use crate::cli::{Cli, Command};
 use crate::commands;
 
-/// What Wireshark may put on the command line, one argument a line: it is understood or refused, and nothing is opened.
+/// Arguments from Wireshark, one per line: they are parsed or refused, and nothing is opened.
 pub fn extcap(octets: &[u8]) {
     let words = octets.split(|octet| *octet == b'\n').map(|word| OsString::from_vec(word.into()));
     let line = as_called([OsString::from(PROGRAM)].into_iter().chain(words).collect());
@@ -18,7 +18,7 @@ pub fn extcap(octets: &[u8]) {
     }
 }
 
-/// A results file, of which `record` chooses a method.
+/// A results file from which `record` chooses a method.
 pub fn auto(octets: &[u8]) {
     commands::record::auto::understand(octets);
 }

@@ -1,5 +1,5 @@
-//! capbench: which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a
-//! packet lost when one is lost.
+//! capbench: which capture method captures every packet on this host, up to what rate and at what CPU cost, and where packets
+//! are lost.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stderr))]
@@ -31,7 +31,7 @@ pub fn main() -> std::process::ExitCode {
     if let Err(error) = capbench_sys::host::elevation::forget_environment() {
         return exit::code(Err(error.into()));
     }
-    // Flags are understood before anything of the host is looked at, so that --help can never fail.
+    // Parse the flags before looking at the host, so that --help never fails.
     let cli = match Cli::try_parse_from(as_called(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return exit::refused(&error),

@@ -1,4 +1,4 @@
-//! The program; the library of this name is all of it, so that fuzz targets can call its readers.
+//! The program. All code is in the library of this name, so that fuzz targets can call its readers.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Which capabilities a command keeps once everything is open, and which files it can still open.
+//! Which capabilities a command keeps after opening everything, and which files it can still open.
 //!
 //! | kept | by | for |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | CAP_DAC_OVERRIDE | `record` | new files in a folder where the user may not write without it |
 //! | CAP_CHOWN | `record` with `--group` of which the user is no member | the group of each new file |
 //!
-//! Nothing is kept with `-Z`, and nothing that the process did not have.
+//! With `-Z` nothing is kept. A capability that the process did not have is never added.
 
 use std::path::{Path, PathBuf};
 
@@ -26,10 +26,10 @@ use capbench_sys::host::local_time::format_local;
 use capbench_sys::host::{SysfsView, privileges};
 use capbench_why::Watch;
 
-/// What `record` still reads: counters, the memory that is left, and the time zone.
+/// Paths that `record` still reads: counters, free memory, and the time zone.
 const READ: [&str; 4] = ["/proc", "/sys", "/etc/localtime", "/usr/share/zoneinfo"];
 
-/// What an open capture by this method keeps.
+/// Capabilities that an open capture of this method keeps.
 fn of_method(method: &MethodSpec) -> CapabilitySet {
     let kept: &[Capability] = match method.name() {
         "af-xdp" | "xdp-count" => &[Capability::Bpf],
@@ -41,18 +41,18 @@ fn of_method(method: &MethodSpec) -> CapabilitySet {
     CapabilitySet::of(kept)
 }
 
-/// What a recording keeps whose captures are open.
+/// Capabilities that a recording with open captures keeps.
 fn of_recording(plan: &Plan) -> Result<CapabilitySet> {
     let methods = plan.sources.iter().map(|source| of_method(&source.method));
     Ok(methods.fold(of_output(&plan.write)?, CapabilitySet::or))
 }
 
-/// What writing files keeps.
+/// Capabilities that writing files keeps.
 fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     const OF_FOLDERS: [Capability; 2] = [Capability::DacOverride, Capability::DacReadSearch];
     let Some(folder) = Place::of(write).folder else { return Ok(CapabilitySet::EMPTY) };
     let now = i64::try_from(realtime_ns() / 1_000_000_000)?;
-    // Where a pattern has folders, one of them may be another user's: the first one shows it.
+    // If a pattern has folders, one may belong to another user. The first one shows it.
     let first = match write.rotation.seconds {
         Some(_) => folder_of(Path::new(&format_local(write.path.as_os_str(), now)?)),
         None => folder.clone(),
@@ -63,7 +63,7 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     };
     let without = CapabilitySet::of(&OF_FOLDERS);
     for folder in [folder, first] {
-        // Opening the file reports a folder that is not there.
+        // A missing folder is reported when the file is opened.
         if folder.exists() && !privileges::may_write_without(&folder, without)? {
             return Ok(group.or(CapabilitySet::of(&[Capability::DacOverride])));
         }
@@ -71,7 +71,7 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
     Ok(group)
 }
 
-/// What `why` keeps while it watches.
+/// Capabilities that `why` keeps while it watches.
 fn of_watch(watch: &Watch) -> CapabilitySet {
     let cases: [(bool, &[Capability]); 4] = [
         (true, &[Capability::NetAdmin]),
@@ -83,7 +83,7 @@ fn of_watch(watch: &Watch) -> CapabilitySet {
     kept.fold(CapabilitySet::EMPTY, |all, (_, kept)| all.or(CapabilitySet::of(kept)))
 }
 
-/// Gives up every other capability, in every thread. With `user` (`-Z`) the process becomes that user and keeps none.
+/// Drops every other capability in every thread. With `user` (`-Z`) the process becomes that user and keeps none.
 fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
     privileges::keep_only(kept, user).with_context(|| match user {
         Some((name, _)) => format!("cannot become {name} (-Z)"),
@@ -96,8 +96,8 @@ fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> 
 const NO_LANDLOCK: &str = "this kernel has no Landlock (Linux 5.13), or it is not enabled (lsm=)";
 const DPDK_OPENS_FILES: &str = "DPDK opens files of its own while it runs";
 
-/// Keeps of `count` by this method what it needs, and confines it to reading where the kernel has Landlock; otherwise says why it
-/// is not confined.
+/// Keeps the capabilities that `count` needs with this method and confines the process to reading, if the kernel has Landlock.
+/// Otherwise returns why the process is not confined.
 pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
     keep_only(of_method(method), None)?;
@@ -107,7 +107,7 @@ pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
     confine_to_reading(sysfs.as_ref())
 }
 
-/// The same of `why`. Another user without capabilities who searches the processes can write no file of root: nothing is said.
+/// The same for `why`. Not confined is not reported for another user without capabilities, who can write no file of root.
 pub fn keep_for_watching(watch: &Watch) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
     keep_only(of_watch(watch), None)?;
@@ -119,7 +119,7 @@ pub fn keep_for_watching(watch: &Watch) -> Result<Option<&'static str>> {
     confine_to_reading(sysfs.as_ref())
 }
 
-/// Lets the process open files only to read them, and start no program. What is open already stays usable.
+/// Lets the process open files only for reading, and start no program. Open files stay usable.
 fn confine_to_reading(sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
     const WHAT: &str = "cannot confine the command to reading (Landlock)";
     let allowed = Allowed { read: vec!["/".into()], ..Allowed::default() };
@@ -131,7 +131,7 @@ fn confine_to_reading(sysfs: Option<&SysfsView>) -> Result<Option<&'static str>>
 /// Where a recording's files are.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
-    /// The folder that holds all of them; absent for the standard output, pipes and devices.
+    /// The folder that holds all of them; `None` for standard output, pipes and devices.
     folder: Option<PathBuf>,
     /// A pipe or device.
     file: Option<PathBuf>,
@@ -160,17 +160,17 @@ fn folder_of(file: &Path) -> PathBuf {
     }
 }
 
-/// The folder of all files of a pattern of strftime(3): that in front of its first conversion.
+/// The folder of all files of a strftime(3) pattern: the part before its first conversion.
 fn fixed_folder(pattern: &Path) -> PathBuf {
     let is_fixed = |part: &std::path::Component<'_>| !part.as_os_str().as_encoded_bytes().contains(&b'%');
     let folder: PathBuf = folder_of(pattern).components().take_while(is_fixed).collect();
     if folder.as_os_str().is_empty() { ".".into() } else { folder }
 }
 
-/// Keeps of a recording whose captures are open what it needs, and confines it to its files where the kernel has Landlock;
-/// otherwise says why it is not confined.
+/// Keeps the capabilities that a recording with open captures needs and confines it to its files, if the kernel has Landlock.
+/// Otherwise returns why it is not confined.
 pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<&'static str>> {
-    // Without privilege there is none; captures have opened theirs, and read in it.
+    // Without privilege there is no view; captures have opened theirs.
     let sysfs = SysfsView::of_current_namespace().ok();
     keep_only(of_recording(plan)?, user)?;
     confine(plan, sysfs.as_ref())
@@ -181,7 +181,7 @@ fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<&'static str
         return Ok(Some(DPDK_OPENS_FILES));
     }
     let Place { folder, file } = Place::of(&plan.write);
-    // Opening the file reports a folder that is not there.
+    // A missing folder is reported when the file is opened.
     let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
     let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
     // The C library reads the time zone once.

@@ -1,4 +1,4 @@
-//! Shows on standard error how a run goes, and saves every trial as it ends.
+//! Shows the progress of a run on standard error, and saves every trial when it ends.
 
 use std::time::Duration;
 
@@ -28,15 +28,15 @@ pub struct Recorder {
     pub directory: RunDirectory,
     /// Results so far.
     pub results: Results,
-    /// Why set-ups could not be measured, and of which method.
+    /// Why set-ups could not be measured, with the method.
     pub failures: Vec<(MethodSpec, Failure)>,
     bar: Bar,
     stop: Stop,
-    /// Whether the last of the searches is the one that runs.
+    /// Whether the last search in the results still runs.
     searching: bool,
 }
 
-/// A bar that leaves the terminal clean on every way out.
+/// A progress bar that clears its line on every exit path.
 struct Bar(ProgressBar);
 
 impl Drop for Bar {
@@ -46,9 +46,9 @@ impl Drop for Bar {
 }
 
 impl Recorder {
-    /// A recorder for about so many trials.
+    /// A recorder for an expected number of trials.
     pub fn new(directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Self {
-        // Drawn on a terminal only; indicatif hides itself otherwise and heeds NO_COLOR.
+        // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
             bar.set_style(style);
@@ -57,17 +57,17 @@ impl Recorder {
         Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, searching: false }
     }
 
-    /// A search is over, whatever ended it.
+    /// Records the end of a search, for any reason.
     ///
     /// # Errors
-    /// When it cannot be saved.
+    /// The results cannot be saved.
     pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
         self.found(outcome);
         self.searching = false;
         self.directory.save(&self.results)
     }
 
-    /// What the search that runs has shown, in place of what it had shown before.
+    /// Replaces the findings of the running search.
     fn found(&mut self, outcome: SearchOutcome) {
         match self.results.searches.last_mut().filter(|_| self.searching) {
             Some(so_far) => *so_far = outcome,
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// A set-up could not be measured.
+    /// Records a set-up that could not be measured.
     pub fn leave_out(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
         self.failures.push((setup.method.clone(), Failure::of(why)));
         let (size, place) = (&setup.label, setup.placement);
@@ -91,7 +91,7 @@ impl Recorder {
         self.bar.0.inc(1);
     }
 
-    /// Nothing of a publication's experiment could be measured.
+    /// Records a publication of whose experiment nothing could be measured.
     pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
         self.results.not_measured.push(NotMeasured {
@@ -103,7 +103,7 @@ impl Recorder {
         });
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     #[must_use]
     pub fn finish(self) -> Self {
         self.bar.0.finish_and_clear();
@@ -141,7 +141,7 @@ impl Observer for Recorder {
 
     fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
         self.results.trials.push(result.clone());
-        // How many trials a run needs depends on what they show.
+        // The number of trials of a run depends on their results.
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
@@ -160,8 +160,8 @@ impl Observer for Recorder {
         true
     }
 
-    /// Saved with the next trial, so that no file is written twice for one: of a run that is killed, at most the last trial
-    /// is in no search.
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last trial is
+    /// missing from the search.
     fn searching(&mut self, so_far: SearchOutcome) {
         self.found(so_far);
         self.searching = true;
@@ -178,7 +178,7 @@ impl rfc2544::Follower for Recorder {
         self.directory.save(&self.results)
     }
 
-    /// A test that has no meaning here is no failure: the report says why.
+    /// A test without meaning here is no failure: the report says why.
     fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
         self.results.not_measured.push(NotMeasured {
             method: setup.method.to_string(),
@@ -216,10 +216,10 @@ impl reproduction::Observer for Recorder {
 }
 
 impl sweep::Observer for Recorder {
-    /// Saved with the next trial, so that no file is written twice for one: of a run that is killed, at most the visit
-    /// before has its trials saved and not its reading.
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last visit has
+    /// saved trials but no reading.
     fn swept(&mut self, so_far: SweepOutcome) {
-        // One that is not over is this one: a run ends with a sweep that was stopped.
+        // An unfinished sweep is this one: a run ends with a sweep that was stopped.
         match self.results.sweeps.last_mut().filter(|last| last.stopped) {
             Some(known) => *known = so_far,
             None => self.results.sweeps.push(so_far),

@@ -1,4 +1,4 @@
-//! What a capture that runs is asked for by signals, besides its end.
+//! Requests by signal to a running capture, other than its end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,12 +24,12 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Whether somebody wants to see the statistics, since this was last asked.
+    /// Whether a signal asked for the statistics since the last call.
     pub fn is_print_wanted(&self) -> bool {
         self.print.load(Relaxed) && self.print.swap(false, Relaxed)
     }
 
-    /// Whether what was captured shall be brought to where its readers are, since this was last asked.
+    /// Whether a signal asked to flush captured packets to the readers since the last call.
     pub fn is_flush_wanted(&self) -> bool {
         self.flush.load(Relaxed) && self.flush.swap(false, Relaxed)
     }

@@ -1,26 +1,26 @@
-//! What a capture shows every second: packets, rates, how full its ring is, and losses by place.
+//! The status line of a capture, every second: packets, rates, fill level of the ring, and losses by place.
 
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::{Counters, Fill, LossPlace};
+use capbench_capture::{Counters, LossPlace, Occupancy};
 use capbench_report::printable;
 use console::Term;
 
-/// What a second brought.
+/// The status of one second.
 #[derive(Debug)]
 pub struct Figures {
-    /// Packets since the beginning.
+    /// Packets since the start.
     pub packets: u64,
-    /// Packets per second in this one.
+    /// Packets per second in this second.
     pub packets_per_s: f64,
-    /// Bits per second in this one, those of the FCS not among them; absent where nobody looks at each packet.
+    /// Bits per second in this second, without the FCS; `None` if no code looks at each packet.
     pub bits_per_s: Option<f64>,
-    /// How full the ring was at most in this one.
-    pub ring: Option<Fill>,
-    /// Buffers that wait for the disk, and how many there are, where anything is written.
+    /// Highest fill level of the ring in this second.
+    pub ring: Option<Occupancy>,
+    /// Buffers that wait for the disk, and how many exist; `None` if nothing is written.
     pub buffers: Option<(u64, u64)>,
-    /// What was lost since the beginning.
+    /// Losses since the start.
     pub losses: Losses,
 }
 
@@ -38,8 +38,8 @@ impl fmt::Display for Figures {
     }
 }
 
-/// How full a ring is: `12 %`, or that nobody can tell.
-pub fn in_words(fill: Option<Fill>) -> String {
+/// The fill level of a ring: `12 %`, or that it is unknown.
+pub fn in_words(fill: Option<Occupancy>) -> String {
     fill.map_or_else(|| "unknown".into(), |fill| fill.to_string())
 }
 
@@ -48,7 +48,7 @@ pub fn in_words(fill: Option<Fill>) -> String {
 pub struct Losses(Vec<(&'static str, Option<u64>)>);
 
 impl Losses {
-    /// Those that a method counts.
+    /// The losses that a method counts.
     pub fn of(counters: &Counters) -> Self {
         let mut losses = Self::default();
         for loss in &counters.losses {
@@ -57,7 +57,7 @@ impl Losses {
         losses
     }
 
-    /// So many more at a place; `None` where it is not known how many.
+    /// Adds losses at a place; `None` if their number is unknown.
     pub fn add(&mut self, place: LossPlace, count: Option<u64>) {
         let place = in_a_word(place);
         match self.0.iter_mut().find(|(known, _)| *known == place) {
@@ -87,7 +87,7 @@ impl fmt::Display for Losses {
     }
 }
 
-/// A place in a word or two.
+/// The name of a place in one or two words.
 pub fn in_a_word(place: LossPlace) -> &'static str {
     match place {
         LossPlace::Link => "interface",
@@ -102,7 +102,7 @@ pub fn in_a_word(place: LossPlace) -> &'static str {
     }
 }
 
-/// A number with a prefix of the SI, followed by nothing or that prefix.
+/// A number with an SI prefix, or without one.
 fn short(number: f64) -> String {
     for (unit, prefix) in [(1e9, "G"), (1e6, "M"), (1e3, "k")] {
         if number >= unit {
@@ -112,7 +112,7 @@ fn short(number: f64) -> String {
     format!("{number:.0} ")
 }
 
-/// One line of a terminal, shown in the place of the one before.
+/// One line of a terminal that replaces the one before.
 #[derive(Debug)]
 pub struct InPlace {
     terminal: Term,
@@ -120,18 +120,18 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// `None` where nothing can be drawn over: in a file, a pipe, or on a dumb terminal.
+    /// `None` if the line cannot be overwritten: in a file, in a pipe, or on a dumb terminal.
     pub fn on(terminal: Term) -> Option<Self> {
         let can_draw = terminal.is_term() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         can_draw.then_some(Self { terminal, is_shown: false })
     }
 
-    /// Shows as much of a line as there is room for. A terminal that is gone is nobody's loss.
+    /// Shows as much of a line as fits. Errors of a closed terminal are ignored.
     pub fn show(&mut self, line: &str) {
         let columns = self.terminal.size_checked().map_or(80, |(_, columns)| usize::from(columns));
-        // In the last column some terminals go on to the next line.
+        // After the last column some terminals start a new line.
         let line: String = printable::line(line).chars().take(columns.saturating_sub(1)).collect();
-        // Back to the start of the line, and what is left of the old one away (ECMA-48: CR, EL).
+        // Back to the start of the line, then clear the rest of the old one (ECMA-48: CR, EL).
         let _ = write!(self.terminal, "\r\x1b[K{line}").and_then(|()| self.terminal.flush());
         self.is_shown = true;
     }
@@ -147,7 +147,7 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::{Fill, LossPlace};
+    use capbench_capture::{LossPlace, Occupancy};
 
     #[test]
     fn numbers_are_short() {
@@ -179,7 +179,7 @@ mod tests {
             packets: 1_234_567,
             packets_per_s: 1.2e6,
             bits_per_s: Some(9.9e8),
-            ring: Fill::new(1u32, 8u32),
+            ring: Occupancy::new(1u32, 8u32),
             buffers: Some((3, 64)),
             losses,
         };

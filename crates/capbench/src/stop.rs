@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP: the first asks the command to finish what it saves, a second one a moment later ends the process at once.
+//! SIGINT, SIGTERM and SIGHUP: the first ends the command and saves its results; a later second one ends the process at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,11 +9,11 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// For how long after the first signal others say the same again: timeout(1) sends one to its command and one to its whole group,
-/// and a shell's Ctrl-C can reach a process by both ways, too. Nobody presses it twice in that time and means more by it.
+/// Signals within this time after the first count as the same request. timeout(1) signals its command and its whole group, and
+/// a shell's Ctrl-C can reach a process on both ways. Nobody presses Ctrl-C twice that fast on purpose.
 const SAME: Duration = Duration::from_millis(300);
 
-/// Whether the user wants to stop, and by which signal.
+/// Whether the user wants to stop, and with which signal.
 #[derive(Clone, Debug)]
 pub struct Stop {
     wanted: Arc<AtomicBool>,
@@ -25,7 +25,7 @@ impl Stop {
     pub fn install() -> anyhow::Result<Self> {
         let stop = Self { wanted: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
         let was_told = Arc::new(AtomicBool::new(false));
-        // Beyond the limit of a file's size, writing fails then instead of ending the process (setrlimit(2)).
+        // Beyond the file size limit, a write then fails instead of ending the process (setrlimit(2)).
         signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle SIGXFSZ")?;
         let wanted = [Some(SIGINT), Some(SIGTERM), (!is_ignored(SIGHUP)).then_some(SIGHUP)];
         let wanted: Vec<_> = wanted.into_iter().flatten().collect();
@@ -55,18 +55,18 @@ impl Stop {
         Arc::clone(&self.wanted)
     }
 
-    /// Whether a signal came.
+    /// Whether a signal arrived.
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// The signal's number; 0 when none came.
+    /// The signal's number; 0 if none arrived.
     pub fn signal(&self) -> u8 {
         self.signal.load(Ordering::Relaxed) as u8
     }
 }
 
-/// Whether whoever started the process ignores a signal, as nohup(1) does; `SigIgn` of proc_pid_status(5).
+/// Whether the parent made the process ignore a signal, as nohup(1) does; `SigIgn` of proc_pid_status(5).
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask =

@@ -1,6 +1,5 @@
-//! Standard error: what is said there is for whoever reads it. That nobody does, as when a terminal or a pipe is gone, must not
-//! end what is being measured or recorded, and `eprintln!` would panic. Names of others are in many messages, so that every
-//! message is made printable here.
+//! Standard error. A closed terminal or pipe must not end a measurement or a recording, and `eprintln!` would panic. Messages
+//! contain foreign names, so each message is made printable here.
 
 use std::fmt::Arguments;
 use std::io::{Write, stderr};
@@ -12,7 +11,7 @@ macro_rules! tell {
     ($($words:tt)*) => { $crate::tell::line(format_args!($($words)*)) };
 }
 
-/// Prints one line, at once: lines of several threads do not mix.
+/// Prints one line in one write, so that lines of several threads do not mix.
 pub fn line(words: Arguments<'_>) {
     text(&format!("{}\n", printable::line(&words.to_string())));
 }

@@ -169,12 +169,12 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
             ..capbench_frames::FrameLayout::default()
         };
         let recogniser =
-            capbench_frames::Recogniser::new(capbench_frames::TrialId(7), &layout, None).unwrap();
+            capbench_frames::Classifier::new(capbench_frames::TrialId(7), &layout, None).unwrap();
         let mut reader = capbench_record::file::CaptureReader::new(&octets[..]).unwrap();
         let mut found = Vec::new();
         while let Some(record) = reader.next_record().unwrap() {
             if let capbench_record::file::Record::Packet(packet) = record
-                && let capbench_frames::Seen::Ours(stamp) =
+                && let capbench_frames::FrameClass::Own(stamp) =
                     recogniser.look(packet.data, packet.original_length, capbench_frames::TagMetadata::Absent)
             {
                 found.push(stamp.sequence);

@@ -1,4 +1,4 @@
-//! Stands for a method whose cargo feature is off: listed, and never open.
+//! Placeholder for a method whose cargo feature is off: listed, but cannot be opened.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
 
-/// A capture that cannot be.
+/// A capture that cannot exist.
 #[derive(Debug)]
 pub struct Absent(Infallible);
 
 impl Absent {
-    /// Says that it is not there.
+    /// Returns the error that the feature is off.
     ///
     /// # Errors
     /// Always.
@@ -32,7 +32,7 @@ impl Absent {
     }
 }
 
-/// No frames: the batch of a capture that cannot be, and of methods that hand none over.
+/// The empty batch type of captures that cannot exist, and of methods that return no frames.
 #[derive(Debug)]
 pub struct Nothing(Infallible);
 

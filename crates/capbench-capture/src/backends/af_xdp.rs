@@ -1,8 +1,8 @@
 //! `af-xdp`: an XDP program redirects frames to AF_XDP sockets, one for each receive queue, before the stack sees them
 //! (Documentation/networking/af_xdp.rst).
 //!
-//! Unlike the AF_PACKET methods it takes frames away from the host. With `+pass` each goes on to the stack after the
-//! application has seen it, by a system call of its own.
+//! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
+//! the application has read it, by one system call per frame.
 
 use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
@@ -22,7 +22,7 @@ mod refusal;
 
 #[cfg(feature = "bpf")]
 pub use receiving::{AfXdp, Received};
-/// Not built.
+/// The feature is off.
 #[cfg(not(feature = "bpf"))]
 pub type AfXdp = super::absent::Absent;
 

@@ -1,10 +1,10 @@
 //! `dpdk`: DPDK receives, by polling a device from user space (doc.dpdk.org, 22.11). Only with the feature `dpdk`.
 //!
-//! The device is `net_af_packet` over the interface, DPDK's driver over a TPACKET_V2 ring; or `net_af_xdp`, its driver
-//! over AF_XDP; or a PCI device that is bound to a driver which DPDK can use. The first two cost what the method below
-//! them costs and what DPDK adds, a copy of each frame in the case of `net_af_packet`.
+//! The device is one of: `net_af_packet`, DPDK's driver over a TPACKET_V2 ring of the interface; `net_af_xdp`, its driver
+//! over AF_XDP; a PCI device bound to a driver for DPDK. The first two cost as much as the method below them plus DPDK's
+//! part, a copy of each frame for `net_af_packet`.
 //!
-//! What this file knows needs no DPDK: what can be asked for. The files beside it do it.
+//! This file parses requests and needs no DPDK. The files in `dpdk/` run it.
 
 #[cfg(feature = "dpdk")]
 mod live;
@@ -25,7 +25,7 @@ use crate::options::CaptureOptions;
 use crate::units::ByteCount;
 use capbench_model::direction::Direction;
 
-/// Stands for the capture where the feature is off.
+/// Placeholder for the capture if the feature is off.
 #[cfg(not(feature = "dpdk"))]
 pub type Dpdk = Absent;
 #[cfg(feature = "dpdk")]
@@ -76,27 +76,27 @@ pub static METHOD: Method = Method {
     supported,
 };
 
-/// What the method's text asks for.
+/// The parsed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wish {
     device: DeviceName,
     burst: u16,
     descriptors: Option<u16>,
-    /// With commas, as DPDK wants them.
+    /// Comma-separated, as DPDK expects them.
     arguments: String,
 }
 
-/// Which device.
+/// The kind of device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum DeviceName {
     AfPacket,
     AfXdp,
-    /// With its domain.
+    /// PCI address with its domain.
     Pci(String),
 }
 
 impl DeviceName {
-    /// The file name of the driver of a virtual device.
+    /// The driver's file name of a virtual device.
     #[cfg(feature = "dpdk")]
     fn driver(&self) -> Option<&'static str> {
         match self {
@@ -128,7 +128,7 @@ impl Wish {
         })
     }
 
-    /// The value of one of the arguments for the driver.
+    /// The value of one of the driver's arguments.
     fn argument(&self, key: &str) -> Option<&str> {
         self.arguments
             .split(',')
@@ -138,7 +138,7 @@ impl Wish {
     }
 }
 
-/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits, the domain being 0 where it is left out.
+/// `DOMAIN:BUS:DEVICE.FUNCTION` in hexadecimal digits. The default domain is 0.
 fn pci_address(text: &str) -> Option<String> {
     let hex = |text: &str, digits| text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit());
     let (rest, function) = text.rsplit_once('.')?;
@@ -192,15 +192,14 @@ struct Ring {
     arguments: String,
     /// Bytes of a slot.
     frame: u16,
-    /// Bytes of it and of the transmit ring beside it, which are locked in memory; absent where the driver's
-    /// arguments decide.
+    /// Bytes of it and of its transmit ring, which are locked in memory. `None` if the driver's arguments decide.
     locked: Option<u64>,
 }
 
-/// The ring's sizes: those of the flags, as for `packet-v2`, unless the driver's arguments have some. The driver
-/// makes a transmit ring of the same size beside it.
+/// The ring's sizes: from the flags, as for `packet-v2`, unless the driver's arguments set them. The driver also creates a
+/// transmit ring of the same size.
 fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<Ring> {
-    // Without its head room, a buffer for a slot has to be below 64 KiB.
+    // Without its headroom, a buffer for a slot has to be below 64 KiB.
     const LARGEST: u64 = 65_535 - 128;
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let own = ["blocksz", "framesz", "framecnt"];
@@ -212,7 +211,7 @@ fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<
             None => refuse("+devargs", format!("framesz is a number up to {LARGEST}")),
         };
     }
-    // The driver takes frames to lie evenly across blocks. Header, address and alignment take 80 octets of a slot.
+    // The driver requires that slots fill blocks evenly. Header, address and alignment take 80 octets of a slot.
     let slot = (80 + u64::from(interface.mtu)).next_power_of_two().max(2048);
     let frame = options.frame.unwrap_or(ByteCount(slot));
     let geometry =
@@ -247,8 +246,8 @@ fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<
     })
 }
 
-/// Whether a PCI device is the interface's. For one that the kernel has given up, so that no interface is its, `lo`
-/// stands for none.
+/// Whether a PCI device belongs to the interface. For a device that the kernel no longer controls, which has no interface,
+/// the interface is `lo`.
 fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> Result<()> {
     let link = std::fs::read_link(format!("/sys/class/net/{}/device", interface.name)).ok();
     let device = link.as_deref().and_then(|link| link.file_name()?.to_str());

@@ -1,4 +1,4 @@
-//! What `packet-v1` and `packet-v2` share: a ring of slots, each holding one frame.
+//! The common part of `packet-v1` and `packet-v2`: a ring of slots, each with one frame.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 
-/// Slots taken at once. They go back together, so a batch must be small beside the ring.
+/// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
 const BATCH: u32 = 64;
 
-/// What one version of the ring is.
+/// The differences between the versions of the ring.
 pub trait Slotted: 'static {
     /// The method's name.
     const NAME: &'static str;
@@ -53,7 +53,7 @@ impl<V: Slotted> FrameSlots<V> {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
-    /// Missing privilege, no such interface, or an option that cannot be.
+    /// Missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let (method, version) = (V::NAME, V::VERSION);
         let context = Context::new(method, interface);
@@ -122,12 +122,12 @@ impl<V: Slotted> Capture for FrameSlots<V> {
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
-    fn intake(&self) -> Result<Option<Intake>> {
-        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
+        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
-        Fill::new(self.ring.waiting(), self.ring.geometry().frames())
+    fn fill(&mut self) -> Option<Occupancy> {
+        Occupancy::new(self.ring.waiting(), self.ring.geometry().frames())
     }
 
     fn waits(&self) -> WaitCounts {
@@ -139,7 +139,7 @@ impl<V: Slotted> Capture for FrameSlots<V> {
     }
 }
 
-/// Frames lying in the ring.
+/// Frames in the ring.
 #[derive(Debug)]
 pub struct Slots<'a>(FrameBatch<'a>);
 
@@ -155,25 +155,25 @@ impl Batch for Slots<'_> {
     }
 }
 
-/// Whether the ring can be.
+/// Checks the ring's size.
 pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
     Polling::parse(spec, options)?;
     geometry(interface, options).map(drop)
 }
 
-/// The ring's sizes: as many slots as fit into the memory asked for. Slots hold the interface's largest frame unless
-/// the user says otherwise.
+/// The ring's sizes: as many slots as fit into the requested memory. Slots hold the interface's largest frame unless the user
+/// sets their size.
 pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let ring = ring_memory::checked_ring(options)?.0;
-    // Header, address and alignment take 80 octets in front of the network layer; a multiple of 1 KiB is customary.
+    // Header, address and alignment take 80 octets before the network layer; a multiple of 1 KiB is customary.
     let largest = (80 + u64::from(interface.mtu)).next_multiple_of(1024);
     let frame = options.frame.map_or(largest, |frame| frame.0);
     let block = options.block.0.min(ring).max(frame.next_power_of_two().max(4096));
     let (Ok(frame), Ok(block)) = (u32::try_from(frame), u32::try_from(block)) else {
         return refuse("--frame", "slots and blocks are below 4 GiB".into());
     };
-    // Slots do not cross blocks, so it is whole blocks that have to fit.
+    // Slots do not cross blocks, so whole blocks have to fit.
     let per_block = u64::from(block / frame.max(1));
     let slots = (ring / u64::from(block)).max(1) * per_block.min((ring / u64::from(frame.max(1))).max(1));
     let Ok(slots) = u32::try_from(slots) else {

@@ -1,8 +1,8 @@
-//! `libpcap`: packets as libpcap hands them over, from the system's build of it or any other, opened at run time.
+//! `libpcap`: packets from libpcap, from the system's build or any other, opened at run time.
 //!
-//! Frames are taken by the call that the user chooses. pcap_next and pcap_next_ex give single packets, which libpcap
-//! copies out of its ring; pcap_dispatch and pcap_loop call back for packets where they lie. Only [`Capture::for_each`]
-//! shows the latter two at their own cost: a batch of theirs is a copy of one frame.
+//! The user chooses the call that reads packets. pcap_next and pcap_next_ex return single packets, which libpcap copies out
+//! of its ring. pcap_dispatch and pcap_loop call back for packets in the ring. Only [`Capture::for_each`] shows the latter
+//! two at their real cost: a batch of theirs is a copy of one frame.
 
 mod counting;
 mod found;
@@ -22,7 +22,6 @@ use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method::duration_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
@@ -30,6 +29,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::Running;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 use capbench_model::direction::Direction;
@@ -73,10 +73,10 @@ const fn setting(name: &'static str, value: Option<&'static str>, summary: &'sta
     SettingInfo { name, value, optional: false, summary }
 }
 
-/// Packets that one look takes at most, so that the loop around it comes to look at its clock and at its orders.
+/// Maximum number of packets per read, so that the calling loop regularly checks its clock and its commands.
 const AT_ONCE: u16 = 256;
 
-/// The same where they are copied: there is memory for as many of the largest ones before the look.
+/// The same for copied packets: before the read there is memory for this many of the largest packets.
 const PACKED_AT_ONCE: u16 = 32;
 
 /// How packets are read.
@@ -101,7 +101,7 @@ impl Call {
     }
 }
 
-/// What settings and options ask for.
+/// The parsed settings and options.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     call: Call,
@@ -162,7 +162,7 @@ fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
     }
 }
 
-/// The library that `spec` means.
+/// The library that `spec` names.
 fn library(spec: &MethodSpec) -> std::result::Result<PcapLibrary, SysError> {
     if let Some(name) = spec.argument() {
         return PcapLibrary::open(name);
@@ -175,14 +175,14 @@ fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
     probe(None)
 }
 
-/// A capture of libpcap's.
+/// A capture by libpcap.
 #[derive(Debug)]
 pub struct Libpcap {
     pcap: Pcap,
     call: Call,
     counting: Counting,
     waiter: Waiter,
-    /// The interface, where libpcap is not woken when it goes.
+    /// The interface, if libpcap gets no wake-up when it goes.
     presence: Option<Presence>,
     packing: Packing,
     context: Context,
@@ -193,7 +193,7 @@ impl Libpcap {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
-    /// A library that cannot be used, missing privilege, no such interface, or an option that cannot be.
+    /// An unusable library, missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let plan = Plan::of(spec, options)?;
@@ -217,7 +217,7 @@ impl Libpcap {
         Ok(Self { pcap, call: plan.call, counting, waiter, presence, packing, context, running })
     }
 
-    /// Looks by `take`, spins, waits and looks again; what `take` says that there was.
+    /// Reads by `take`, spins, waits and reads again. Returns the result of `take`.
     #[inline]
     fn await_some(
         &mut self,
@@ -244,7 +244,7 @@ impl Libpcap {
         outcome.map_err(|error| context.fail(error))
     }
 
-    /// Gives at most so many packets to `taker`, by the user's call or, where that is pcap_loop, by pcap_dispatch.
+    /// Passes up to `most` packets to `taker`, with the user's call. Uses pcap_dispatch in place of pcap_loop.
     #[inline]
     fn take_some(&mut self, timeout: Duration, most: u16, taker: &mut impl Taker) -> Result<bool> {
         let call = self.call;
@@ -257,7 +257,7 @@ impl Libpcap {
     }
 }
 
-/// Has libpcap filter. An expression is compiled anew, by this library and for what this handle captures by.
+/// Sets libpcap's filter. An expression is compiled again, by this library and for the engine of this handle.
 fn set_filter(pcap: &mut Pcap, filter: &Filter, interface: &str, context: &Context) -> Result<()> {
     let fail = |source| context.fail(source);
     let Some(Expression { text, optimised }) = filter.expression() else {
@@ -269,7 +269,7 @@ fn set_filter(pcap: &mut Pcap, filter: &Filter, interface: &str, context: &Conte
     pcap.set_filter(&program.map_err(refuse)?).map_err(fail)
 }
 
-/// Reads single packets until there is none, at most so many; whether there were any.
+/// Reads up to `most` single packets. Returns whether there were any.
 #[inline]
 fn one_by_one(
     pcap: &mut Pcap,
@@ -307,7 +307,7 @@ impl Capture for Libpcap {
         if self.call != Call::Loop {
             return self.take_some(timeout, AT_ONCE, taker);
         }
-        // How often it waits inside, it does not tell.
+        // libpcap does not report how often it waits inside.
         self.waiter.counts.waits += 1;
         let frames = self.pcap.run_loop(timeout, |frame| taker.take(frame));
         let frames = frames.map_err(|error| self.context.fail(error))?;
@@ -320,7 +320,7 @@ impl Capture for Libpcap {
         Ok(frames > 0)
     }
 
-    /// Never by pcap_loop, which hands over however many packets come.
+    /// Never uses pcap_loop, which delivers an unlimited number of packets.
     fn next_owned(&mut self, timeout: Duration) -> Result<Option<OwnedBatch>> {
         Packing::next(self, timeout, |capture, timeout, taker| {
             capture.take_some(timeout, PACKED_AT_ONCE, taker)
@@ -336,10 +336,10 @@ impl Capture for Libpcap {
         Ok(self.counting.counters(statistics))
     }
 
-    /// Shut by the socket's own filter: libpcap knows nothing of it, and returns what is in its ring.
-    fn intake(&self) -> Result<Option<Intake>> {
+    /// Closing uses the socket's filter: libpcap does not know of it, and returns the packets in its ring.
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
         let socket = self.pcap.packet_socket().map_err(|error| self.context.fail(error))?;
-        Ok(socket.map(|socket| Intake::without_counters(socket, &self.context)))
+        Ok(socket.map(|socket| StatsSocket::without_counters(socket, &self.context)))
     }
 
     fn waits(&self) -> WaitCounts {

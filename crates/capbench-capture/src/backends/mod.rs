@@ -1,4 +1,4 @@
-//! One file per way to capture.
+//! One file per capture method.
 
 pub mod absent;
 pub mod af_xdp;

@@ -1,4 +1,4 @@
-//! `nfb`: CESNET's NFB cards through libnfb, a burst at a time, where the card wrote it.
+//! `nfb`: CESNET's NFB cards through libnfb, in bursts, without a copy.
 
 use std::time::Duration;
 
@@ -63,9 +63,9 @@ pub static METHOD: Method = Method {
     supported: |spec| vendor::supported(spec, &LIBRARIES, Nfb::load),
 };
 
-/// The one that programs link to, and the one that developers have beside it.
+/// The runtime library, and the one of the development package.
 const LIBRARIES: [&str; 2] = ["libnfb.so.6", "libnfb.so"];
-/// The first card's node.
+/// The device of the first card.
 const DEVICE: &str = "/dev/nfb0";
 const HEADER_TIME: &str = "header-time";
 
@@ -73,13 +73,13 @@ fn queue(spec: &MethodSpec) -> Result<Option<u32>> {
     number_of(spec, "queue", 0, 65_535)
 }
 
-/// Where the time is in the firmware's headers, if it is asked for.
+/// The offset of the time in the firmware's headers, if requested.
 fn header_time(spec: &MethodSpec) -> Result<Option<u16>> {
     let octet = number_of(spec, HEADER_TIME, 0, 248)?.and_then(|octet| u16::try_from(octet).ok());
     Ok(spec.has(HEADER_TIME).then(|| octet.unwrap_or(4)))
 }
 
-/// An NFB card. The kernel's interfaces play no part: it captures from its own ports.
+/// An NFB card. It captures from its ports, not from a kernel interface.
 #[derive(Debug)]
 pub struct NfbCard {
     reader: Reader<Card>,
@@ -89,10 +89,10 @@ pub struct NfbCard {
 }
 
 impl NfbCard {
-    /// Opens it. It is used on the calling thread only.
+    /// Opens it, for use on the calling thread only.
     ///
     /// # Errors
-    /// The library or the device is not there, or refuses a step.
+    /// The library or the device is missing, or refuses a step.
     pub fn open(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<Self> {
         vendor::only_received(METHOD.name, options)?;
         let device = spec.argument().unwrap_or(DEVICE);
@@ -185,7 +185,7 @@ impl Capture for NfbCard {
     }
 }
 
-/// A burst, where the card wrote it. Dropping it gives it back to the card.
+/// A burst in the card's memory. Dropping it returns it to the card.
 #[derive(Debug)]
 pub struct Received<'a> {
     burst: Burst<'a>,

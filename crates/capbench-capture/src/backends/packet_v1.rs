@@ -1,4 +1,4 @@
-//! `packet-v1`: TPACKET_V1, the first mmap ring (Linux 2.4). Kept because published measurements used it.
+//! `packet-v1`: TPACKET_V1, the first mmap ring (Linux 2.4). Kept for comparison with published measurements.
 
 use capbench_sys::packet::{FrameVersion, Version};
 

@@ -1,4 +1,4 @@
-//! `packet-v3`: TPACKET_V3, frames of any size packed into blocks that change hands whole.
+//! `packet-v3`: TPACKET_V3, frames of any size packed into blocks. Kernel and application exchange whole blocks.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 
@@ -62,7 +62,7 @@ pub struct PacketV3 {
     statistics: Accumulator,
     waiter: Waiter,
     polling: Polling,
-    /// How long it sleeps between two looks while poll(2) does not.
+    /// Pause between two looks at the ring while poll(2) does not sleep.
     look: Duration,
     context: Context,
     running: Running,
@@ -72,7 +72,7 @@ impl PacketV3 {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
-    /// Missing privilege, no such interface, or an option that cannot be.
+    /// Missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| context.fail(source);
@@ -109,7 +109,7 @@ impl PacketV3 {
         })
     }
 
-    /// The next block as an owned token: it may go to another thread, and gives its memory back when it is dropped.
+    /// The next block as an owned token. It can move to another thread, and returns its memory when dropped.
     ///
     /// # Errors
     /// As for [`Capture::next_batch`].
@@ -132,7 +132,7 @@ impl PacketV3 {
         Ok(found)
     }
 
-    /// Waits while another thread has the block that was taken last. poll(2) does not sleep then, so this looks now and then.
+    /// Waits while another thread has the last block. poll(2) does not sleep then, so this checks the ring periodically.
     #[cold]
     fn next_block_while_held(&mut self, timeout: Duration) -> Result<Option<Block>> {
         let start = Instant::now();
@@ -160,7 +160,7 @@ impl PacketV3 {
     }
 }
 
-/// How long a look at a ring waits whose last block is held elsewhere: a quarter of the time in which 40 Gbit/s fill it.
+/// Pause between two looks at a ring whose last block another thread has: a quarter of the time in which 40 Gbit/s fill it.
 fn look(ring: ByteCount) -> Duration {
     const OCTETS_PER_S: f64 = 5e9;
     let fills = Duration::from_secs_f64(ring.0 as f64 / OCTETS_PER_S);
@@ -185,12 +185,12 @@ impl Capture for PacketV3 {
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
-    fn intake(&self) -> Result<Option<Intake>> {
-        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
+        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
-        Fill::new(self.ring.withheld(), self.ring.geometry().blocks())
+    fn fill(&mut self) -> Option<Occupancy> {
+        Occupancy::new(self.ring.withheld(), self.ring.geometry().blocks())
     }
 
     fn waits(&self) -> WaitCounts {
@@ -222,7 +222,7 @@ impl Batch for Block {
     }
 }
 
-/// As many blocks as fit into the memory asked for; a ring smaller than a block becomes one block.
+/// As many blocks as fit into the requested memory. A ring smaller than a block becomes one block.
 fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let ring = ring_memory::checked_ring(options)?.0;

@@ -1,4 +1,4 @@
-//! `pf-ring`: ntop's PF_RING through libpfring: the kernel module's ring, or a module that drives the card itself.
+//! `pf-ring`: ntop's PF_RING through libpfring: the ring of the kernel module, or a module that drives the card directly.
 
 pub(super) mod running;
 
@@ -66,7 +66,7 @@ pub static METHOD: Method = Method {
          for zc: was at hand",
     ),
     capture_point: CapturePoint::stack,
-    // What stands before a colon is a module that takes the card from the kernel.
+    // A prefix before a colon names a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
     has_queues: false,
     vlan_tags: VlanTags::Unknown,
@@ -88,7 +88,7 @@ const EINVAL: i32 = 22;
 const EAFNOSUPPORT: i32 = 97;
 const ENETDOWN: i32 = 100;
 const NO_MODULE: &str = "the kernel module pf_ring is not loaded (modprobe pf_ring)";
-/// Packets per call where none are named.
+/// Packets per call by default.
 const BURST_PACKETS: u8 = 64;
 
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
@@ -105,7 +105,7 @@ fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
     }
 }
 
-/// How packets are to be read.
+/// How to read packets.
 fn reading(spec: &MethodSpec, device: &str) -> Result<Reading> {
     let refuse = |reason: String| Err(CaptureError::Spec { method: spec.to_string(), reason });
     let packets = number_of(spec, BURST, 1, 255)?.and_then(|packets| u8::try_from(packets).ok());
@@ -132,24 +132,24 @@ fn watermark(spec: &MethodSpec) -> Result<Option<u16>> {
 #[derive(Debug)]
 pub struct PfRingSocket {
     reader: Reader<Ring>,
-    /// The interface below, where that is known.
+    /// The interface of the device, if known.
     presence: Option<Presence>,
-    /// Keeps the interface in promiscuous mode, where PF_RING does not.
+    /// Keeps the interface in promiscuous mode if PF_RING does not.
     _promiscuity: Option<PacketSocket>,
     packing: Packing,
     running: Running,
 }
 
 impl PfRingSocket {
-    /// Opens it in the calling thread's namespace. It is used on the calling thread only.
+    /// Opens it in the calling thread's namespace, for use on the calling thread only.
     ///
     /// # Errors
-    /// The library, its kernel module or the device is not there, or refuses a step.
+    /// The library, its kernel module or the device is missing, or refuses a step.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         Self::open_listed(spec, interface, options, Path::new(pf_ring::FOLDER))
     }
 
-    /// The same, where the kernel module lists its rings in another folder.
+    /// The same, if the kernel module lists its rings in another folder.
     ///
     /// # Errors
     /// As for [`PfRingSocket::open`].
@@ -163,7 +163,7 @@ impl PfRingSocket {
         let reading = reading(spec, device)?;
         let asked = RingOptions {
             device,
-            // Not only a frame of the interface's MTU: GRO and segmentation offload make longer ones.
+            // Frames can exceed the interface's MTU: GRO and segmentation offload produce longer ones.
             captured: options.snap_length.octets(),
             promiscuous: options.promiscuous,
             way: match options.direction {
@@ -182,7 +182,7 @@ impl PfRingSocket {
             _ => None,
         };
         let at_once = match reading {
-            // A round of copies fits into one buffer.
+            // One round of copies fits into one buffer.
             Reading::Copied | Reading::InPlace => 1,
             Reading::Bursts(most) => usize::from(most),
         };
@@ -199,7 +199,7 @@ impl PfRingSocket {
     }
 }
 
-/// Promiscuous mode of the interface for as long as the socket is open: PF_RING sets it for a single device only.
+/// Promiscuous mode of the interface while the socket is open: PF_RING sets it only for a single device.
 fn promiscuity(interface: &Interface, device: &str) -> Result<PacketSocket> {
     let set = || {
         let socket = PacketSocket::open()?;
@@ -232,7 +232,7 @@ impl Capture for PfRingSocket {
     #[inline]
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
         let found = self.reader.next(timeout)?;
-        // PF_RING wakes nobody when the interface goes; packets just stop coming.
+        // PF_RING sends no wake-up when the interface goes; packets only stop coming.
         if !found && let Some(Err(error)) = self.presence.as_mut().map(Presence::check) {
             return Err(self.reader.fail(error));
         }
@@ -253,7 +253,7 @@ impl Capture for PfRingSocket {
         ];
         raw.extend(counts.queued.map(|queued| ("queued".into(), queued.into())));
         Ok(Counters {
-            // `recv` counts what was read out of the ring, so what waits there is beside it.
+            // `recv` counts packets read out of the ring. Packets waiting in it are added.
             accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
             losses: vec![Loss {
                 place: LossPlace::Ring,
@@ -274,7 +274,7 @@ impl Capture for PfRingSocket {
     }
 }
 
-/// The packets at hand: copies, or in the ring.
+/// The current packets: copies, or in the ring.
 #[derive(Debug)]
 pub struct Received<'a>(&'a Ring);
 

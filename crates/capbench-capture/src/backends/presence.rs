@@ -1,4 +1,4 @@
-//! Whether an interface is still there and up, for methods that are not woken when it goes.
+//! Whether an interface still exists and is up, for methods that get no wake-up when it goes.
 
 use std::io::Error;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use capbench_sys::host::interface::{InterfaceFlags, flags_of, name_of};
 
 use crate::interface::Interface;
 
-/// How long passes between two looks.
+/// Time between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Looks at an interface now and then while no frames come.
+/// Checks an interface periodically while no frames come.
 #[derive(Debug)]
 pub(super) struct Presence {
     interface: Interface,
@@ -23,7 +23,7 @@ impl Presence {
         Self { interface: interface.clone(), looked: None }
     }
 
-    /// An error where the interface is down or was removed; to be called when no frame came.
+    /// Returns an error if the interface is down or was removed. To be called when no frame came.
     #[inline]
     pub(super) fn check(&mut self) -> Result<(), SysError> {
         let now = Instant::now();
@@ -35,11 +35,11 @@ impl Presence {
     }
 }
 
-/// The interface's flags, or an error where it is down or was removed.
+/// The interface's flags, or an error if it is down or was removed.
 pub(super) fn flags_if_up(interface: &Interface) -> Result<InterfaceFlags, SysError> {
     const ENETDOWN: i32 = 100;
     let what = || format!("interface {}", interface.name);
-    // By its number: it may have another name by now, and another one may have its name.
+    // By index: the interface may have been renamed, and another one may have its old name.
     let flags = match name_of(interface.index).and_then(|name| flags_of(&name)) {
         Ok(flags) => flags,
         Err(SysError::Call { source, .. }) => {

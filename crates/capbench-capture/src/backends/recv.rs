@@ -1,4 +1,4 @@
-//! `recv`: one recvmsg(2) per frame, the oldest way. What libpcap did before rings.
+//! `recv`: one recvmsg(2) per frame, the oldest method. libpcap used it before rings.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
-use crate::fill::Fill;
-use crate::intake::Intake;
 use crate::interface::Interface;
 use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
 use crate::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
+use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
 use crate::wait::Waiter;
 
@@ -46,8 +46,8 @@ pub static METHOD: Method = Method {
     supported: |_| probe(None),
 };
 
-/// Largest frame that a receive buffer holds: 64 KiB, as receive offloads make them. The odd 192 bytes keep
-/// neighbouring buffers out of the same cache sets.
+/// Largest frame of a receive buffer: 64 KiB, as receive offloads produce. The odd 192 bytes keep neighbouring buffers out of
+/// the same cache sets.
 const LARGEST: usize = 65_536 + 192;
 
 /// A packet socket read by receive calls of one frame each.
@@ -82,13 +82,13 @@ impl Batch for Received<'_> {
     }
 }
 
-/// Whether the receive buffer can be.
+/// Checks the receive buffer size.
 pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<()> {
     Polling::parse(spec, options)?;
     buffer(options).map(drop)
 }
 
-/// The receive buffer to ask for, in bytes.
+/// The receive buffer to request, in bytes.
 fn buffer(options: &CaptureOptions) -> Result<u32> {
     let ring = ring_memory::checked_ring(options)?;
     match u32::try_from(ring.0) {
@@ -100,14 +100,14 @@ fn buffer(options: &CaptureOptions) -> Result<u32> {
     }
 }
 
-/// In what `recv` and `recvmmsg` differ.
+/// The differences between `recv` and `recvmmsg`.
 pub trait ReceiveCall: 'static {
     /// The method's name.
     const NAME: &'static str;
-    /// Frames that a call receives at most.
+    /// Maximum number of frames per call.
     const FRAMES: usize;
 
-    /// Makes the call; whether frames came.
+    /// Makes the call and returns whether frames came.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -118,7 +118,7 @@ pub trait ReceiveCall: 'static {
     ) -> capbench_sys::Result<bool>;
 }
 
-/// A packet socket, its buffers and how to wait.
+/// A packet socket with its buffers and its waiter.
 #[derive(Debug)]
 pub struct SocketReader<C> {
     socket: PacketSocket,
@@ -137,7 +137,7 @@ impl<C: ReceiveCall> SocketReader<C> {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
-    /// Missing privilege, no such interface, or an option that cannot be.
+    /// Missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let (method, frames) = (C::NAME, C::FRAMES);
         let context = Context::new(method, interface);
@@ -145,7 +145,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let ring = ring_memory::checked_ring(options)?;
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
-        // The kernel doubles what is asked, for its own overhead (socket(7)).
+        // The kernel doubles the requested size for its overhead (socket(7)).
         let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
@@ -204,7 +204,7 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
             return Ok(Some(Received(&self.vector)));
         }
         if timeout != self.timeout {
-            // A timeout of 0 would mean "for ever" to the kernel.
+            // To the kernel a timeout of 0 means "for ever".
             let least = timeout.max(Duration::from_millis(1));
             socket.set_receive_timeout(least).map_err(|error| context.fail(error))?;
             self.timeout = timeout;
@@ -226,13 +226,13 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
         self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
     }
 
-    fn intake(&self) -> Result<Option<Intake>> {
-        Intake::of(&self.socket, &self.statistics, &self.context).map(Some)
+    fn stats_socket(&self) -> Result<Option<StatsSocket>> {
+        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
+    fn fill(&mut self) -> Option<Occupancy> {
         let memory = self.socket.receive_memory().ok()?;
-        Fill::new(memory.used, memory.of)
+        Occupancy::new(memory.used, memory.of)
     }
 
     fn waits(&self) -> WaitCounts {

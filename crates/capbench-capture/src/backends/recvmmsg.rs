@@ -28,7 +28,7 @@ pub static METHOD: Method = Method {
     supported: |_| probe(None),
 };
 
-/// Frames per call: enough to make the call's cost small, few enough to stay in the first-level cache.
+/// Frames per call: enough to amortise the call's cost, few enough to stay in the first-level cache.
 const FRAMES: usize = 64;
 
 /// A packet socket read by calls of many frames each.

@@ -1,4 +1,4 @@
-//! What all AF_PACKET methods have in common: a socket that is configured before it can receive.
+//! The common part of all AF_PACKET methods: a socket that is configured before it can receive.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 use crate::context::Context;
 use crate::error::Result;
 use crate::filter::{self, Keep};
-use crate::intake::NOTHING;
 use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::running::Running;
+use crate::stats_socket::NOTHING;
 use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.
@@ -38,18 +38,18 @@ pub(super) const SOCKET_SETTINGS: [SettingInfo; 2] = [
     },
 ];
 
-/// How an AF_PACKET method polls: in user space, and whether the kernel is asked to.
+/// Polling of an AF_PACKET method: spinning in user space, and busy polling by the kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Polling {
-    /// How long to look for frames in user space.
+    /// How long to spin in user space.
     pub(super) spin: Duration,
     busy_poll: Option<BusyPoll>,
-    /// What the capture had less of when it was opened, once that was looked at.
+    /// The shortfall at opening time, once it was read.
     at_open: Option<Option<String>>,
 }
 
 impl Polling {
-    /// What settings and options ask for.
+    /// Parses settings and options.
     pub(super) fn parse(spec: &MethodSpec, options: &CaptureOptions) -> Result<Self> {
         let time = |setting, default| {
             spec.has(setting)
@@ -79,8 +79,8 @@ impl Polling {
         Ok(polling)
     }
 
-    /// Finds out whether the kernel busy-polls. It can only for sockets that remember a NAPI context, which shows after
-    /// the first frames, and is said beside what the capture had less of when it was opened.
+    /// Finds out whether the kernel busy-polls. Only sockets with a NAPI context can be polled, which is known after the
+    /// first frames. Adds the result to the shortfall at opening time.
     pub(super) fn verify(&mut self, socket: &PacketSocket, running: &mut Running) {
         if self.busy_poll.is_some() {
             self.note(incoming_napi(socket), running);
@@ -100,10 +100,10 @@ impl Polling {
     }
 }
 
-/// Packets of one poll at most, as for AF_XDP programs; the kernel's own default is 8.
+/// Maximum number of packets per poll, as for AF_XDP programs. The kernel's default is 8.
 const BUSY_POLL_BUDGET: u16 = 64;
 
-/// A socket with filter, direction and mode set, still bound to nothing. `true` beside it when a filter will run.
+/// An unbound socket with filter, direction and mode set. Also returns whether a filter will run.
 pub(super) fn unbound(
     context: &Context,
     interface: &Interface,
@@ -112,8 +112,8 @@ pub(super) fn unbound(
     let fail = |source| context.fail(source);
     let socket = PacketSocket::open().map_err(fail)?;
     let mut keep = Keep::from(options.direction);
-    // The socket option spares the kernel a clone per outgoing frame; a filter does the same work on older kernels, and for
-    // members of a group, whose own option the kernel does not ask.
+    // The socket option saves the kernel a clone per outgoing frame. A filter does the same on older kernels, and for members
+    // of a group, for which the kernel ignores that option.
     if options.direction == Direction::In && options.fanout.is_none() && socket.ignore_outgoing().is_ok() {
         keep = Keep::Everything;
     }
@@ -129,11 +129,11 @@ pub(super) fn unbound(
     Ok((socket, program.is_some()))
 }
 
-/// Binds, the last step of opening: frames arrive from here on. A member of a group joins it, and what follows a comma in
-/// the result says of which.
+/// Binds the socket, the last step of opening: frames arrive from here on. A member also joins its group. The text after a
+/// comma in the result names the group.
 ///
-/// The kernel lets only bound sockets join. Between the two the socket would get every frame of the interface, those of the
-/// other members, too: so it keeps none before it is a member.
+/// The kernel lets only bound sockets join. Between the two steps the socket would get every frame of the interface,
+/// including those of other members. So it drops all frames until it is a member.
 pub(super) fn bind(
     context: &Context,
     socket: &PacketSocket,
@@ -160,7 +160,7 @@ pub(super) fn bind(
     Ok(format!(", member of fanout group {id} ({fanout})"))
 }
 
-/// Whether a packet socket can be had, with this ring version if one is named.
+/// Whether a packet socket can be opened, with this ring version if there is one.
 pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String> {
     let reason = |error: SysError| match error.errno() {
         Some(1) => "needs the capability CAP_NET_RAW".to_string(),

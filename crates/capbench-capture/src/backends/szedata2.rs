@@ -1,4 +1,4 @@
-//! `szedata2`: CESNET's COMBO cards through libsze2, a packet at a time, in the card's own ring.
+//! `szedata2`: CESNET's COMBO cards through libsze2, one packet at a time, in the card's ring.
 
 use std::time::Duration;
 
@@ -45,10 +45,10 @@ pub static METHOD: Method = Method {
 };
 
 const LIBRARIES: [&str; 1] = ["libsze2.so"];
-/// The first card's node.
+/// The device of the first card.
 const DEVICE: &str = "/dev/szedataII0";
 
-/// A COMBO card. The kernel's interfaces play no part: it captures from its own ports.
+/// A COMBO card. It captures from its ports, not from a kernel interface.
 #[derive(Debug)]
 pub struct Szedata2 {
     reader: Reader<Card>,
@@ -59,10 +59,10 @@ pub struct Szedata2 {
 }
 
 impl Szedata2 {
-    /// Opens it. It is used on the calling thread only.
+    /// Opens it, for use on the calling thread only.
     ///
     /// # Errors
-    /// The library or the device is not there, or refuses a step.
+    /// The library or the device is missing, or refuses a step.
     pub fn open(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<Self> {
         vendor::only_received(METHOD.name, options)?;
         let device = spec.argument().unwrap_or(DEVICE);
@@ -132,7 +132,7 @@ impl Capture for Szedata2 {
     }
 }
 
-/// The packet at hand, in the card's ring.
+/// The current packet, in the card's ring.
 #[derive(Debug)]
 pub struct Received<'a> {
     card: &'a Card,

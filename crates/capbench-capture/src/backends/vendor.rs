@@ -1,4 +1,4 @@
-//! What the methods of vendors' libraries share: which library, and reading from what it opened.
+//! The common part of the methods of vendors' libraries: choosing the library, and reading from its device.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::units::SnapLength;
 use crate::wait::Waiter;
 use capbench_model::direction::Direction;
 
-/// Which build of the library.
+/// Which build of the library to use.
 pub(super) const LIBRARY: SettingInfo = SettingInfo {
     name: "library",
     value: Some("PATH"),
@@ -22,7 +22,7 @@ pub(super) const LIBRARY: SettingInfo = SettingInfo {
     summary: "the library's file, where the system's linker does not find it or finds another",
 };
 
-/// Opens the library that `spec` names, or the first of the usual `names` that there is.
+/// Opens the library that `spec` names, or the first existing one of the usual `names`.
 pub(super) fn load<L>(
     spec: &MethodSpec,
     names: &[&str],
@@ -33,7 +33,7 @@ pub(super) fn load<L>(
     for name in named.as_slice().iter().chain(if named.is_none() { names } else { &[] }) {
         match load(name) {
             Ok(library) => return Ok(library),
-            // One that is there and cannot be used tells more than one that is not.
+            // The error of an unusable library says more than that of a missing one.
             Err(error) if failure.is_none() || !is_absent(&error) => failure = Some(error),
             Err(_) => {}
         }
@@ -63,7 +63,7 @@ pub(super) fn supported<L>(
     }
 }
 
-/// Refuses sent frames for cards that capture what they receive.
+/// Refuses capture of sent frames on cards that capture only received ones.
 pub(super) fn only_received(method: &'static str, options: &CaptureOptions) -> Result<()> {
     match options.direction {
         Direction::In => Ok(()),
@@ -74,7 +74,7 @@ pub(super) fn only_received(method: &'static str, options: &CaptureOptions) -> R
     }
 }
 
-/// Reads from what a library has opened: at once, then spinning, then waiting.
+/// Reads from a library's device: at once, then spinning, then waiting.
 #[derive(Debug)]
 pub(super) struct Reader<S> {
     pub(super) source: S,
@@ -88,7 +88,7 @@ impl<S: Fetch> Reader<S> {
         Self { source, waiter: Waiter::new(options.spin), method, device: device.into() }
     }
 
-    /// Whether the source has something at hand now.
+    /// Whether the source has frames now.
     #[inline]
     pub(super) fn next(&mut self, timeout: Duration) -> Result<bool> {
         match self.try_next(timeout) {
@@ -126,14 +126,14 @@ impl<S: Fetch> Reader<S> {
         self.waiter.counts
     }
 
-    /// A call on the open device that failed.
+    /// The error of a failed call on the open device.
     #[cold]
     pub(super) fn fail(&self, source: SysError) -> CaptureError {
         CaptureError::Call { method: self.method, interface: self.device.clone(), source }
     }
 }
 
-/// A device that could not be opened. `hint` says what to look at.
+/// The error of a device that could not be opened. `hint` says what to check.
 pub(super) fn not_opened(spec: &MethodSpec, device: &str, source: &SysError, hint: &str) -> CaptureError {
     CaptureError::Unsupported {
         method: spec.to_string(),
@@ -142,7 +142,7 @@ pub(super) fn not_opened(spec: &MethodSpec, device: &str, source: &SysError, hin
     }
 }
 
-/// A frame without what the snap length leaves out.
+/// A frame cut to the snap length.
 #[inline]
 pub(super) fn cut(frame: Frame<'_>, snap: SnapLength) -> Frame<'_> {
     Frame { data: &frame.data[..frame.data.len().min(snap.octets() as usize)], ..frame }

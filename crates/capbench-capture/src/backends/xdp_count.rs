@@ -1,5 +1,5 @@
-//! `xdp-count`: frames are counted by an XDP program where they arrive and handed to nobody: today's form of the
-//! in-kernel capture module of `deri-2004`.
+//! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
+//! capture module of `deri-2004`.
 
 use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
@@ -11,7 +11,7 @@ mod marking;
 
 #[cfg(feature = "bpf")]
 pub use counting::XdpCount;
-/// Not built.
+/// The feature is off.
 #[cfg(not(feature = "bpf"))]
 pub type XdpCount = super::absent::Absent;
 

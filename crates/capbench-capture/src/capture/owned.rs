@@ -1,13 +1,12 @@
-//! Batches that outlive the call that gave them: they may go to other threads, and dropping them gives their memory back.
+//! Batches that can outlive the call and move to other threads. Dropping a batch returns its memory.
 //!
-//! Two kinds there are. A [`Block`] is the V3 ring's own: nothing is copied, and while it is held the kernel cannot fill it
-//! again. A [`Packed`] batch is a copy of frames of any other method, in a buffer of a pool that has about as much memory as
-//! the method's ring was to have. Frames are gathered into it for as long as a V3 block is
-//! ([`crate::CaptureOptions::retire_timeout`]), so that a method which gives single frames does not become one that hands
-//! over single frames.
+//! There are two kinds. A [`Block`] belongs to a V3 ring: nothing is copied, and the kernel cannot refill the block until it
+//! is dropped. A [`Packed`] batch copies frames of any other method into a buffer of a pool. The pool has about as much
+//! memory as the requested ring. A batch collects frames as long as a V3 block does
+//! ([`crate::CaptureOptions::retire_timeout`]), so that methods which return single frames still yield batches.
 //!
-//! The pool never grows beyond its bound. Before frames are taken from the method there is room for as many as it can give
-//! at once; where there is none, they stay in the method's ring.
+//! The pool has a fixed bound. The method is read only while the pool has room for the most frames that one read can return.
+//! Otherwise frames stay in the method's ring.
 
 mod packing;
 
@@ -16,12 +15,12 @@ use std::sync::Arc;
 use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::{Batch, LossMark, TimeSpan};
-use crate::capture::{Place, Revisit};
+use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
 
 pub use packing::Packing;
 
-/// A batch of frames that belongs to whoever has it.
+/// A batch of frames with an owner.
 #[derive(Debug)]
 pub enum OwnedBatch {
     /// A block of a V3 ring, where the kernel filled it.
@@ -107,7 +106,7 @@ where
     }
 }
 
-/// Copies of frames of one receive queue, in memory of a pool. Dropping it gives the memory back.
+/// Copies of frames of one receive queue, in memory of a pool. Dropping it returns the memory.
 #[derive(Debug)]
 pub struct Packed {
     buffer: Buffer,
@@ -150,7 +149,7 @@ impl Batch for Packed {
     }
 }
 
-impl Revisit for Packed {
+impl SeekableBatch for Packed {
     #[inline]
     fn start(&self) -> Place {
         Place::first_of(self.buffer.len())
@@ -162,7 +161,7 @@ impl Revisit for Packed {
     }
 }
 
-impl Revisit for OwnedBatch {
+impl SeekableBatch for OwnedBatch {
     #[inline]
     fn start(&self) -> Place {
         match self {

@@ -1,4 +1,4 @@
-//! Reading a batch in several goes.
+//! Resumable reading of a batch.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::Batch;
 
-/// Where in a batch an iteration stands. It means something to the batch that gave it only.
+/// A position in a batch. Valid only for the batch that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Where the next frame lies, in whatever the batch counts.
+    /// Where the next frame is, in the batch's unit.
     pub offset: u32,
-    /// Frames from there on, at most.
+    /// Upper bound of the frames from there on.
     pub left: u32,
 }
 
 impl Place {
-    /// The place of the first of so many frames, for batches that count them.
+    /// The position of the first of `frames` frames, for batches that count them.
     #[inline]
     pub fn first_of(frames: usize) -> Self {
         Self { offset: 0, left: frames as u32 }
     }
 
-    /// The frame with the number that is this place, and moves on to the next.
+    /// Returns the frame at this position and advances.
     #[inline]
     pub fn step<'b>(&mut self, frame: impl FnOnce(usize) -> Option<Frame<'b>>) -> Option<Frame<'b>> {
         let frame = frame(self.offset as usize)?;
@@ -31,17 +31,17 @@ impl Place {
     }
 }
 
-/// A batch that can be read from any place where an earlier reading stopped, at no more cost than going on.
-pub trait Revisit: Batch {
-    /// The place of its first frame.
+/// A batch whose reading can resume where an earlier reading stopped, at no extra cost.
+pub trait SeekableBatch: Batch {
+    /// The position of its first frame.
     fn start(&self) -> Place;
 
-    /// The frame at `place`, which moves on to the next one; `None` behind the last. Every reading gives the same frames,
-    /// those of [`Batch::frames`] in their order.
+    /// Returns the frame at `place` and advances `place`. `None` after the last frame. Every reading returns the same frames
+    /// in the order of [`Batch::frames`].
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>>;
 }
 
-impl<B: Revisit> Revisit for Arc<B> {
+impl<B: SeekableBatch> SeekableBatch for Arc<B> {
     #[inline]
     fn start(&self) -> Place {
         B::start(self)
@@ -53,7 +53,7 @@ impl<B: Revisit> Revisit for Arc<B> {
     }
 }
 
-impl Revisit for Block {
+impl SeekableBatch for Block {
     #[inline]
     fn start(&self) -> Place {
         let (offset, left) = self.frames().rest();

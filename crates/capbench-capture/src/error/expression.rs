@@ -1,20 +1,20 @@
-//! The message of an error in a filter expression, with its place marked.
+//! Error messages of filter expressions, with the place marked.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Where in an expression an error is.
+/// The place of an error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionPlace {
-    /// The token, by its octets; empty, at the end of the expression, where more is expected.
+    /// The token, as a range of octets. Empty at the end of the expression, where more is expected.
     pub token: Range<usize>,
-    /// Whether the token is what is wrong, or the last of what was read when it turned out wrong.
+    /// Whether the token itself is wrong. Otherwise it is the last token read before the error.
     pub is_exact: bool,
 }
 
-/// The message of an expression's error: what libpcap says, and the line with the place marked below it.
+/// The message of an expression's error: libpcap's text, and the line with the place marked below it.
 pub(crate) struct MarkedExpression<'a> {
-    /// The expression; empty for a program that was given as such.
+    /// The expression. Empty if the user passed a program.
     pub(crate) expression: &'a str,
     pub(crate) reason: &'a str,
     pub(crate) place: Option<&'a ExpressionPlace>,
@@ -45,10 +45,10 @@ impl fmt::Display for MarkedExpression<'_> {
     }
 }
 
-/// Characters of a line that are shown on either side of a place.
+/// Characters of a line shown on either side of a place.
 const WIDTH: usize = 60;
 
-/// The line that has the octet at `at` in it: what stands before that octet, and from it on, with `...` for what is too much.
+/// The line around the octet `at`: the text before it, and the text from it on. `...` replaces what is too long.
 fn line_around(text: &str, at: usize) -> (String, String) {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
@@ -59,7 +59,7 @@ fn line_around(text: &str, at: usize) -> (String, String) {
     (before, short(after))
 }
 
-/// A text with `...` for what is too much of it.
+/// A text with `...` in place of what is too long.
 fn short(text: &str) -> String {
     let mut kept: String = text.chars().take(WIDTH).collect();
     if kept.len() < text.len() {
@@ -68,7 +68,7 @@ fn short(text: &str) -> String {
     kept
 }
 
-/// A text without what would move the cursor.
+/// A text without characters that move the cursor.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! The program for a socket: a user's filter, and what snap length and direction need, in one.
+//! The program for a socket: the user's filter, snap length and direction in one.
 
 use capbench_sys::packet::FilterInstruction;
 
@@ -9,11 +9,11 @@ use capbench_model::filter::program::Filter;
 const LOAD_WORD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
-/// `SKF_AD_OFF + SKF_AD_PKTTYPE`: where a filter finds whom a frame is for.
+/// `SKF_AD_OFF + SKF_AD_PKTTYPE`: the offset at which a filter loads the addressee of a frame.
 const PACKET_TYPE: u32 = 0xffff_f000 + 4;
 const OUTGOING: u32 = 4;
 
-/// Which frames the program has to tell apart by itself.
+/// Which frames the program itself must select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     Everything,
@@ -31,7 +31,7 @@ impl From<Direction> for Keep {
     }
 }
 
-/// The program, or `None` when every frame is kept whole.
+/// The program, or `None` if every frame is kept whole.
 pub(crate) fn program(
     keep: Keep,
     snap: SnapLength,
@@ -54,7 +54,7 @@ pub(crate) fn program(
         }
     }
     match filter {
-        // Jumps are relative, so that nothing in it has to be changed but how much is kept.
+        // Jumps are relative, so only the number of octets to keep has to change.
         Some(wanted) => program.extend(wanted.program().iter().map(|&at| match at.code {
             RETURN => FilterInstruction { k: at.k.min(snap.octets()), ..at },
             _ => at,

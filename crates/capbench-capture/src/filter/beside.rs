@@ -1,4 +1,4 @@
-//! What a method tells beside a frame's octets: what a program that runs here can ask for.
+//! A method's metadata of frames: what a program that runs here can load.
 
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
@@ -6,21 +6,21 @@ use capbench_sys::host::interface::InterfaceIndex;
 use crate::running::Running;
 use capbench_model::filter::operation::Ancillary;
 
-/// Where VLAN tags are when a method gives a frame.
+/// Where the VLAN tags of a method's frames are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
-    /// The outermost is taken out of the octets and told beside them, by [`crate::Frame::vlan`].
+    /// The outermost tag is removed from the octets and reported by [`crate::Frame::vlan`].
     Beside,
-    /// All of them are among the octets: nothing takes any out in front of the method.
+    /// All tags are in the octets: nothing removes one before the method.
     InFrames,
-    /// One may be taken out, and nobody tells. Programs that ask for it are refused.
+    /// A tag may be removed without a report. Programs that ask for tags are refused.
     Unknown,
 }
 
 impl Tags {
-    /// Where they are for an open capture on an interface of the calling thread's namespace: told beside frames, where the
-    /// capture says so; otherwise among their octets, unless the NIC takes them out (`ethtool -k`: rx-vlan-offload). What the
-    /// kernel has no offloads of, such as a device that DPDK has taken from it, takes none out.
+    /// Where the tags are for an open capture on an interface of the calling thread's namespace. In metadata, if the capture
+    /// reports so; otherwise in the octets, unless the NIC removes tags (`ethtool -k`: rx-vlan-offload). A device without
+    /// kernel offloads, such as one that DPDK controls, removes none.
     pub fn found(running: &Running, interface: &str) -> Self {
         const ENODEV: i32 = 19;
         const EOPNOTSUPP: i32 = 95;
@@ -35,30 +35,30 @@ impl Tags {
     }
 }
 
-/// What is known of a capture's frames beside their octets. What is not, a program cannot ask for.
+/// The known metadata of a capture's frames. Programs cannot use unknown metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Where their VLAN tags are.
+    /// Where the VLAN tags are.
     pub tags: Tags,
-    /// Whether the method tells whom a frame is for: [`crate::Frame::packet_type`].
+    /// Whether the method reports the addressee of a frame: [`crate::Frame::packet_type`].
     pub packet_type: bool,
-    /// Whether it tells the flow hash: [`crate::Frame::hash`]. A frame without one has 0, as in the kernel.
+    /// Whether it reports the flow hash: [`crate::Frame::hash`]. A frame without one has 0, as in the kernel.
     pub hash: bool,
     /// The interface's number.
     pub interface: Option<InterfaceIndex>,
     /// The interface's type (`ARPHRD_*` of `linux/if_arp.h`).
     pub hardware_type: Option<u16>,
-    /// The one receive queue through which all frames come, as the kernel numbers it for filters: from 1.
+    /// The only receive queue of the frames, as the kernel numbers it for filters: from 1.
     pub queue: Option<u32>,
 }
 
 impl Beside {
-    /// Nothing but where tags are.
+    /// No metadata except the place of the tags.
     pub fn tags(tags: Tags) -> Self {
         Self { tags, packet_type: false, hash: false, interface: None, hardware_type: None, queue: None }
     }
 
-    /// The answer to a load of ancillary data; `None` where there is none.
+    /// The source of a load of ancillary data. `None` if it is unknown.
     pub(super) fn answer(&self, asked: Ancillary) -> Option<Answer> {
         match asked {
             Ancillary::Protocol => Some(Answer::Protocol),
@@ -87,7 +87,7 @@ impl Beside {
     }
 }
 
-/// What goes into the accumulator.
+/// The value for the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Constant(u32),

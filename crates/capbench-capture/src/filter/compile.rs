@@ -1,7 +1,7 @@
-//! An expression becomes a program: by libpcap, on a live handle of the interface.
+//! Compiles an expression to a program: by libpcap, on a live handle of the interface.
 //!
-//! Only a live handle knows that this kernel takes VLAN tags out of frames and tells them beside: with a dead one
-//! (pcap_open_dead(3PCAP)) `vlan 100` becomes a program that looks for tags among the octets, and finds none.
+//! Only a live handle knows that this kernel moves VLAN tags from frames to metadata. With a dead one (pcap_open_dead(3PCAP))
+//! `vlan 100` becomes a program that looks for tags in the octets, and finds none.
 
 use capbench_sys::SysError;
 use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
@@ -12,7 +12,7 @@ use crate::interface::Interface;
 use crate::units::SnapLength;
 use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
 
-/// What messages call it.
+/// The name in messages.
 const WHAT: &str = "a filter expression";
 
 /// Whether libpcap optimises a program (tcpdump's `-O` is `No`).
@@ -20,11 +20,11 @@ const WHAT: &str = "a filter expression";
 pub enum Optimise {
     /// As tcpdump does.
     Yes,
-    /// For programs that the optimiser spoils.
+    /// No optimisation, for programs that the optimiser breaks.
     No,
 }
 
-/// Compiles expressions for one interface. While it lives it holds a small capture open there, of which nothing is read.
+/// Compiles expressions for one interface. Keeps a small capture open on it, which is never read.
 #[derive(Debug)]
 pub struct Compiler {
     pcap: Pcap,
@@ -35,14 +35,14 @@ impl Compiler {
     /// Opens the system's libpcap and a live handle in the calling thread's namespace.
     ///
     /// # Errors
-    /// There is no libpcap; the capability CAP_NET_RAW is missing; the interface is not there or is down; or libpcap captures
-    /// from it other frames than a packet socket gives.
+    /// There is no libpcap; CAP_NET_RAW is missing; the interface is missing or down; or libpcap captures other frames from
+    /// it than a packet socket does.
     pub fn open(interface: &Interface, snap: SnapLength) -> Result<Self> {
         Self::with(library()?, interface, snap)
     }
 
     fn with(library: PcapLibrary, interface: &Interface, snap: SnapLength) -> Result<Self> {
-        /// The smallest that libpcap makes a ring of.
+        /// The smallest ring size of libpcap.
         const BUFFER: u32 = 1 << 20;
         let settings = Settings {
             snap_length: snap.octets(),
@@ -68,12 +68,12 @@ impl Compiler {
         Ok(Self { pcap, netmask })
     }
 
-    /// Compiles an expression (pcap-filter(7)); an empty one wants every frame. Names of hosts are looked up.
+    /// Compiles an expression (pcap-filter(7)). An empty one selects every frame. Host names are resolved.
     ///
-    /// `ip broadcast` needs the interface's IPv4 netmask, and is refused where it has none.
+    /// `ip broadcast` needs the interface's IPv4 netmask. It is refused if the interface has none.
     ///
     /// # Errors
-    /// [`CaptureError::Filter`] with what libpcap says of the expression, and the place in it where that can be found out.
+    /// [`CaptureError::Filter`] with libpcap's message, and the place in the expression if it can be found.
     pub fn compile(&mut self, expression: &str, optimise: Optimise) -> Result<Filter> {
         let optimised = optimise == Optimise::Yes;
         let refuse = |reason, place| CaptureError::Filter { expression: expression.into(), reason, place };
@@ -82,7 +82,7 @@ impl Compiler {
         let program = match outcome.map_err(|error| refuse(error.to_string(), None))? {
             Ok(program) => program,
             Err(said) => {
-                // Errors of the optimiser come after the parser's, and have no place.
+                // Errors of the optimiser follow those of the parser, and have no place.
                 let compile = |text: &str| {
                     self.pcap.compile(text, false, netmask).ok().and_then(std::result::Result::err)
                 };
@@ -102,7 +102,7 @@ impl Compiler {
     }
 }
 
-/// The system's libpcap, or what can be done without.
+/// The system's libpcap. The error says what works without it.
 pub(super) fn library() -> Result<PcapLibrary> {
     PcapLibrary::of_system().map_err(missing)
 }
@@ -116,7 +116,7 @@ fn missing(source: SysError) -> CaptureError {
     CaptureError::Library { method: WHAT.into(), source }
 }
 
-/// Why there is no live handle. Nothing is compiled for a dead one instead.
+/// Why there is no live handle. Nothing is compiled with a dead handle instead.
 fn failed(interface: &str, source: SysError) -> CaptureError {
     const EPERM: i32 = 1;
     let interface = interface.to_string();

@@ -1,8 +1,8 @@
-//! Runs a classic BPF program on frames of methods that have no filter of their own, as the kernel runs it on frames of a
-//! socket (Documentation/networking/filter.rst, `bpf_convert_filter` of net/core/filter.c).
+//! Runs a classic BPF program on frames of methods without a filter, as the kernel runs it on frames of a socket
+//! (Documentation/networking/filter.rst, `bpf_convert_filter` of net/core/filter.c).
 //!
-//! The program is decoded and checked before the first frame. Jumps lead forward only, so that it ends; nothing that a
-//! frame holds can make it panic.
+//! The program is decoded and checked before the first frame. All jumps are forward, so that it ends. No frame content can
+//! make it panic.
 
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
@@ -14,7 +14,7 @@ use capbench_model::filter::check::MEMORY;
 use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
 use capbench_model::filter::program::Filter;
 
-/// A program with all that has to be found out about it, and how many frames it has let through and left out.
+/// A decoded program, and counts of the frames that it passed and filtered.
 #[derive(Clone, Debug)]
 pub struct SoftwareFilter {
     steps: Box<[Step]>,
@@ -23,7 +23,7 @@ pub struct SoftwareFilter {
     filtered: u64,
 }
 
-/// An instruction, decoded.
+/// A decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Word(u32),
@@ -57,10 +57,10 @@ enum Step {
 }
 
 impl SoftwareFilter {
-    /// A program ready to run here, on frames of which `beside` is known; frames are kept up to `most` octets.
+    /// Prepares a program for frames with the metadata `beside`. Frames are kept up to `most` octets.
     ///
     /// # Errors
-    /// [`CaptureError::Filter`]: it asks for something that is not told of these frames.
+    /// [`CaptureError::Filter`]: it needs metadata that these frames do not have.
     pub fn new(filter: &Filter, most: SnapLength, beside: &Beside) -> Result<Self> {
         let step = |instruction: &FilterInstruction| {
             decode(instruction, beside).map_err(|reason| CaptureError::Filter {
@@ -73,9 +73,9 @@ impl SoftwareFilter {
         Ok(Self { steps, most, passed: 0, filtered: 0 })
     }
 
-    /// How many octets of a frame are to be kept at most; `None` for a frame that is not wanted.
+    /// The number of octets to keep of a frame. `None` for an unwanted frame.
     ///
-    /// Octets that were not captured cannot be asked for: the method has to capture frames whole.
+    /// Octets that were not captured cannot be loaded: the method has to capture frames whole.
     #[inline]
     pub fn matches(&self, frame: &Frame<'_>) -> Option<SnapLength> {
         match self.run(frame) {
@@ -93,12 +93,12 @@ impl SoftwareFilter {
         kept
     }
 
-    /// Frames that [`SoftwareFilter::pass`] has let through.
+    /// Frames that [`SoftwareFilter::pass`] passed.
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Frames that [`SoftwareFilter::pass`] has left out, on purpose.
+    /// Frames that [`SoftwareFilter::pass`] filtered on purpose.
     pub fn filtered(&self) -> Loss {
         Loss {
             place: LossPlace::Filter,
@@ -107,13 +107,13 @@ impl SoftwareFilter {
         }
     }
 
-    /// What the program returns.
+    /// The program's return value.
     #[inline]
     fn run(&self, frame: &Frame<'_>) -> u32 {
         let (mut accumulator, mut index) = (0u32, 0u32);
         let mut memory = [0u32; MEMORY];
         let mut at = 0usize;
-        // A load that goes beyond the frame ends the program: the frame is not wanted.
+        // A load beyond the frame ends the program: the frame is not wanted.
         macro_rules! load {
             ($width:ty, $offset:expr) => {
                 match octets(frame.data, $offset) {
@@ -176,7 +176,7 @@ impl SoftwareFilter {
     }
 }
 
-/// What becomes of an instruction; what is not told of frames, in words.
+/// Decodes an instruction. The error names metadata that the frames do not have.
 fn decode(instruction: &FilterInstruction, beside: &Beside) -> std::result::Result<Step, String> {
     let FilterInstruction { code, jt, jf, k } = *instruction;
     let operation = Operation::of(code).ok_or_else(|| format!("the kernel knows no code {code}"))?;
@@ -231,7 +231,7 @@ fn cannot_tell(asked: Ancillary) -> String {
     format!("it asks for {}, which this method cannot tell of its frames{next}", asked.name())
 }
 
-/// So many octets at an offset.
+/// `N` octets at an offset.
 #[inline]
 fn octets<const N: usize>(data: &[u8], offset: u32) -> Option<[u8; N]> {
     match data.get(offset as usize..).and_then(|from| from.first_chunk()) {
@@ -240,8 +240,7 @@ fn octets<const N: usize>(data: &[u8], offset: u32) -> Option<[u8; N]> {
     }
 }
 
-/// The same for offsets below 0, which count from the network layer's header, or from the frame's (`SKF_NET_OFF`,
-/// `SKF_LL_OFF`).
+/// The same for negative offsets, which count from the network header or from the frame's (`SKF_NET_OFF`, `SKF_LL_OFF`).
 #[cold]
 fn octets_behind<const N: usize>(data: &[u8], offset: u32) -> Option<[u8; N]> {
     const NETWORK: u32 = -0x10_0000_i32 as u32;
@@ -283,7 +282,7 @@ fn compute(arithmetic: Arithmetic, accumulator: u32, operand: u32) -> Option<u32
     })
 }
 
-/// Ancillary data of a frame; `None` where the method has promised to tell and does not.
+/// Ancillary data of a frame. `None` if the method does not report it although it declared so.
 #[inline]
 fn answer_of(answer: Answer, frame: &Frame<'_>, accumulator: u32, index: u32) -> Option<u32> {
     Some(match answer {
@@ -308,7 +307,7 @@ fn answer_of(answer: Answer, frame: &Frame<'_>, accumulator: u32, index: u32) ->
 
 /// The protocol as the kernel derives it from an Ethernet header (`eth_type_trans` of net/ethernet/eth.c).
 fn protocol(frame: &[u8]) -> Option<u32> {
-    /// `ETH_P_802_3_MIN`: what is smaller is a length.
+    /// `ETH_P_802_3_MIN`: smaller values are lengths.
     const SMALLEST: u16 = 0x0600;
     /// `ETH_P_802_3` and `ETH_P_802_2`.
     const RAW: u32 = 1;

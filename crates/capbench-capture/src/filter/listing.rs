@@ -1,4 +1,4 @@
-//! A program as tcpdump prints it.
+//! Prints a program as tcpdump does.
 
 use std::fmt::Write;
 
@@ -8,19 +8,19 @@ use super::compile::library;
 use crate::error::{CaptureError, Result};
 use capbench_model::filter::program::Filter;
 
-/// How tcpdump(8) prints programs.
+/// The formats in which tcpdump(8) prints programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// `-d`: in words, by libpcap.
     Words,
-    /// `-dd`: as a piece of C.
+    /// `-dd`: as C code.
     C,
-    /// `-ddd`: in decimal numbers, the number of instructions first. [`Filter`] is read from this.
+    /// `-ddd`: as decimal numbers, the number of instructions first. [`Filter`] parses this format.
     Decimal,
 }
 
 impl Listing {
-    /// By how often `-d` was given; `None` for 0.
+    /// The format for a count of `-d`. `None` for 0.
     pub fn of_count(count: u8) -> Option<Self> {
         match count {
             0 => None,
@@ -30,10 +30,10 @@ impl Listing {
         }
     }
 
-    /// A program, a line for each instruction.
+    /// Prints a program, one line per instruction.
     ///
     /// # Errors
-    /// [`CaptureError::Library`]: [`Listing::Words`] are libpcap's, and there is none.
+    /// [`CaptureError::Library`]: [`Listing::Words`] needs libpcap, and there is none.
     pub fn of(self, filter: &Filter) -> Result<String> {
         let mut lines = String::new();
         let all = filter.program();

@@ -1,17 +1,17 @@
-//! Which frames are wanted: tcpdump's expressions, the classic BPF programs that they become, and who runs these
+//! Which frames are wanted: tcpdump's expressions, the classic BPF programs compiled from them, and how these run
 //! (pcap-filter(7), Documentation/networking/filter.rst, `linux/filter.h`).
 //!
 //! | file | what |
 //! |---|---|
-//! | [`text`] | what a user gives: an expression, a program, a file with either |
-//! | [`compile`] | an expression becomes a program, by libpcap on a live handle |
-//! | [`place`] | where in an expression an error is |
-//! | [`listing`] | a program as tcpdump prints it |
+//! | [`text`] | the user's filter: an expression, a program, or a file with either |
+//! | [`compile`] | compiles an expression to a program, by libpcap on a live handle |
+//! | [`place`] | the place of an error in an expression |
+//! | [`listing`] | prints a program as tcpdump does |
 //! | `attached` | the program for a socket: filter, snap length and direction in one |
-//! | [`interpreter`] | runs a program on the frames of methods that have no filter of their own |
-//! | [`beside`] | what a method tells beside a frame's octets |
+//! | [`interpreter`] | runs a program on the frames of methods without a filter |
+//! | [`beside`] | a method's metadata of frames |
 //!
-//! An expression takes three steps to frames:
+//! From an expression to frames in three steps:
 //!
 //! ```no_run
 //! use capbench_capture::filter::{FilterText, Optimise};

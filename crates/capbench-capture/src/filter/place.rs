@@ -1,28 +1,27 @@
-//! Where in an expression an error is. libpcap does not say; its parser tells when it is asked in the right way.
+//! Finds the place of an error in an expression. libpcap does not report it, but its parser reveals it.
 //!
-//! libpcap's parser reads from left to right and stops at the first token that no valid expression goes on with. So a
-//! beginning of the expression, followed by something that the lexer itself refuses, fails because of that addition as long
-//! as the beginning is still good, and with the error in question as soon as it has the error in it. The first beginning that
-//! has it ends with the token that is wrong.
+//! libpcap's parser reads from left to right and stops at the first token after which no valid expression can follow. Append
+//! text that the lexer refuses to a beginning of the expression. If the beginning is valid, the appended text is the error.
+//! If it contains the error, libpcap reports that error. The shortest beginning with that error ends with the wrong token.
 
 use std::ops::Range;
 
 use crate::error::ExpressionPlace;
 
-/// What libpcap's lexer refuses in words of its own, in one release or another: numbers of more than 32 bits, an address that
-/// is none, a character of no token.
+/// Texts that libpcap's lexer refuses with its own message, in one release or another: numbers of more than 32 bits, an
+/// invalid address, a character of no token.
 const STOPS: [&str; 4] = ["99999999999999", "88888888888888", "1::2::3", "?"];
 
 const SYNTAX_ERROR: &str = "syntax error";
 
-/// Finds the place of an error. `compile` says what is wrong with a text, `None` for nothing; `said` is what it says of the
-/// whole expression. `None` where that does not lead to a place.
+/// Finds the place of an error. `compile` returns the error of a text, `None` if it is valid. `said` is the error of the
+/// whole expression. `None` if the place cannot be found.
 pub(super) fn find(
     expression: &str,
     said: &str,
     mut compile: impl FnMut(&str) -> Option<String>,
 ) -> Option<ExpressionPlace> {
-    // No token may follow here: whatever is no syntax error is the lexer's.
+    // No token may follow here: an error other than a syntax error comes from the lexer.
     let mut is_stop = |stop: &str| {
         let of_lexer = compile(&format!("ip {stop}"));
         of_lexer.is_some_and(|it| it != said && !it.contains(SYNTAX_ERROR)) && !expression.contains(stop)
@@ -50,8 +49,8 @@ pub(super) fn find(
     Some(ExpressionPlace { token: tokens[good].clone(), is_exact: is_syntax })
 }
 
-/// The pieces of an expression that may be cut after: never within one of libpcap's tokens, though one piece may hold
-/// several of them, such as `0:4` in `tcp[0:4]`.
+/// The pieces after which an expression may be cut: never within a libpcap token, but one piece may contain several tokens,
+/// such as `0:4` in `tcp[0:4]`.
 fn tokens(expression: &str) -> Vec<Range<usize>> {
     const BRACKETS: &str = "()[]";
     const OPERATORS: &str = "!<>=&|";
@@ -61,7 +60,7 @@ fn tokens(expression: &str) -> Vec<Range<usize>> {
         rest = rest.trim_start();
         let Some(first) = rest.chars().next() else { return tokens };
         let length = if first == '\\' {
-            // A word that is no keyword, up to what ends those.
+            // A word that is no keyword, up to its delimiter.
             rest[1..].find([' ', '!', '(', ')', '\n', '\t']).map_or(rest.len(), |end| end + 1)
         } else if BRACKETS.contains(first) {
             1

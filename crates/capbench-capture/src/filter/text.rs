@@ -1,4 +1,4 @@
-//! What a user gives to say which frames are wanted.
+//! The user's filter: an expression or a program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,24 +10,24 @@ use crate::interface::Interface;
 use crate::units::SnapLength;
 use capbench_model::filter::program::Filter;
 
-/// Octets of a filter at most; tcpdump knows no limit, and nobody writes as many.
+/// Maximum number of octets of a filter. tcpdump has no limit, and no real filter is as long.
 const MOST_OCTETS: u64 = 1 << 20;
 
-/// An expression, or a program that needs no libpcap.
+/// An expression, or a program, which needs no libpcap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterText {
-    /// An expression of pcap-filter(7); an empty one wants every frame.
+    /// An expression of pcap-filter(7). An empty one selects every frame.
     Expression(String),
     /// A program, as `tcpdump -ddd` prints it.
     Program(Filter),
 }
 
 impl FilterText {
-    /// A text that is given on the command line: a program where it has nothing but numbers, in several lines or with commas
-    /// between; otherwise an expression, whatever it says.
+    /// A filter on the command line. A text of only numbers, in several lines or separated by commas, is a program; any other
+    /// text is an expression.
     ///
     /// # Errors
-    /// [`CaptureError::Option`]: a program that cannot be.
+    /// [`CaptureError::Option`]: an invalid program.
     pub fn of_expression(text: &str) -> Result<Self> {
         if is_program(text) {
             let program = text.parse().map_err(|reason| CaptureError::Option { option: "filter", reason });
@@ -36,11 +36,11 @@ impl FilterText {
         Ok(Self::Expression(text.trim().into()))
     }
 
-    /// The content of a file, as tcpdump's `-F` reads it: `#` begins a comment, which goes to the end of its line.
+    /// A filter from a file, as in tcpdump's `-F`: `#` begins a comment, which ends with its line.
     ///
     /// # Errors
-    /// [`CaptureError::Option`]: it cannot be read, is no text, is larger than a filter can be, or has a program that cannot
-    /// be.
+    /// [`CaptureError::Option`]: the file cannot be read, is no text, exceeds the size of a filter, or has an invalid
+    /// program.
     pub fn of_file(path: &Path) -> Result<Self> {
         let refuse = |what: String| CaptureError::Option {
             option: "-F",
@@ -58,7 +58,7 @@ impl FilterText {
         })
     }
 
-    /// The same of a file's octets.
+    /// The same from a file's octets.
     pub(crate) fn of_octets(octets: &[u8]) -> Result<Self> {
         let refuse = |reason: &str| CaptureError::Option { option: "-F", reason: reason.into() };
         if octets.len() as u64 > MOST_OCTETS {
@@ -68,7 +68,7 @@ impl FilterText {
         Self::of_expression(&without_comments(text))
     }
 
-    /// The filter for an interface of the calling thread's namespace, with frames cut at `snap`. A program is taken as it is.
+    /// The filter for an interface of the calling thread's namespace, with frames cut at `snap`. A program is used unchanged.
     ///
     /// # Errors
     /// As for [`Compiler::open`] and [`Compiler::compile`].
@@ -80,14 +80,14 @@ impl FilterText {
     }
 }
 
-/// Whether a text is meant as a program: no expression has nothing but numbers.
+/// Whether a text is a program: no expression consists only of numbers.
 fn is_program(text: &str) -> bool {
     let text = text.trim();
     let is_of_numbers = text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace() || c == ',');
     is_of_numbers && text.contains([',', '\n'])
 }
 
-/// The text with spaces in place of comments: what follows stays in its place.
+/// The text with spaces in place of comments, so that the rest keeps its place.
 fn without_comments(text: &str) -> String {
     let line = |line: &str| match line.split_once('#') {
         Some((kept, comment)) => {

@@ -1,6 +1,6 @@
 //! Each loss at its place, to the frame.
 
-use capbench_capture::{ByteCount, Capture, CaptureOptions, Fill};
+use capbench_capture::{ByteCount, Capture, CaptureOptions, Occupancy};
 
 use crate::wire::{OTHER_MAC, Wire, drain, take};
 use crate::{counters_after, frame, losses, open_as, options, with_each_mode};
@@ -39,9 +39,9 @@ fn root_a_full_ring_loses_at_its_own_place_to_the_frame() {
             for round in 1..=3u64 {
                 (0..1000).for_each(|n| wire.send(&frame(OTHER_MAC, n, 60)));
                 let counters = counters_after(&mut capture, round * 1000);
-                assert_eq!(capture.fill().map(Fill::share), Some(1.0), "{method}");
+                assert_eq!(capture.fill().map(Occupancy::share), Some(1.0), "{method}");
                 read += drain(&mut capture);
-                assert_eq!(capture.fill().map(Fill::share), Some(0.0), "{method}");
+                assert_eq!(capture.fill().map(Occupancy::share), Some(0.0), "{method}");
                 assert_eq!(read, 64 * round, "{method}");
                 let lost = round * 1000 - read;
                 assert_eq!(losses(&counters), [Some(0), Some(0), Some(lost)], "{method} {counters:?}");

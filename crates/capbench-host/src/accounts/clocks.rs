@@ -1,17 +1,17 @@
-//! Whether the host's clocks went on as usual: CLOCK_REALTIME, CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME against
-//! CLOCK_MONOTONIC (clock_gettime(2)).
+//! Detects steps of the host's clocks: compares CLOCK_REALTIME, CLOCK_MONOTONIC_RAW and CLOCK_BOOTTIME with CLOCK_MONOTONIC
+//! (clock_gettime(2)).
 //!
-//! Schedules and lateness go by CLOCK_MONOTONIC, time stamps of packets by CLOCK_REALTIME. Slewing changes the rate of
-//! both alike; a step changes CLOCK_REALTIME only.
+//! Schedules and lateness use CLOCK_MONOTONIC, packet time stamps CLOCK_REALTIME. Slewing changes the rate of both equally; a
+//! step changes CLOCK_REALTIME only.
 
 use capbench_sys::host::clock;
 
 use capbench_model::disturbance::ClockDrift;
 
-/// Tries to read the clocks without being interrupted in between.
+/// Attempts to read the clocks without an interruption in between.
 const TRIES: usize = 5;
 
-/// The clocks at about one moment.
+/// The clocks at nearly the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSnapshot {
     monotonic_ns: u64,
@@ -21,7 +21,7 @@ pub struct ClockSnapshot {
 }
 
 impl ClockSnapshot {
-    /// Reads them all; of several tries, the one that took least time counts, since the clocks are read one by one.
+    /// Reads all clocks one after the other, several times, and keeps the fastest attempt.
     pub fn read() -> Self {
         let read = || {
             let monotonic_ns = clock::monotonic_ns();
@@ -37,7 +37,7 @@ impl ClockSnapshot {
         tries.fold(read(), |best, next| if next.0 < best.0 { next } else { best }).1
     }
 
-    /// What happened since `before`.
+    /// The drift since `before`.
     pub fn since(&self, before: &Self) -> ClockDrift {
         let passed = |now: u64, then: u64| now as i64 - then as i64;
         let monotonic_ns = passed(self.monotonic_ns, before.monotonic_ns);

@@ -1,7 +1,7 @@
-//! Where each CPU spent its time: `/proc/stat`, proc_stat(5).
+//! CPU time of each CPU by use: `/proc/stat`, proc_stat(5).
 //!
-//! The kernel adds up in nanoseconds or in timer ticks, as it is configured, and shows ticks of 1/USER_HZ (10 ms). Over
-//! a window of `t` a share is therefore known to about 10 ms / `t`.
+//! Depending on its configuration, the kernel accounts in nanoseconds or in timer ticks. It always reports ticks of 1/USER_HZ
+//! (10 ms). So over a window of `t` a share has an error of about 10 ms / `t`.
 
 use capbench_sys::host::{CpuId, clock};
 use serde::Serialize;
@@ -11,24 +11,24 @@ use crate::{HostError, Result};
 
 const FILE: &str = "/proc/stat";
 
-/// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. They are multiples of the tick.
+/// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. All are multiples of the tick.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CpuTimes {
-    /// Programs, guests of a hypervisor included.
+    /// Programs, including guests of a hypervisor.
     pub user_ns: u64,
-    /// Programs of lowered priority.
+    /// Programs with lowered priority.
     pub nice_ns: u64,
     /// The kernel on behalf of programs, and kernel threads.
     pub system_ns: u64,
-    /// Nothing to do.
+    /// Idle.
     pub idle_ns: u64,
-    /// Nothing to do while a disk was waited for.
+    /// Idle while waiting for a disk.
     pub iowait_ns: u64,
     /// Hardware interrupts.
     pub irq_ns: u64,
-    /// Soft interrupts, among them packet reception; in ksoftirqd too.
+    /// Soft interrupts, including packet reception and ksoftirqd.
     pub softirq_ns: u64,
-    /// The hypervisor ran something else.
+    /// Time in which the hypervisor ran something else.
     pub steal_ns: u64,
 }
 
@@ -45,17 +45,17 @@ pub struct CpuWindow {
 }
 
 impl CpuTimes {
-    /// All the time that passed on the CPU.
+    /// Sum of all times of the CPU.
     pub const fn total_ns(&self) -> u64 {
         self.busy_ns() + self.idle_ns + self.iowait_ns + self.steal_ns
     }
 
-    /// The time in which the CPU worked: neither idle nor taken away.
+    /// Time in which the CPU worked: neither idle nor stolen.
     pub const fn busy_ns(&self) -> u64 {
         self.user_ns + self.nice_ns + self.system_ns + self.irq_ns + self.softirq_ns
     }
 
-    /// Share (0 to 1) of the time that the hypervisor took away; `None` where no time passed.
+    /// Share (0 to 1) of stolen time; `None` if no time passed.
     pub fn steal_share(&self) -> Option<f64> {
         let total = self.total_ns();
         (total > 0).then(|| self.steal_ns as f64 / total as f64)
@@ -66,7 +66,7 @@ impl CpuTimes {
             user_ns: self.user_ns.checked_sub(before.user_ns)?,
             nice_ns: self.nice_ns.checked_sub(before.nice_ns)?,
             system_ns: self.system_ns.checked_sub(before.system_ns)?,
-            // proc_stat(5): iowait can go back; idle is computed with it and can too.
+            // proc_stat(5): iowait can decrease; idle is computed from it and can too.
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
             iowait_ns: self.iowait_ns.saturating_sub(before.iowait_ns),
             irq_ns: self.irq_ns.checked_sub(before.irq_ns)?,
@@ -77,18 +77,18 @@ impl CpuTimes {
 }
 
 impl CpuSnapshot {
-    /// The times now.
+    /// Reads the current times.
     ///
     /// # Errors
-    /// Where the file cannot be read, or the length of a tick is unknown.
+    /// The file cannot be read, or the length of a tick is unknown.
     pub fn read() -> Result<Self> {
         Self::parse(&read(FILE)?, tick_ns()?)
     }
 
-    /// Reads the text of the file, `tick_ns` being the length of its unit.
+    /// Parses the text of the file; `tick_ns` is the length of its unit.
     ///
     /// # Errors
-    /// Where a line of a CPU is not a number and at least eight times.
+    /// A CPU's line is not a number followed by at least eight times.
     pub fn parse(text: &str, tick_ns: u64) -> Result<Self> {
         let mut rows = Vec::new();
         for line in text.lines() {
@@ -117,8 +117,7 @@ impl CpuSnapshot {
         Ok(Self { rows })
     }
 
-    /// The time that passed since `before` on every CPU that is in both snapshots and whose times did not go back
-    /// (hotplug makes them).
+    /// The times since `before` of every CPU that is in both snapshots and whose times did not decrease, as hotplug makes them.
     pub fn since(&self, before: &Self) -> CpuWindow {
         let difference = |&(cpu, now): &(CpuId, CpuTimes)| {
             let (_, then) = before.rows.iter().find(|(other, _)| *other == cpu)?;
@@ -129,7 +128,7 @@ impl CpuSnapshot {
 }
 
 impl CpuWindow {
-    /// The times of one CPU; `None` where they are unknown.
+    /// The times of one CPU; `None` if unknown.
     pub fn of(&self, cpu: CpuId) -> Option<CpuTimes> {
         self.rows.iter().find(|(other, _)| *other == cpu).map(|(_, times)| *times)
     }
@@ -139,7 +138,7 @@ impl CpuWindow {
         self.rows.iter().copied()
     }
 
-    /// How many CPUs' worth of time the whole host was busy, 0 to the number of CPUs; `None` where no time passed.
+    /// Busy time of the whole host in CPUs, 0 to the number of CPUs; `None` if no time passed.
     pub fn busy_cores(&self) -> Option<f64> {
         let shares = self.rows.iter().filter(|(_, times)| times.total_ns() > 0);
         shares
@@ -147,7 +146,7 @@ impl CpuWindow {
             .reduce(|sum, share| sum + share)
     }
 
-    /// The largest share (0 to 1) of its time that one of `cpus` lost to the hypervisor; `None` where none is known.
+    /// The largest share (0 to 1) of stolen time among `cpus`; `None` if none is known.
     pub fn largest_steal_share(&self, cpus: &[CpuId]) -> Option<f64> {
         cpus.iter().filter_map(|cpu| self.of(*cpu)?.steal_share()).reduce(f64::max)
     }
@@ -156,7 +155,7 @@ impl CpuWindow {
 /// Length of a tick of `/proc/stat` in ns: the resolution of every time in it.
 ///
 /// # Errors
-/// Where the C library does not know USER_HZ.
+/// The C library does not know USER_HZ.
 pub fn tick_ns() -> Result<u64> {
     let per_second = clock::ticks_per_second().ok_or_else(|| HostError::Unsupported {
         what: "the CPU account".into(),
@@ -165,7 +164,7 @@ pub fn tick_ns() -> Result<u64> {
     Ok(1_000_000_000 / per_second)
 }
 
-/// Writes a CPU as its number.
+/// Serializes a CPU as its number.
 pub fn cpu_number<S: serde::Serializer>(cpu: &CpuId, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_u32(cpu.number())
 }

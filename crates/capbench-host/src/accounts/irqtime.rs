@@ -1,19 +1,20 @@
-//! The build configuration of the running kernel, which says how it accounts for interrupts: `/proc/config.gz` or `/boot/config-RELEASE`.
+//! The build configuration of the running kernel, which defines how it accounts for interrupts: `/proc/config.gz` or
+//! `/boot/config-RELEASE`.
 
 use std::io::Read;
 
 pub use capbench_model::environment::kernel::IrqAccounting;
 
-/// More than ten times the size of any configuration; a file that unpacks to more is not one.
+/// More than ten times the size of any configuration. A larger file is not a configuration.
 const LARGEST: u64 = 4 << 20;
 
-/// The configuration of the running kernel, `release` being its release (`uname -r`); `None` where it cannot be read.
+/// The configuration of the running kernel; `release` is its release (`uname -r`). `None` if it cannot be read.
 pub fn configuration(release: &str) -> Option<String> {
     packed("/proc/config.gz").or_else(|| limited(std::fs::File::open(boot_file(release)?).ok()?))
 }
 
 fn boot_file(release: &str) -> Option<String> {
-    // A release is one part of a path and no way out of the directory.
+    // A release must be one path component, so that it cannot leave the directory.
     (!release.is_empty() && !release.contains('/')).then(|| format!("/boot/config-{release}"))
 }
 

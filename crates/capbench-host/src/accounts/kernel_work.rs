@@ -1,4 +1,4 @@
-//! How much CPU time the kernel spent on receiving, and what an application would have cost without being interrupted.
+//! CPU time that the kernel spent on receiving, and the application's CPU time without interrupts.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
 use crate::tracer::{NetRxProbe, NetRxTime, Tracer};
 
-/// Which threads belong to the kernel's receive work on one CPU. Found once, because looking through all processes takes
-/// longer than a window should be disturbed for.
+/// The threads that do the kernel's receive work on one CPU. Found once, because a scan of all processes would disturb a window
+/// for too long.
 #[derive(Debug, Clone)]
 pub struct KernelWorkProbe {
     cpu: CpuId,
     ksoftirqd: Option<ThreadId>,
-    /// `None` where there must be a NAPI thread that cannot be seen.
+    /// `None` if a NAPI thread must exist but is not visible.
     napi: Option<Vec<ThreadId>>,
     net_rx: Option<NetRxProbe>,
 }
 
-/// What the probe read at one moment.
+/// One reading of the probe.
 #[derive(Debug, Clone)]
 pub struct KernelWorkSnapshot {
     cpu: CpuId,
@@ -31,7 +31,7 @@ pub struct KernelWorkSnapshot {
     ksoftirqd: Option<ThreadTimes>,
     napi: Option<Vec<ThreadTimes>>,
     net_rx: Option<NetRxTime>,
-    /// Runs of the receive softirq; read where there is a tracer.
+    /// Runs of the receive softirq; read only with a tracer.
     net_rx_runs: Option<u64>,
 }
 
@@ -41,47 +41,46 @@ pub struct KernelReceive {
     /// The CPU.
     #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
-    /// Soft interrupts on the CPU, those that ksoftirqd ran included (`/proc/stat`).
+    /// Soft interrupts on the CPU, including those run by ksoftirqd (`/proc/stat`).
     pub softirq_ns: u64,
     /// Hardware interrupts on the CPU (`/proc/stat`).
     pub irq_ns: u64,
-    /// The part of `softirq_ns` that ran in ksoftirqd; `None` where that thread cannot be seen.
+    /// The part of `softirq_ns` that ran in ksoftirqd; `None` if that thread is not visible.
     pub ksoftirqd_ns: Option<u64>,
-    /// Run time of the NAPI threads of the interface and of the CPU's backlog; 0 where the bed uses none.
+    /// Run time of the NAPI threads of the interface and of the CPU's backlog; 0 if the bed uses none.
     pub napi_threads_ns: u64,
-    /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ. Where the kernel samples at the timer tick, bursts
-    /// that stand in step with it can be missed altogether (rezolus PR 462).
+    /// Resolution of `softirq_ns` and `irq_ns`: one tick of USER_HZ. If the kernel samples at the timer tick, bursts in phase
+    /// with the tick can be missed completely (rezolus PR 462).
     pub resolution_ns: u64,
-    /// Time in the receive softirq, measured at its beginning and end; `None` without a tracer.
+    /// Time in the receive softirq, measured at its start and end; `None` without a tracer.
     #[serde(skip)]
     pub traced: Option<NetRxTime>,
-    /// Runs of the receive softirq that the kernel counted, whether the tracer saw them or not; `None` without one.
+    /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` without a tracer.
     #[serde(skip)]
     pub net_rx_runs: Option<u64>,
 }
 
 /// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
 ///
-/// Charged time and kernel's work together are certain; how they divide is not, where soft interrupts are sampled at the
-/// timer tick. A tick that falls due while interrupts are off is served when the soft interrupt has just begun, and
-/// counts for that. Measured on Linux 6.18 in a virtual machine, against a loop of known cost under RPS load: of 1.98 s
-/// charged, 1.86 s were sampled as soft interrupts, while the loop made progress worth 0.52 s, and not 0.12 s.
+/// The sum of the application's and the kernel's time is certain. Their split is not, if the kernel samples soft interrupts at
+/// the timer tick: a tick that is due while interrupts are off is served right after the soft interrupt starts, and counts as
+/// soft interrupt. Measured on Linux 6.18 in a virtual machine, with a loop of known cost under RPS load: of 1.98 s charged,
+/// 1.86 s were sampled as soft interrupts, but the loop's progress needed 0.52 s, not 0.12 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ApplicationTime {
-    /// What the scheduler charged to its threads: the own time is at most this.
+    /// Time that the scheduler charged to its threads: an upper bound of its own time.
     pub charged_ns: u64,
-    /// Soft interrupts that were charged to the threads though the kernel did the work: an upper bound, for the reason
-    /// above and because some of them can have run while the CPU was idle.
+    /// Soft interrupts that were charged to the threads although the kernel did the work. This is an upper bound, for the
+    /// reason above and because some may have run while the CPU was idle.
     pub interrupted_ns: u64,
-    /// `charged_ns` without `interrupted_ns`: the own time is at least this.
+    /// `charged_ns` minus `interrupted_ns`: a lower bound of its own time.
     pub own_ns: u64,
-    /// Whether `own_ns` is the own time itself, because nothing that the kernel received was charged to the threads, or
-    /// because a tracer measured how much.
+    /// Whether `own_ns` is exact: the threads were charged for no receive work of the kernel, or a tracer measured it.
     pub exact: bool,
 }
 
 impl KernelWorkProbe {
-    /// A probe for `cpu`. `napi_interface` is the interface that a NAPI thread polls, where the bed uses threaded NAPI.
+    /// A probe for `cpu`. `napi_interface` is the interface that a NAPI thread polls, if the bed uses threaded NAPI.
     pub fn new(cpu: CpuId, napi_interface: Option<&str>) -> Self {
         let threads = receive_threads();
         let all = |wanted: &dyn Fn(&ReceiveThread) -> bool| -> Vec<ThreadId> {
@@ -94,16 +93,16 @@ impl KernelWorkProbe {
         Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi), net_rx: None }
     }
 
-    /// The same, with the tracer's account of the softirq.
+    /// The same, plus the tracer's measurement of the softirq.
     pub fn traced_by(mut self, tracer: Option<&Arc<Tracer>>) -> Self {
         self.net_rx = tracer.map(|tracer| NetRxProbe::new(Arc::clone(tracer), self.cpu));
         self
     }
 
-    /// The account now.
+    /// Reads the current values.
     ///
     /// # Errors
-    /// Where `/proc/stat`, or `/proc/softirqs` beside a tracer, cannot be read or understood.
+    /// `/proc/stat`, or with a tracer `/proc/softirqs`, cannot be read or parsed.
     pub fn snapshot(&self) -> Result<KernelWorkSnapshot> {
         let read_all =
             |threads: &Vec<ThreadId>| threads.iter().map(|thread| ThreadTimes::read(*thread)).collect();
@@ -125,24 +124,24 @@ impl KernelWorkSnapshot {
         self.times.since(&before.times)
     }
 
-    /// When it was taken, in nanoseconds of CLOCK_MONOTONIC.
+    /// Time of the reading, in nanoseconds of CLOCK_MONOTONIC.
     pub const fn monotonic_ns(&self) -> u64 {
         self.monotonic_ns
     }
 
-    /// Time since `before` in which the CPU was neither idle nor taken away by the hypervisor. Idle time is measured at
-    /// its ends, not sampled, wherever the timer tick stops on idle CPUs (CONFIG_NO_HZ_IDLE, NO_HZ_FULL).
+    /// Time since `before` in which the CPU was neither idle nor stolen. If the timer tick stops on idle CPUs
+    /// (CONFIG_NO_HZ_IDLE, NO_HZ_FULL), idle time is measured at its ends, not sampled.
     pub fn busy_ns_since(&self, before: &Self) -> Option<u64> {
         let times = self.cpus_since(before).of(self.cpu)?;
         let elapsed = self.monotonic_ns.checked_sub(before.monotonic_ns)?;
         Some(elapsed.saturating_sub(times.idle_ns + times.iowait_ns + times.steal_ns))
     }
 
-    /// The kernel's receive work since `before`, a snapshot of the same probe; `None` where the times of the CPU or of a
-    /// NAPI thread are unknown.
+    /// The kernel's receive work since `before`, a snapshot of the same probe; `None` if the times of the CPU or of a NAPI
+    /// thread are unknown.
     ///
     /// # Errors
-    /// Where the length of a tick is unknown.
+    /// The length of a tick is unknown.
     pub fn since(&self, before: &Self) -> Result<Option<KernelReceive>> {
         let resolution_ns = tick_ns()?;
         let run_ns = |(now, then): (&ThreadTimes, &ThreadTimes)| now.since(then).run_ns;
@@ -171,8 +170,8 @@ impl KernelWorkSnapshot {
 }
 
 impl KernelReceive {
-    /// All of the kernel's receive work. Traced, it is the receive softirq with the hard interrupts that fell into it; not
-    /// traced, soft and hard interrupts of every kind.
+    /// All of the kernel's receive work. With a tracer: the receive softirq, including hard interrupts during it. Without: all
+    /// soft and hard interrupts.
     pub const fn total_ns(&self) -> u64 {
         let interrupts_ns = match &self.traced {
             Some(traced) => traced.total_ns.saturating_sub(traced.in_napi_ns),
@@ -181,7 +180,7 @@ impl KernelReceive {
         interrupts_ns + self.napi_threads_ns
     }
 
-    /// Where [`Self::total_ns`] comes from.
+    /// The source of [`Self::total_ns`].
     pub fn source(&self) -> String {
         let interrupts = match self.traced {
             Some(_) => {
@@ -195,20 +194,19 @@ impl KernelReceive {
         }
     }
 
-    /// How many runs of the receive softirq the tracer did not see, where they are more than can have run between two readings:
-    /// what was traced is then too little.
+    /// Runs of the receive softirq that the tracer missed, if they are more than can run between two readings. The traced time
+    /// is then too small.
     pub fn unseen_runs(&self) -> Option<u64> {
-        /// Of a hundred.
+        /// Percent.
         const LEAST: u64 = 1;
-        /// One that runs at the end, and one between readings at either end.
+        /// One that runs at the end, and one between the readings at either end.
         const AT_THE_ENDS: u64 = 3;
         let runs = self.net_rx_runs?;
         let unseen = runs.saturating_sub(self.traced?.runs);
         (unseen > AT_THE_ENDS && unseen * 100 >= runs * LEAST).then_some(unseen)
     }
 
-    /// Steps in which [`Self::total_ns`] grows. The run time of a thread is brought up to date at the timer tick at the
-    /// latest.
+    /// Resolution of [`Self::total_ns`] in ns. The kernel updates a thread's run time at least at every timer tick.
     pub const fn total_resolution_ns(&self) -> u64 {
         match self.traced {
             Some(_) if self.napi_threads_ns == 0 => 1,
@@ -216,7 +214,7 @@ impl KernelReceive {
         }
     }
 
-    /// Soft interrupts that were charged to whatever ran on the CPU; `None` where ksoftirqd cannot be seen.
+    /// Soft interrupts charged to interrupted tasks; `None` if ksoftirqd is not visible.
     pub fn interrupting_ns(&self) -> Option<u64> {
         match self.traced {
             Some(traced) => Some(traced.in_processes_ns),
@@ -225,12 +223,12 @@ impl KernelReceive {
     }
 }
 
-/// The own time of an application's threads, which the scheduler charged `charged_ns`.
+/// The own time of an application's threads; the scheduler charged them `charged_ns`.
 ///
-/// `kernel` is the receive work on the application's CPU where the two share it, `None` where they do not: the threads
-/// are then charged for nothing that the kernel received. `excluded` says whether the scheduler leaves interrupts out
-/// ([`super::irqtime::IrqAccounting::excluded_from_threads`]). `None` is returned where they share a CPU and this, or
-/// the run time of ksoftirqd, is unknown: the charged time is then all that can be said.
+/// `kernel` is the receive work on the application's CPU if the two share it. `None` means that they do not, so the threads are
+/// charged for no receive work. `excluded` says whether the scheduler excludes interrupts
+/// ([`super::irqtime::IrqAccounting::excluded_from_threads`]). The result is `None` if they share a CPU and `excluded` or the
+/// run time of ksoftirqd is unknown: then only the charged time is known.
 pub fn application_time(
     charged_ns: u64,
     kernel: Option<&KernelReceive>,
@@ -244,13 +242,13 @@ pub fn application_time(
     Some(ApplicationTime { charged_ns, interrupted_ns, own_ns: charged_ns - interrupted_ns, exact })
 }
 
-/// CPU time of others on a CPU that was looked at for `window_ns`. The trial's own threads had `own_ns` of it, and were woken
-/// `wakeups` times; `kernel` is the receive work on the CPU, where it does any.
+/// CPU time of foreign tasks on a CPU within `window_ns`. The trial's own threads ran `own_ns` and were woken `wakeups` times;
+/// `kernel` is the receive work on the CPU, if any.
 ///
-/// What the tick samples as time of threads is not enough: packets that come in step with the tick, as 100,000 a second do, turn
-/// all of it into soft interrupts. But a CPU without a tick while it is idle knows exactly for how long it was. So where receive
-/// work was traced, what is left of its busy time counts, less as much again as the receive work, for interrupts around it, and
-/// less 8 microseconds for each wake-up. Nothing is said of it where nobody knows how often that was.
+/// Sampled thread time is not enough: packets in phase with the tick (100,000/s, for example) turn all of it into soft
+/// interrupts. But a CPU without a tick while idle knows its idle time exactly. So with traced receive work, the result is the
+/// rest of the busy time, minus the receive work once more (interrupts around it), minus 8 microseconds per wake-up. Without a
+/// known number of wake-ups this method is not used.
 pub fn foreign_ns(
     times: &CpuTimes,
     window_ns: u64,
@@ -267,8 +265,8 @@ pub fn foreign_ns(
     sampled_ns.max(left_ns)
 }
 
-/// What waking an idle CPU takes beside what is charged to the thread that is woken, at most: 3 to 5 microseconds on a virtual
-/// machine, whose hypervisor is called for it.
+/// Upper bound of the cost to wake an idle CPU, besides the time charged to the woken thread: 3 to 5 microseconds on a virtual
+/// machine, where it calls the hypervisor.
 const A_WAKEUP_NS: u64 = 8000;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What the kernel and the CPUs did during a trial: counters of the kernel, read before and after.
+//! Activity of the kernel and the CPUs during a trial: kernel counters, read before and after.
 //!
-//! Each file reads one source. Parsers take text and never panic; readers name the file in their error. A difference is
-//! `None` where it cannot be known, never a guessed zero.
+//! Each file reads one source. Parsers take text and never panic; readers name the file in their error. An unknown difference
+//! is `None`, never a guessed zero.
 
 pub mod clocks;
 pub mod cpu;
@@ -13,7 +13,7 @@ pub mod threads;
 
 use crate::{HostError, Result};
 
-/// The whole text of a file of procfs or sysfs.
+/// Reads a file of procfs or sysfs completely.
 fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))
 }

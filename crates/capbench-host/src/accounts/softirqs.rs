@@ -1,20 +1,20 @@
-//! How often receive softirqs ran on a CPU: `/proc/softirqs` (proc_softirqs(5); `handle_softirqs` of kernel/softirq.c counts a
-//! run before any tracepoint can tell of it).
+//! Runs of the receive softirq by CPU: `/proc/softirqs` (proc_softirqs(5)). `handle_softirqs` of kernel/softirq.c counts a run
+//! before any tracepoint.
 
 use capbench_sys::host::CpuId;
 
 use super::read;
 use crate::Result;
 
-/// Runs of NET_RX on a CPU since the host was started; `None` where the file does not list the CPU.
+/// Runs of NET_RX on a CPU since boot; `None` if the file does not list the CPU.
 ///
 /// # Errors
-/// Where `/proc/softirqs` cannot be read.
+/// `/proc/softirqs` cannot be read.
 pub fn net_rx_runs(cpu: CpuId) -> Result<Option<u64>> {
     read("/proc/softirqs").map(|text| parse(&text, cpu))
 }
 
-/// The first line names the CPUs, each other a kind and its runs on each of them.
+/// The first line names the CPUs; each other line has a kind and its runs per CPU.
 fn parse(text: &str, cpu: CpuId) -> Option<u64> {
     let mut lines = text.lines();
     let name = format!("CPU{cpu}");

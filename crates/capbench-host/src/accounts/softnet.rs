@@ -1,5 +1,5 @@
-//! Packets per CPU in the kernel's receive path: `/proc/net/softnet_stat` (net/core/net-procfs.c,
-//! `softnet_seq_show`). Its counters are 32 bits wide and wrap; they count for the whole host, in every namespace.
+//! Packets per CPU in the kernel's receive path: `/proc/net/softnet_stat` (net/core/net-procfs.c, `softnet_seq_show`). The
+//! counters are 32 bits wide and wrap. They cover the whole host, all namespaces.
 
 use std::ops::RangeInclusive;
 
@@ -34,39 +34,39 @@ struct Row {
     flow_limit: Option<u32>,
 }
 
-/// What one CPU counted between two snapshots.
+/// Counts of one CPU between two snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SoftnetDelta {
     /// The CPU.
     #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
-    /// Packets that the CPU took through the receive path. With RPS, those that it was given to process.
+    /// Packets that this CPU processed in the receive path, including those that RPS assigned to it.
     pub processed: u64,
     /// Packets dropped because this CPU's backlog (`net.core.netdev_max_backlog`) was full.
     pub dropped: u64,
-    /// Times that the budget or the time of the receive softirq ran out with work left.
+    /// Number of times that the receive softirq used up its budget or time with work left.
     pub time_squeeze: u64,
-    /// Times that another CPU woke this one to process packets of RPS; `None` on kernels without the column.
+    /// Number of times that another CPU woke this one to process RPS packets; `None` on kernels without the column.
     pub received_rps: Option<u64>,
     /// Packets dropped by the flow limit of the backlog; `None` on kernels without the column.
     pub flow_limit: Option<u64>,
 }
 
-/// How many packets the backlog of a CPU holds (`net.core.netdev_max_backlog`); `None` where the namespace does not show it.
+/// Length limit of a CPU's backlog in packets (`net.core.netdev_max_backlog`); `None` if the namespace hides it.
 pub fn longest_backlog() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok()?.trim().parse().ok()
 }
 
 impl SoftnetSnapshot {
-    /// The counters now.
+    /// Reads the current counters.
     pub fn read() -> Result<Self> {
         Self::parse(&read(FILE)?)
     }
 
-    /// Reads the text of the file.
+    /// Parses the text of the file.
     ///
     /// # Errors
-    /// Where a line is not at least nine hexadecimal numbers, or two lines are about one CPU.
+    /// A line has fewer than nine hexadecimal numbers, or two lines describe one CPU.
     pub fn parse(text: &str) -> Result<Self> {
         let mut rows = Vec::new();
         for (position, line) in (0u32..).zip(text.lines()) {
@@ -82,7 +82,7 @@ impl SoftnetSnapshot {
             if columns.len() < FEWEST_COLUMNS {
                 return Err(fail("expected at least nine columns"));
             }
-            // Before Linux 5.10 lines were not numbered: with an offline CPU the position is wrong, and cannot be told.
+            // Before Linux 5.10 lines have no CPU number: with an offline CPU the position is wrong, which is not detectable.
             let cpu = CpuId::new(columns.get(CPU_INDEX).copied().unwrap_or(position));
             if rows.iter().any(|row: &Row| row.cpu == cpu) {
                 return Err(fail("this CPU has a line already"));
@@ -94,8 +94,8 @@ impl SoftnetSnapshot {
         Ok(Self { rows })
     }
 
-    /// What each CPU counted since `before`, modulo 2^32: exact where less than 4.3 thousand million packets came
-    /// between. CPUs that are in one of the snapshots only (hotplug) are left out.
+    /// Counts of each CPU since `before`, modulo 2^32: exact for fewer than 4.3 billion (10^9) packets in between. CPUs in only
+    /// one snapshot (hotplug) are omitted.
     pub fn since(&self, before: &Self) -> Vec<SoftnetDelta> {
         let difference = |now: u32, then: u32| u64::from(now.wrapping_sub(then));
         let optional = |now: Option<u32>, then: Option<u32>| Some(difference(now?, then?));
@@ -116,8 +116,8 @@ impl SoftnetSnapshot {
     }
 }
 
-/// Share (0 to 1) of the packets between the snapshots that `expected` processed; `None` where there were none.
-/// The counters are the host's: other traffic of the host counts too. [`kernel_cpu_bounds`] takes it into account.
+/// Share (0 to 1) of the packets between the snapshots that `expected` processed; `None` if there were none. The counters cover
+/// the host, so its other traffic counts too; [`kernel_cpu_bounds`] corrects for it.
 pub fn verify_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot, expected: CpuId) -> Option<f64> {
     let deltas = after.since(before);
     let total: u64 = deltas.iter().map(|delta| delta.processed).sum();
@@ -125,8 +125,8 @@ pub fn verify_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot, expe
     (total > 0).then(|| there as f64 / total as f64)
 }
 
-/// Between which shares (0 to 1) of a trial's own `packets` the CPU `expected` processed, whatever else the host received
-/// meanwhile: at least those that no other CPU can have processed, at most all that it did process. `None` where
+/// Bounds of the share (0 to 1) of a trial's own `packets` that the CPU `expected` processed, for any other traffic of the
+/// host. Lower bound: packets that no other CPU can have processed. Upper bound: all that this CPU processed. `None` if
 /// `packets` is 0.
 pub fn kernel_cpu_bounds(
     before: &SoftnetSnapshot,
@@ -144,7 +144,7 @@ pub fn kernel_cpu_bounds(
     (packets > 0).then(|| share(packets.saturating_sub(elsewhere))..=share(packets.min(there)))
 }
 
-/// The CPU that processed the most packets between the snapshots, and its share (0 to 1); `None` where there were none.
+/// The CPU that processed the most packets between the snapshots, and its share (0 to 1); `None` if there were none.
 pub fn busiest_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot) -> Option<(CpuId, f64)> {
     let cpu = after.since(before).into_iter().max_by_key(|delta| delta.processed)?.cpu;
     Some((cpu, verify_kernel_cpu(before, after, cpu)?))

@@ -1,53 +1,53 @@
-//! What single threads did: `/proc/PID/task/TID/schedstat` and `status`, and which kernel threads receive packets.
+//! Activity of single threads: `/proc/PID/task/TID/schedstat` and `status`. Also finds the kernel threads that receive packets.
 
 use std::path::Path;
 
 use capbench_sys::host::{CpuId, ThreadId};
 use serde::Serialize;
 
-/// What a thread did since it was started, or within a window.
+/// Activity of a thread since its start, or within a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ThreadTimes {
-    /// Time on a CPU in ns (first number of `schedstat`, Documentation/scheduler/sched-stats.rst). Of a thread that
-    /// runs at the moment it lags by up to a timer tick: a thread reads its own time exactly with
-    /// `capbench_sys::host::clock::thread_cpu_ns`. `None` where the kernel keeps no such account.
+    /// Time on a CPU in ns (first number of `schedstat`, Documentation/scheduler/sched-stats.rst). For a running thread it lags
+    /// by up to a timer tick; a thread reads its own time exactly with `capbench_sys::host::clock::thread_cpu_ns`. `None` if
+    /// the kernel keeps no such account.
     pub run_ns: Option<u64>,
-    /// Time in ns that it could have run and had to wait for a CPU (second number of `schedstat`); `None` as above.
+    /// Time in ns that it was runnable but waited for a CPU (second number of `schedstat`); `None` as above.
     pub wait_ns: Option<u64>,
-    /// Times that it gave the CPU up itself, to wait for something (`voluntary_ctxt_switches`).
+    /// Number of times that it gave up the CPU to wait (`voluntary_ctxt_switches`).
     pub voluntary_switches: Option<u64>,
-    /// Times that the CPU was taken from it (`nonvoluntary_ctxt_switches`).
+    /// Number of times that it was preempted (`nonvoluntary_ctxt_switches`).
     pub involuntary_switches: Option<u64>,
 }
 
 /// A kernel thread that takes part in receiving packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceiveThread {
-    /// `ksoftirqd/N`: runs soft interrupts of CPU N when there are too many.
+    /// `ksoftirqd/N`: runs soft interrupts of CPU N under load.
     Ksoftirqd(CpuId),
-    /// `napi/IF-ID`: polls an interface (threaded NAPI, Linux 5.12). The text is what follows `napi/`; kernels before
-    /// 5.17 cut names at 15 bytes.
+    /// `napi/IF-ID`: polls an interface (threaded NAPI, Linux 5.12). The text is the part after `napi/`; kernels before 5.17
+    /// cut names at 15 bytes.
     Napi(String),
-    /// `backlog_napi/N`: works off the backlog of CPU N (Linux 6.10, with `thread_backlog_napi` or PREEMPT_RT).
+    /// `backlog_napi/N`: processes the backlog of CPU N (Linux 6.10, with `thread_backlog_napi` or PREEMPT_RT).
     BacklogNapi(CpuId),
 }
 
 impl ThreadTimes {
-    /// The times of the thread `thread` of any process; `None` where it is gone or hidden (`hidepid`).
+    /// The activity of the thread `thread` of any process; `None` if it has ended or is hidden (`hidepid`).
     pub fn read(thread: ThreadId) -> Option<Self> {
-        // A thread's number is also a directory of its own, though none that is listed (proc(5)).
+        // A thread's number is also an unlisted directory of /proc (proc(5)).
         let file = |name: &str| std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/{name}")).ok();
-        // Without the file the kernel keeps no account; without the directory the thread is gone.
+        // Without the file the kernel keeps no account; without the directory the thread has ended.
         let status = file("status")?;
         Some(Self::parse(&file("schedstat").unwrap_or_default(), &status))
     }
 
-    /// Reads the texts of both files; what they do not tell is `None`.
+    /// Parses both files; missing values are `None`.
     pub fn parse(schedstat: &str, status: &str) -> Self {
         let mut numbers = schedstat.split_ascii_whitespace().map(|word| word.parse::<u64>().ok());
         let (run, wait, slices) =
             (numbers.next().flatten(), numbers.next().flatten(), numbers.next().flatten());
-        // A kernel without scheduler statistics shows "0 0 0" (fs/proc/base.c); so does a thread that never ran.
+        // A kernel without scheduler statistics shows "0 0 0" (fs/proc/base.c), like a thread that never ran.
         let kept = slices.is_some() && [run, wait, slices] != [Some(0); 3];
         let switches = |key: &str| {
             status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')?.trim().parse().ok())
@@ -60,7 +60,7 @@ impl ThreadTimes {
         }
     }
 
-    /// What the thread did since `before`; `None` for what is unknown in one of them or went back.
+    /// Activity since `before`; `None` for a value that is unknown in one of them or decreased.
     pub fn since(&self, before: &Self) -> Self {
         let difference = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         Self {
@@ -71,7 +71,7 @@ impl ThreadTimes {
         }
     }
 
-    /// What two threads did together; `None` for what is unknown of one of them.
+    /// Sum of two threads; `None` for a value that is unknown for one of them.
     pub fn plus(&self, other: &Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| one?.checked_add(other?);
         Self {
@@ -84,7 +84,7 @@ impl ThreadTimes {
 }
 
 impl ReceiveThread {
-    /// The thread that is called `name`, where it is one of these.
+    /// The thread named `name`, if it is one of these.
     pub fn parse(name: &str) -> Option<Self> {
         let cpu = |text: &str| text.parse().ok().map(CpuId::new);
         if let Some(rest) = name.strip_prefix("ksoftirqd/") {
@@ -96,10 +96,10 @@ impl ReceiveThread {
         name.strip_prefix("napi/").filter(|rest| !rest.is_empty()).map(|rest| Self::Napi(rest.into()))
     }
 
-    /// Whether this thread polls the interface `interface`. Exact for names of up to 10 bytes; a longer one is compared
-    /// as far as old kernels keep it.
+    /// Whether this thread polls `interface`. Exact for names of up to 10 bytes; of a longer name only the part that old
+    /// kernels keep is compared.
     pub fn polls(&self, interface: &str) -> bool {
-        /// Bytes that remain of a thread's name (TASK_COMM_LEN - 1) after `napi/`.
+        /// Bytes of a thread's name (TASK_COMM_LEN - 1) after `napi/`.
         const KEPT: usize = 10;
         let Self::Napi(rest) = self else { return false };
         match rest.rsplit_once('-') {
@@ -111,8 +111,8 @@ impl ReceiveThread {
     }
 }
 
-/// Every kernel thread that takes part in receiving packets and that this process can see. Empty in a container with
-/// PIDs of its own and under `hidepid`: then nothing is known, and not that there are none.
+/// Every kernel thread for packet reception that this process can see. In a container with its own PID namespace or under
+/// `hidepid` the result is empty, which means unknown, not none.
 pub fn receive_threads() -> Vec<(ThreadId, ReceiveThread)> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| receive_thread(&entry.path())).collect()
@@ -122,7 +122,7 @@ fn receive_thread(directory: &Path) -> Option<(ThreadId, ReceiveThread)> {
     let thread = ThreadId::new(directory.file_name()?.to_str()?.parse().ok()?)?;
     let name = std::fs::read_to_string(directory.join("comm")).ok()?;
     let kind = ReceiveThread::parse(name.trim_end())?;
-    // Programs can take any name; kernel threads have no memory map, so that their command line is empty (proc(5)).
+    // Programs can take any name. Kernel threads have no memory map, so their command line is empty (proc(5)).
     std::fs::read(directory.join("cmdline")).ok()?.is_empty().then_some((thread, kind))
 }
 

@@ -1,4 +1,4 @@
-//! Sets of CPUs in the notation of `rps_cpus`: hexadecimal words of 32 bits with commas between them, the highest first
+//! CPU sets in the notation of `rps_cpus`: comma-separated hexadecimal words of 32 bits, the highest first
 //! (Documentation/networking/scaling.rst, `bitmap_parse` of lib/bitmap-str.c).
 
 use capbench_sys::host::CpuId;
@@ -8,16 +8,16 @@ const WORD_BITS: u32 = u32::BITS;
 /// The mask that contains only `cpu`.
 pub(super) fn only(cpu: CpuId) -> String {
     let highest = 1u32 << (cpu.number() % WORD_BITS);
-    // Each lower word needs all its eight digits.
+    // Each lower word has all its eight digits.
     let lower = ",00000000".repeat((cpu.number() / WORD_BITS) as usize);
     format!("{highest:x}{lower}")
 }
 
-/// The CPUs in a mask, ascending; `None` where the text is no mask.
+/// The CPUs in a mask, ascending; `None` if the text is no mask.
 pub fn parse(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for (position, word) in (0u32..).zip(text.trim().rsplit(',')) {
-        // from_str_radix would take a sign.
+        // from_str_radix would accept a sign.
         if word.is_empty() || word.len() > 8 || !word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }

@@ -1,12 +1,12 @@
-//! Which interfaces of the host may be used. RFC 6815 (an applicability statement to RFC 2544): benchmarks belong in
-//! isolated test networks, because they take all of a link's capacity.
+//! Which host interfaces may be used. RFC 6815 (an applicability statement to RFC 2544): benchmarks belong in isolated test
+//! networks, because they use a link's full capacity.
 
 use std::net::IpAddr;
 
 use crate::links::{Link, Links};
 use crate::{HostError, Result};
 
-/// The interface `name`, where it may be loaded with test traffic.
+/// The interface `name`, if test traffic may be sent on it.
 pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     let link = present_and_up(links, name)?;
     if !link.carrier {
@@ -15,7 +15,7 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     if isolated {
         return Ok(link);
     }
-    // Every interface gives itself a link-local IPv6 address when it is set up: that shows no use.
+    // Every interface gets a link-local IPv6 address when it is set up, so that shows no use.
     let addresses: Vec<String> = links
         .addresses(link.index)?
         .iter()
@@ -29,7 +29,7 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
     }
 }
 
-/// The interface `name`, where it can receive anything.
+/// The interface `name`, if it can receive anything.
 pub(super) fn present_and_up(links: &Links, name: &str) -> Result<Link> {
     let link = links.by_name(name)?;
     if link.up {
@@ -39,7 +39,7 @@ pub(super) fn present_and_up(links: &Links, name: &str) -> Result<Link> {
     }
 }
 
-/// What speaks against using an interface.
+/// The reason not to use an interface.
 fn objection(addresses: &[String], default_route: bool) -> Option<String> {
     match (default_route, addresses) {
         (true, _) => Some("carries a default route".into()),

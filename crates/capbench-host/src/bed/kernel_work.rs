@@ -1,12 +1,12 @@
-//! Where the kernel does a veth's receive work: by itself in the sender's context, or on a chosen CPU.
+//! Selects where the kernel does a veth's receive work: in the sender's context, or on a chosen CPU.
 //!
-//! RPS hands each packet to the backlog of another CPU. Its mask can be set before the interface is made, as the default
-//! of the namespace (`net.core.rps_default_mask`, per namespace since Linux 6.3): that works in a user namespace too.
-//! The mask of an existing queue, the only way before, takes CAP_NET_ADMIN in the initial user namespace
-//! (net/core/net-sysfs.c, `store_rps_map`).
+//! RPS passes each packet to the backlog of another CPU. Its mask can be set before the interface exists, as the default of the
+//! namespace (`net.core.rps_default_mask`, per namespace since Linux 6.3); this also works in a user namespace. The mask of an
+//! existing queue, the only way before, needs CAP_NET_ADMIN in the initial user namespace (net/core/net-sysfs.c,
+//! `store_rps_map`).
 //!
-//! Threaded NAPI polls the veth in a kernel thread. A veth uses NAPI with GRO on, and only for senders without TSO
-//! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`). GRO can then join TCP segments that follow one another.
+//! Threaded NAPI polls the veth in a kernel thread. A veth uses NAPI if GRO is on, and only for senders without TSO
+//! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`). GRO can then join consecutive TCP segments.
 
 use std::io;
 
@@ -19,29 +19,29 @@ use crate::{HostError, Result};
 
 const DEFAULT_MASK: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Who does the receive work of a virtual pair.
+/// The context that does the receive work of a virtual pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelWork {
-    /// The CPU that sends, right after sending: a veth's default. The receive work slows the sender.
+    /// The sending CPU, right after sending: a veth's default. The receive work slows the sender.
     SenderContext,
     /// This CPU, by receive packet steering.
     Rps(CpuId),
-    /// This CPU, by a NAPI thread that is pinned to it. Takes root on the host, and Linux 5.13.
+    /// This CPU, by a NAPI thread pinned to it. Needs root on the host, and Linux 5.13.
     ThreadedNapi(CpuId),
-    /// The same, with interrupts held off: the NAPI thread is woken by a timer while packets keep coming
-    /// (`napi_defer_hard_irqs` and `gro_flush_timeout`, Linux 5.8).
+    /// The same with deferred interrupts: a timer wakes the NAPI thread while packets keep arriving (`napi_defer_hard_irqs` and
+    /// `gro_flush_timeout`, Linux 5.8).
     DeferredNapi(CpuId),
 }
 
-/// How the place was set, for the report.
+/// How the context was set, for the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelWorkReport {
-    /// What was asked for.
+    /// The requested context.
     pub asked: KernelWork,
-    /// The setting that did it, in the host's own words.
+    /// The setting that was changed, in the host's terms.
     pub set_by: String,
-    /// What was read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` where the setting
-    /// cannot be read back (no private sysfs); the packets per CPU ([`crate::accounts::softnet::verify_kernel_cpu`]) tell in any case.
+    /// The value read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` if the setting cannot be
+    /// read (no private sysfs). The packets per CPU ([`crate::accounts::softnet::verify_kernel_cpu`]) show it in any case.
     pub read_back: Option<Vec<CpuId>>,
 }
 
@@ -60,12 +60,12 @@ impl SysfsAccess {
     }
 }
 
-/// To be called in the new receiving namespace before the pair is made; whether the default mask was set.
+/// Call it in the new receiving namespace before the pair exists. Returns whether it set the default mask.
 pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
     let KernelWork::Rps(cpu) = work else { return Ok(false) };
     match std::fs::write(DEFAULT_MASK, cpu_mask::only(cpu)) {
         Ok(()) => Ok(true),
-        // Before Linux 6.3 the file is missing from all namespaces but the initial one, which this one is not.
+        // Before Linux 6.3 only the initial namespace has the file, and this is not the initial one.
         Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(false)
         }
@@ -77,7 +77,7 @@ pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
     }
 }
 
-/// Sets the place of the receive work where [`before_pair`] could not, and reads it back.
+/// Sets the context if [`before_pair`] could not, and reads it back.
 pub(super) fn place(
     work: KernelWork,
     transmit: &Side,
@@ -172,11 +172,11 @@ fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) 
     ))
 }
 
-/// Polls without interrupts before they are let in again, and the time between such polls in nanoseconds: what the
-/// drivers' authors recommend for busy polling.
+/// Polls without interrupts before they are enabled again, and the time between these polls in nanoseconds: the values that
+/// driver authors recommend for busy polling.
 const DEFERRED: [(&str, u32); 2] = [("napi_defer_hard_irqs", 2), ("gro_flush_timeout", 200_000)];
 
-/// Holds interrupts off; what was set.
+/// Defers interrupts and returns what was set.
 fn defer(receive: &Side, sysfs: &SysfsAccess) -> Result<String> {
     let what = "deferred interrupts";
     let view = sysfs.view(what)?;
@@ -213,7 +213,7 @@ fn rps_files(view: &SysfsView, interface: &str) -> Result<Vec<String>> {
     Ok(receiving.map(|name| format!("{queues}/{name}/rps_cpus")).collect())
 }
 
-/// The CPUs that any receive queue hands packets to.
+/// The CPUs to which any receive queue passes packets.
 fn rps_cpus(view: &SysfsView, interface: &str) -> Result<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for path in rps_files(view, interface)? {

@@ -1,8 +1,8 @@
-//! The two interfaces that a trial runs between.
+//! The two interfaces of a trial.
 //!
-//! By default they are the ends of a veth pair that the program makes in two network namespaces of its own. Those are
-//! held by descriptors only: the kernel deletes them, and the pair with them, when the process ends, however it ends.
-//! Nothing of the host is changed. With [`Bed::real`] they are interfaces of the host, which are only looked at.
+//! By default they are the ends of a veth pair that the program creates in two new network namespaces. Only descriptors refer
+//! to these namespaces: when the process ends for any reason, the kernel deletes them and the pair. Nothing on the host
+//! changes. With [`Bed::real`] they are interfaces of the host, which are only read.
 
 mod cpu_mask;
 mod guard;
@@ -26,12 +26,12 @@ pub use placement::Placement;
 pub use privilege::{Privilege, prepare_process};
 pub use side::Side;
 
-/// What a virtual pair shall be like.
+/// Options of a virtual pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BedOptions {
     /// Largest payload of an Ethernet frame in bytes, on both ends.
     pub mtu: u32,
-    /// Where the kernel does the receive work.
+    /// The context of the kernel's receive work.
     pub kernel_work: KernelWork,
 }
 
@@ -41,7 +41,7 @@ impl Default for BedOptions {
     }
 }
 
-/// Two interfaces, and what is known about the way between them.
+/// Two interfaces, and what is known about the path between them.
 #[derive(Debug)]
 pub struct Bed {
     transmit: Side,
@@ -51,21 +51,21 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// Makes two network namespaces and a veth pair between them: up, with carrier, without addresses, ARP and IPv6, so
-    /// that nothing but the trial's frames is on it. It is gone when the bed is dropped.
+    /// Makes two network namespaces and a veth pair between them: up, with carrier, without addresses, ARP and IPv6, so that it
+    /// carries only the trial's frames. Dropping the bed deletes it.
     ///
     /// # Errors
-    /// Missing privilege (see [`prepare_process`]), a place for the kernel's work that this host does not offer
+    /// A missing privilege (see [`prepare_process`]), a context of the kernel's work that this host does not support
     /// ([`crate::HostError::Unsupported`]), or an MTU that the kernel refuses.
     pub fn virtual_pair(options: &BedOptions) -> Result<Self> {
         pair::make(options)
     }
 
-    /// Takes two interfaces of the calling thread's network namespace as they are. No setting is changed.
+    /// Uses two interfaces of the calling thread's network namespace. Changes no setting.
     ///
     /// # Errors
-    /// An interface that does not exist, is down or has no carrier. Without `isolated`, also one that has an address or
-    /// carries a default route: RFC 6815 demands that test traffic stays out of networks in use.
+    /// An interface does not exist, is down or has no carrier. Without `isolated`, also if it has an address or carries a
+    /// default route: RFC 6815 requires that test traffic stays out of networks in use.
     pub fn real(transmit: &str, receive: &str, isolated: bool) -> Result<Self> {
         let namespace = Arc::new(NetNamespace::current()?);
         let links = Arc::new(Links::of_current_namespace()?);
@@ -76,23 +76,23 @@ impl Bed {
         Ok(Self { transmit: side(transmit), receive: side(receive), kernel_work: None, is_virtual })
     }
 
-    /// The interface that frames are sent on.
+    /// The sending interface.
     pub fn transmit_side(&self) -> &Side {
         &self.transmit
     }
 
-    /// The interface that frames arrive on.
+    /// The receiving interface.
     pub fn receive_side(&self) -> &Side {
         &self.receive
     }
 
-    /// Whether the sides are the two ends of a veth pair, which exists in this host's memory only: its rates are not those
-    /// of a network card, and it drops what the receiver has no room for.
+    /// Whether the sides are the ends of a veth pair. Such a pair exists only in memory: its rates are not those of a network
+    /// card, and it drops frames that the receiver has no room for.
     pub fn is_virtual(&self) -> bool {
         self.is_virtual
     }
 
-    /// Whether a NAPI thread of its own polls the receiving interface, as the bed set it up.
+    /// Whether the bed set up a NAPI thread that polls the receiving interface.
     pub fn polls_by_thread(&self) -> bool {
         matches!(
             self.kernel_work.as_ref().map(|work| work.asked),
@@ -100,8 +100,8 @@ impl Bed {
         )
     }
 
-    /// How the place of the kernel's receive work was set and read back; `None` on real interfaces, where the host's
-    /// own settings decide and [`crate::accounts::softnet::busiest_kernel_cpu`] finds the place out.
+    /// How the context of the kernel's receive work was set and read back. `None` for real interfaces: their host settings
+    /// decide, and [`crate::accounts::softnet::busiest_kernel_cpu`] finds the CPU.
     pub fn kernel_work(&self) -> Option<&KernelWorkReport> {
         self.kernel_work.as_ref()
     }
@@ -110,8 +110,8 @@ impl Bed {
 impl Drop for Bed {
     fn drop(&mut self) {
         if self.kernel_work.is_some() {
-            // The pair is the bed's own. The kernel would delete the pair with the namespaces, but later, within the next trial. A failure means
-            // that it is gone already.
+            // The kernel would delete the pair with the namespaces, but later, during the next trial. A failure means that the
+            // pair is already gone.
             let _ = self.transmit.links().delete(self.transmit.name());
         }
     }

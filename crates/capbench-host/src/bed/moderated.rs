@@ -1,7 +1,7 @@
-//! Interrupt moderation of an interface, changed for a trial and put back.
+//! Changes the interrupt moderation of an interface for a trial and restores it.
 //!
-//! It is put back when the trial is over, also by an error, a panic or a stop. Only a process that is killed (SIGKILL)
-//! leaves it as the trial had it.
+//! It is restored after the trial, also after an error, a panic or a stop. Only a killed process (SIGKILL) leaves the changed
+//! setting.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use super::Side;
 use crate::error::{HostError, Result};
 use capbench_model::moderation::Moderation;
 
-/// An interface whose moderation is changed until this is dropped.
+/// An interface with changed moderation. Dropping this restores it.
 #[derive(Debug)]
 pub struct Moderated {
     side: Side,
@@ -20,10 +20,10 @@ pub struct Moderated {
 }
 
 impl Moderated {
-    /// Changes it, and reads back what the driver made of it.
+    /// Changes the moderation and reads back the value that the driver chose.
     ///
     /// # Errors
-    /// [`HostError::Unsupported`] where the driver has no moderation or refuses this one; then nothing is changed.
+    /// [`HostError::Unsupported`] if the driver has no moderation or refuses this one; then nothing is changed.
     pub fn set(side: &Side, asked: Moderation) -> Result<Self> {
         let unsupported = |reason| HostError::Unsupported {
             what: format!("interrupt moderation {asked} on {}", side.name()),
@@ -38,7 +38,7 @@ impl Moderated {
             Moderation::Fixed(usecs) => before.with_adaptive(false).with_receive_usecs(usecs),
             Moderation::Adaptive => before.with_adaptive(true),
         };
-        // Made first, so that whatever happens next puts back what was there.
+        // Created first, so that its drop restores the setting after any failure below.
         let mut changed = Self { side: side.clone(), before, granted: wanted };
         side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
         changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
@@ -53,7 +53,7 @@ impl Moderated {
         }
     }
 
-    /// What the driver made of it: some know steps only.
+    /// The driver's value: some drivers support steps only.
     pub fn running(&self) -> String {
         match self.granted.moderation().receive_adaptive {
             true => "interrupt moderation adaptive".into(),
@@ -67,7 +67,7 @@ impl Drop for Moderated {
         let (side, before) = (&self.side, self.before);
         let restored = side.run(|| before.write(side.name())).and_then(|written| Ok(written?));
         if let Err(error) = restored {
-            // Nobody may be there to read it, which must not become a panic in here.
+            // Standard error may be closed, and a write must not panic here.
             let name = side.name();
             let _ = writeln!(
                 std::io::stderr(),

@@ -12,12 +12,12 @@ use super::{Bed, BedOptions, Side, privilege};
 use crate::links::{Links, PairRequest};
 use crate::{HostError, Result};
 
-// Locally administered addresses (IEEE 802: bit 1 of the first byte). Both namespaces are private, so that they can be
-// the same in every bed.
+// Locally administered addresses (IEEE 802: bit 1 of the first byte). Both namespaces are private, so every bed can use the
+// same addresses.
 const TRANSMIT_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];
 const RECEIVE_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x02];
 
-/// One namespace and the ways to work in it from outside.
+/// A namespace with access from outside.
 struct Place {
     namespace: Arc<NetNamespace>,
     links: Arc<Links>,
@@ -53,7 +53,7 @@ pub(super) fn make(options: &BedOptions) -> Result<Bed> {
 }
 
 impl Place {
-    /// The end called `name`, after a check that it is what was asked for.
+    /// The end named `name`, after a check that it is as requested.
     fn side(&self, name: &str, mtu: u32) -> Result<Side> {
         let link = self.links.by_name(name)?;
         if !(link.up && link.carrier && link.no_arp && link.mtu == mtu) {
@@ -68,8 +68,8 @@ impl Place {
     }
 }
 
-/// Makes a namespace, on a thread of its own that ends afterwards: the caller stays where it is. `prepare` runs inside
-/// before there is any interface.
+/// Makes a namespace on a new thread that then ends, so that the caller's namespace does not change. `prepare` runs inside
+/// before any interface exists.
 fn new_place(prepare: impl FnOnce() -> Result<bool> + Send) -> Result<Place> {
     let work = || {
         let namespace = namespace::unshare_net().map_err(privilege::namespace_refused)?;
@@ -84,15 +84,15 @@ fn new_place(prepare: impl FnOnce() -> Result<bool> + Send) -> Result<Place> {
     std::thread::scope(|scope| joined(scope.spawn(work).join()))
 }
 
-/// Turns IPv6 off for interfaces to come in the calling thread's namespace: an interface that comes up would otherwise
-/// send router solicitations and duplicate address detection into the trial.
+/// Disables IPv6 for future interfaces of the calling thread's namespace. Otherwise an interface that comes up would send
+/// router solicitations and duplicate address detection during the trial.
 fn silence() -> Result<()> {
     for which in ["all", "default"] {
         // /proc/sys/net shows the namespace of the thread that opens it (fs/proc/proc_sysctl.c).
         let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
         match std::fs::write(&path, "1") {
             Ok(()) => {}
-            // A kernel without IPv6 is silent already.
+            // A kernel without IPv6 sends nothing.
             Err(source) if source.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(HostError::writing(path, source)),
         }
@@ -100,10 +100,10 @@ fn silence() -> Result<()> {
     Ok(())
 }
 
-/// Names of the two ends. They need to be unique in their namespaces only; that they differ between processes and beds
-/// tells NAPI threads apart, which all carry the interface's name. At most ten bytes, so that it is not cut there.
+/// Names of the two ends. They need to be unique only in their namespaces. But they differ between processes and beds, because
+/// NAPI threads carry the interface's name. Up to ten bytes, so that the kernel does not cut it there.
 fn names() -> (String, String) {
-    /// No digit of a hexadecimal number, so that number and letter cannot be confused.
+    /// No hexadecimal digits, so that number and letter cannot be confused.
     const LETTERS: &[u8] = b"ghijklmnopqrstuvwxyz";
     static BEDS: AtomicU32 = AtomicU32::new(0);
     let bed = BEDS.fetch_add(1, Ordering::Relaxed) as usize;

@@ -1,4 +1,4 @@
-//! Which CPU generates, which one does the kernel's receive work, and which one runs the application.
+//! CPU placement: the CPUs of the generator, of the kernel's receive work and of the application.
 
 use capbench_sys::host::{CpuId, affinity};
 use serde::Serialize;
@@ -18,36 +18,35 @@ pub struct Placement {
     /// Runs the application.
     #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub application: CpuId,
-    /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: as the user said.
+    /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: chosen by the user.
     pub name: &'static str,
-    /// Whether the generator keeps its rate whatever the receiver does: it has a CPU for itself.
+    /// Whether the generator's rate is independent of the receiver: it has a CPU for itself.
     pub load_independent: bool,
     /// The placement in plain words, for the report.
     pub statement: String,
 }
 
 impl Placement {
-    /// Kernel work and application on one CPU, the generator on another; on CPUs that this process may use.
+    /// Kernel work and application on one CPU, the generator on another, among the CPUs that this process may use.
     ///
     /// # Errors
-    /// Where those cannot be found out.
+    /// The usable CPUs are unknown.
     pub fn same() -> Result<Self> {
         Ok(Self::same_of(&affinity::allowed_cpus()?))
     }
 
-    /// Kernel work, application and generator on three CPUs; with two, the kernel's work stays with the generator.
+    /// Kernel work, application and generator on three CPUs. With only two, kernel work shares the generator's CPU.
     ///
     /// # Errors
-    /// As [`Placement::same`].
+    /// Like [`Placement::same`].
     pub fn other() -> Result<Self> {
         Ok(Self::other_of(&affinity::allowed_cpus()?))
     }
 
-    /// As [`Placement::other`], with the kernel's work left on the generator's CPU: for hosts that let this process place
-    /// it nowhere else.
+    /// Like [`Placement::other`], but kernel work stays on the generator's CPU: for hosts where this process cannot move it.
     ///
     /// # Errors
-    /// As [`Placement::same`].
+    /// Like [`Placement::same`].
     pub fn other_in_sender_context() -> Result<Self> {
         let allowed = affinity::allowed_cpus()?;
         let generator = first(&allowed);
@@ -55,10 +54,10 @@ impl Placement {
         Ok(Self::stated("other", generator, generator, application))
     }
 
-    /// The CPUs that the user wants.
+    /// The CPUs that the user chose.
     ///
     /// # Errors
-    /// Where one of them does not exist, is offline or is not among those that this process may use.
+    /// A CPU does not exist, is offline, or is not among those that this process may use.
     pub fn custom(generator: CpuId, kernel: CpuId, application: CpuId) -> Result<Self> {
         let (online, allowed) = (affinity::online_cpus()?, affinity::allowed_cpus()?);
         for cpu in [generator, kernel, application] {
@@ -67,8 +66,8 @@ impl Placement {
         Ok(Self::stated("custom", generator, kernel, application))
     }
 
-    /// The way to have a virtual pair's receive work done on this placement's kernel CPU. Where that is the
-    /// generator's, nothing needs to be set: on a veth the receive work follows the sender.
+    /// How a virtual pair does its receive work on this placement's kernel CPU. If that is the generator's CPU, no setting is
+    /// needed: on a veth the sender does the receive work.
     pub fn kernel_work(&self) -> KernelWork {
         if self.kernel == self.generator { KernelWork::SenderContext } else { KernelWork::Rps(self.kernel) }
     }
@@ -121,7 +120,7 @@ impl Placement {
     }
 }
 
-/// The lowest of the CPUs. A process always may use one; 0 stands for a kernel that claims otherwise.
+/// The lowest of the CPUs. A process always has one; 0 if the kernel reports none.
 fn first(allowed: &[CpuId]) -> CpuId {
     allowed.first().copied().unwrap_or(CpuId::new(0))
 }

@@ -1,4 +1,4 @@
-//! What the process may do, and how an ordinary user gets what a test bed needs: user_namespaces(7).
+//! Privileges of the process, and how an ordinary user gets those for a test bed: user_namespaces(7).
 
 use capbench_sys::SysError;
 use capbench_sys::host::capability::{self, Capability};
@@ -6,19 +6,19 @@ use capbench_sys::host::{identity, namespace};
 
 use crate::{HostError, Result};
 
-/// What making a test bed takes.
+/// Capabilities needed to make a test bed.
 const NEEDED: [Capability; 3] = [Capability::NetAdmin, Capability::NetRaw, Capability::SysAdmin];
 
-/// What the process may do.
+/// Privileges of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// Everything that a test bed takes, on the host itself.
+    /// Everything that a test bed needs, on the host itself.
     Full,
-    /// Everything inside a user namespace, nothing outside: no BPF, no real interfaces, no pinning of kernel threads.
+    /// All capabilities inside a user namespace, none outside: no BPF, no real interfaces, no pinning of kernel threads.
     UserNamespace,
 }
 
-/// Settings of the host that forbid namespaces. `None` where the host has no such setting.
+/// Host settings that forbid namespaces. `None` if the host has no such setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct HostSettings {
     /// `kernel.unprivileged_userns_clone` of Debian's and older Ubuntu's kernels.
@@ -31,20 +31,20 @@ struct HostSettings {
     max_net: Option<u64>,
     /// `kernel.apparmor_restrict_unprivileged_userns` of Ubuntu 23.10 and later.
     apparmor: Option<u64>,
-    /// Whether system calls of this process are filtered, as containers do.
+    /// Whether a seccomp filter applies to this process, as in containers.
     seccomp: bool,
-    /// Whether the process runs as root, so that sudo gives it nothing.
+    /// Whether the process runs as root, so that sudo does not help.
     root: bool,
 }
 
-/// Gets the process ready to make test beds. To be called first in `main`, before any thread is started: a process with
-/// threads cannot enter a user namespace.
+/// Prepares the process to make test beds. Call it first in `main`, before any thread starts: a process with threads cannot
+/// enter a user namespace.
 ///
-/// Root keeps what it has. An ordinary user gets a user namespace with all capabilities in it; files that the process
-/// writes stay that user's.
+/// Root keeps its privileges. An ordinary user gets a user namespace with all capabilities in it; files that the process writes
+/// still belong to that user.
 ///
 /// # Errors
-/// [`HostError::Privilege`] where the host forbids user namespaces, with the setting that does and what to do.
+/// [`HostError::Privilege`] if the host forbids user namespaces, with the responsible setting and what to do.
 pub fn prepare_process() -> Result<Privilege> {
     let settings = HostSettings::read();
     if settings.max_net == Some(0) {
@@ -67,7 +67,7 @@ pub fn prepare_process() -> Result<Privilege> {
     Ok(Privilege::UserNamespace)
 }
 
-/// The error for a namespace that the kernel refused to a process that [`prepare_process`] got ready.
+/// The error if the kernel refuses a namespace after [`prepare_process`].
 pub(super) fn namespace_refused(error: SysError) -> HostError {
     let missing = capability::effective().map(|set| set.missing(&NEEDED)).unwrap_or_default();
     match missing.first() {
@@ -79,7 +79,7 @@ pub(super) fn namespace_refused(error: SysError) -> HostError {
     }
 }
 
-/// Which setting withholds namespaces, and what to do about it.
+/// The setting that forbids namespaces, and what to do about it.
 fn diagnose(what: &str, settings: &HostSettings) -> HostError {
     let sysctl = |name: &str, value: u64| format!("run it with sudo, or `sudo sysctl {name}={value}`");
     let (because, next) = if settings.userns_clone == Some(0) {
@@ -87,7 +87,7 @@ fn diagnose(what: &str, settings: &HostSettings) -> HostError {
     } else if settings.max_user == Some(0) {
         ("user.max_user_namespaces is 0", sysctl("user.max_user_namespaces", 1000))
     } else if settings.max_net == Some(0) {
-        // Counts for root too.
+        // Applies to root too.
         ("user.max_net_namespaces is 0", "`sudo sysctl user.max_net_namespaces=1000` allows them".into())
     } else if settings.max_mount == Some(0) {
         ("user.max_mnt_namespaces is 0", sysctl("user.max_mnt_namespaces", 1000))

@@ -9,7 +9,7 @@ use capbench_sys::host::{InterfaceIndex, NetNamespace};
 use crate::Result;
 use crate::links::{Link, LinkStats, Links};
 
-/// An interface and the network namespace that it is in. Cheap to clone.
+/// An interface with its network namespace. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Side {
     namespace: Arc<NetNamespace>,
@@ -25,17 +25,17 @@ impl Side {
         Self { namespace, links, index: link.index, name: link.name.into(), mtu: link.mtu, mac: link.mac }
     }
 
-    /// An interface of the calling thread's network namespace, as it is: for receiving only, no guard is applied.
+    /// An interface of the calling thread's network namespace, for receiving only. No guard is applied.
     ///
     /// # Errors
-    /// Where it does not exist or is down.
+    /// It does not exist or is down.
     pub fn existing(name: &str) -> Result<Self> {
         let links = Arc::new(Links::of_current_namespace()?);
         let link = super::guard::present_and_up(&links, name)?;
         Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
     }
 
-    /// The network namespace. A socket has to be opened by a thread that is in it; see [`Side::run`].
+    /// The network namespace. A thread must be in it to open a socket there; see [`Side::run`].
     pub fn namespace(&self) -> &Arc<NetNamespace> {
         &self.namespace
     }
@@ -50,22 +50,22 @@ impl Side {
         &self.name
     }
 
-    /// Largest payload of an Ethernet frame in bytes, when the bed was made.
+    /// Largest payload of an Ethernet frame in bytes, at the time when the bed was made.
     pub fn mtu(&self) -> u32 {
         self.mtu
     }
 
-    /// Its Ethernet address; `None` where it has none.
+    /// Its Ethernet address; `None` if it has none.
     pub fn mac(&self) -> Option<[u8; 6]> {
         self.mac
     }
 
-    /// A connection to ask about the interfaces of the namespace, from any thread.
+    /// A connection for requests about the namespace's interfaces, usable from any thread.
     pub fn links(&self) -> &Links {
         &self.links
     }
 
-    /// The interface's counters now, from any thread; `None` where the kernel sent none.
+    /// The interface's current counters, from any thread; `None` if the kernel sent none.
     pub fn stats(&self) -> Result<Option<LinkStats>> {
         Ok(self.links.by_index(self.index)?.stats)
     }
@@ -73,7 +73,7 @@ impl Side {
     /// Runs `work` on a new thread inside the namespace and waits for it.
     ///
     /// # Errors
-    /// Where the namespace cannot be entered. A panic of `work` goes on in the caller.
+    /// The namespace cannot be entered. A panic of `work` propagates to the caller.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
         thread::scope(|scope| {
             let thread = scope.spawn(|| self.namespace.enter().map(|()| work()));
@@ -81,11 +81,11 @@ impl Side {
         })
     }
 
-    /// Starts a thread called `name` inside the namespace that runs `work`. The thread ends with the error where the
-    /// namespace cannot be entered.
+    /// Starts a thread named `name` inside the namespace that runs `work`. The thread ends with an error if the namespace
+    /// cannot be entered.
     ///
     /// # Panics
-    /// Where the system cannot start a thread.
+    /// The system cannot start a thread.
     pub fn spawn<T: Send + 'static>(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl Side {
     }
 }
 
-/// What a joined thread returned; its panic goes on here.
+/// The return value of a joined thread; its panic propagates.
 pub(super) fn joined<T>(outcome: std::result::Result<T, Box<dyn Any + Send>>) -> T {
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

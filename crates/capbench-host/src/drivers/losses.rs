@@ -1,4 +1,4 @@
-//! From counters to losses, each once.
+//! Converts counters to losses, each counted once.
 
 use super::pattern::matches;
 use super::snapshot::CounterDelta;
@@ -9,24 +9,23 @@ use capbench_model::ledger::Place;
 /// Frames that a network card or its driver lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NicLoss {
-    /// How.
+    /// The kind of loss.
     pub meaning: Meaning,
-    /// Tells different losses of one meaning apart; mostly empty.
+    /// Distinguishes losses of the same meaning; usually empty.
     pub part: &'static str,
-    /// How many; at most so many where it is not `exact`.
+    /// Number of frames; an upper bound if not `exact`.
     pub count: u64,
-    /// Whether each count is a frame lost.
+    /// Whether each count is a lost frame.
     pub exact: bool,
-    /// Whether these frames stand in rx_dropped of the link statistics, too.
+    /// Whether rx_dropped of the link statistics also contains these frames.
     pub in_rx_dropped: bool,
-    /// The counter that says so.
+    /// The counter that reports them.
     pub source: String,
 }
 
-/// What was lost, by the driver's counters and the link statistics over the same time: one entry for each loss that this
-/// driver counts at all, 0 included. Of several witnesses of one loss the largest counts, because one of them may lag behind;
-/// an interface's total and the parts of its queues are such witnesses. Names that the table does not know and rows that
-/// nobody could make sure of count for nothing.
+/// Losses according to the driver's counters and the link statistics over the same time: one entry per loss that this driver
+/// counts, including 0. Several counters can report one loss, for example an interface's total and its queues; the largest is
+/// used, because others may lag. Unknown names and unverified rows do not count.
 pub fn nic_losses(
     driver: Option<&'static Driver>,
     link: Option<&LinkStats>,
@@ -35,7 +34,7 @@ pub fn nic_losses(
     nic_losses_of(driver, link.map(LinkDeltas::from).as_ref(), counters)
 }
 
-/// The same where some of the link statistics went back: those say nothing.
+/// The same, if some of the link statistics decreased: those are ignored.
 pub fn nic_losses_of(
     driver: Option<&'static Driver>,
     link: Option<&LinkDeltas>,
@@ -54,7 +53,7 @@ pub fn nic_losses_of(
             source: witness.source,
         };
         match losses.iter_mut().find(|(_, known)| (known.meaning, known.part) == (row.meaning, row.part)) {
-            // A register read behind its driver's back is right, and whatever the driver made of it is not.
+            // Use a register read directly: the driver's count derived from it is wrong.
             Some((by_register, known)) if witness.by_register != *by_register => {
                 if witness.by_register {
                     (*by_register, *known) = (true, loss);
@@ -68,17 +67,17 @@ pub fn nic_losses_of(
     losses.into_iter().map(|(_, loss)| loss).collect()
 }
 
-/// Frames that stand in `rx_dropped` of an interface and that its driver's own counters account for: what it dropped itself
-/// (`ndo_get_stats64` of most drivers adds that up there, net/core/dev.c adds what the stack refused).
+/// Frames in an interface's `rx_dropped` that its driver's own counters explain: those that the driver dropped.
+/// `ndo_get_stats64` of most drivers adds them there; net/core/dev.c adds those that the stack refused.
 pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, counters: &[CounterDelta]) -> u64 {
-    // Without what the field itself witnesses: that has both.
+    // Without the field itself, which contains both.
     let own = LinkStats { rx_dropped: 0, ..*link };
     let losses = nic_losses(driver, Some(&own), counters);
     let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));
     known.min(link.rx_dropped)
 }
 
-/// What one row found.
+/// The result of one row.
 struct Witness {
     count: u64,
     by_register: bool,

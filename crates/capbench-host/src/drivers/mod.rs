@@ -1,10 +1,9 @@
-//! What a network card's own counters say about lost frames.
+//! Interprets a network card's own counters of lost frames.
 //!
-//! `struct rtnl_link_stats64` has one field for each kind of loss, but drivers differ in what they feed it from, and some
-//! feed it nothing: a card that drops half of everything can leave every field at 0. What it knows stands in its own
-//! counters (`ethtool -S`), under names of its own. [`table`] says for the common drivers which name and which field mean
-//! what, each with the source that says so; [`nic_losses`] draws the conclusion without counting one loss twice. A name
-//! that the table does not know is shown as it is and never added to anything.
+//! `struct rtnl_link_stats64` has one field per kind of loss, but drivers fill these fields differently or not at all: a card
+//! that drops half of all frames can leave every field at 0. The card's own counters (`ethtool -S`) have driver-specific names.
+//! For common drivers [`table`] lists what each name and field means, with the source. [`nic_losses`] combines them without
+//! counting a loss twice. Unknown names are shown but never added to anything.
 
 mod losses;
 mod pattern;

@@ -1,6 +1,6 @@
-//! Patterns of counter names: literal text in which `{n}` stands for a number, alternatives separated by `|`.
+//! Patterns of counter names: literal text, `{n}` for a number, and alternatives separated by `|`.
 
-/// Whether `name` is one that `pattern` describes, as a whole.
+/// Whether `pattern` matches the whole `name`.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     pattern.split('|').any(|alternative| matches_one(alternative, name))
 }

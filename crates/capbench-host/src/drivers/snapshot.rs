@@ -1,4 +1,4 @@
-//! A driver's counters at one moment, and what they counted between two.
+//! A driver's counters at one moment, and their difference between two moments.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use capbench_sys::host::ethtool::{self, DriverCounter};
 use super::table::{Driver, known};
 use crate::Result;
 
-/// How often a counter is read to see whether it grows by being read.
+/// Number of readings to detect a counter that grows when it is read.
 const READINGS: usize = 3;
 
-/// How much later the last of these readings is where a counter moved between the first two. A counter that counts frames has
-/// moved further by then, and one that grows by being read has not.
+/// Delay before the last of these readings if a counter changed between the first two. By then a counter of frames has changed
+/// further; a counter that grows by being read has not.
 const LATER: Duration = Duration::from_millis(5);
 
-/// How often a counter is read within a trial at most: by us a few times, by drivers every other second, by others that watch
-/// the host. What more readings would be needed for was counted.
+/// Upper limit of readings of a counter within a trial: capbench reads a few times, drivers every other second, monitoring
+/// tools also. A larger implied number means that frames were counted.
 const MOST_READINGS: u64 = 1000;
 
-/// Counters of unknown meaning that [`raw`] shows at most: some drivers have thousands, most of them moving.
+/// Most counters of unknown meaning that [`raw`] shows: some drivers have thousands, most of which change.
 const MOST_UNKNOWN: usize = 200;
 
-/// What a driver said about itself and had counted.
+/// A driver's name and counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NicSnapshot {
     name: Option<String>,
@@ -33,14 +33,14 @@ pub struct NicSnapshot {
 struct Reading {
     name: String,
     value: u64,
-    /// What the value grows by whenever it is read, though nothing happens: see [`Driver::adds_registers`].
+    /// Growth of the value at each reading without any traffic: see [`Driver::adds_registers`].
     register: u64,
 }
 
 impl Reading {
-    /// Whether the value adds up a register whenever it is read. It then did so at `before`, too, unless the register was still
-    /// 0; the register only grows; and the value has grown by so many registers as it can have been read. A sound counter
-    /// that loses frames while it is read keeps to none of this.
+    /// Whether the value adds up a register at each reading. Then it did so at `before`, too, unless the register was still 0;
+    /// the register only grows; and the value grew by a plausible number of registers. A correct counter that counts lost
+    /// frames while it is read fails these tests.
     fn is_register_since(&self, before: &Self) -> bool {
         let grown = self.value.saturating_sub(before.value);
         let was_register = before.register > 0 || before.value == 0;
@@ -51,23 +51,23 @@ impl Reading {
     }
 }
 
-/// What one counter counted between two snapshots.
+/// The difference of one counter between two snapshots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterDelta {
-    /// Its name as the driver writes it; not unique.
+    /// Its name in the driver; not unique.
     pub name: String,
     /// The count.
     pub count: u64,
-    /// Whether the counter itself grows by being read, and the count is that of the register behind it.
+    /// Whether the counter grows by being read, so that the count is that of its register.
     pub by_register: bool,
 }
 
 impl NicSnapshot {
-    /// Reads the counters of `interface` in the calling thread's network namespace. With many drivers that also brings the
-    /// link statistics up to date: to be done before those are read.
+    /// Reads the counters of `interface` in the calling thread's network namespace. With many drivers this also updates the
+    /// link statistics, so read those afterwards.
     ///
     /// # Errors
-    /// When there is no such interface, or the kernel refuses for another reason than that there are no counters.
+    /// The interface does not exist, or the kernel refuses. An interface without counters is no error.
     pub fn take(interface: &str) -> Result<Self> {
         let name = match ethtool::driver(interface) {
             Ok(info) => Some(info.driver),
@@ -87,7 +87,7 @@ impl NicSnapshot {
         Ok(Self::of(name, &readings))
     }
 
-    /// Counters as they were read one after the other, with nothing happening in between.
+    /// Counters from consecutive readings without traffic in between.
     fn of(name: Option<String>, readings: &[Vec<DriverCounter>]) -> Self {
         let Some((first, others)) = readings.split_first() else {
             return Self { name, counters: Vec::new() };
@@ -100,18 +100,18 @@ impl NicSnapshot {
         Self { name, counters: counters.collect() }
     }
 
-    /// The driver as the kernel names it; `None` where the interface has none.
+    /// The kernel's name of the driver; `None` if the interface has none.
     pub fn driver_name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The driver's entry in the table; `None` where the table does not know it.
+    /// The driver's entry in the table; `None` if the table does not contain it.
     pub fn driver(&self) -> Option<&'static Driver> {
         self.name.as_deref().and_then(known)
     }
 
-    /// What was counted since `before`, in the driver's order. A counter that is new or went back is left out: a gauge, or a
-    /// driver that was reset.
+    /// Counts since `before`, in the driver's order. A new counter or one that decreased (a gauge, or a driver reset) is
+    /// omitted.
     pub fn since(&self, before: &Self) -> Vec<CounterDelta> {
         let mut earlier: BTreeMap<(&str, usize), &Reading> = BTreeMap::new();
         for (occurrence, reading) in numbered(&before.counters) {
@@ -134,7 +134,7 @@ impl NicSnapshot {
 /// EOPNOTSUPP of errno(3).
 const NOT_SUPPORTED: i32 = 95;
 
-/// By how much each value exceeds the one before, where that is the same each time; else 0.
+/// The difference between consecutive values if it is constant; else 0.
 fn steady_step(values: impl Iterator<Item = u64>) -> u64 {
     let values: Vec<u64> = values.collect();
     let mut steps = values.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
@@ -144,7 +144,7 @@ fn steady_step(values: impl Iterator<Item = u64>) -> u64 {
     }
 }
 
-/// Each with the number of those of the same name before it.
+/// Each with the number of earlier ones of the same name.
 fn numbered(readings: &[Reading]) -> impl Iterator<Item = (usize, &Reading)> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     readings.iter().map(move |reading| {
@@ -154,8 +154,8 @@ fn numbered(readings: &[Reading]) -> impl Iterator<Item = (usize, &Reading)> {
     })
 }
 
-/// The counters that moved, for whoever wants to check: those that the table knows, and of the others as many as can be
-/// looked through. Names that occur several times get a number. No two are added up.
+/// The counters that changed, for manual checks: all known ones, and a readable number of others. Repeated names get a number.
+/// No two counters are added.
 pub fn raw(driver: Option<&Driver>, deltas: &[CounterDelta]) -> BTreeMap<String, u64> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut shown, mut unknown) = (BTreeMap::new(), 0);

@@ -1,7 +1,7 @@
-//! The drivers and what their counters mean: one row a name, in one file for each maker.
+//! The drivers and the meanings of their counters: one row per name, one file per maker.
 //!
-//! Meanings were read in the driver's source, which each row names by its path in the kernel (6.12, compared with 6.1), or
-//! in the documentation that it names. What could not be made sure of is marked and never booked.
+//! Meanings come from the driver's source, which each row names by its path in the kernel (6.12, compared with 6.1), or from
+//! the named documentation. Unverified meanings are marked and never counted as losses.
 
 mod broadcom;
 mod cloud;
@@ -15,46 +15,45 @@ use std::time::Duration;
 use crate::links::LinkDeltas;
 use capbench_model::ledger::Place;
 
-/// What a counter means, whatever its driver calls it.
+/// The meaning of a counter, independent of its name in the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Meaning {
-    /// Frames that the NIC dropped because the host had given it no buffer.
+    /// Frames that the NIC dropped because the host provided no buffer.
     Missed,
-    /// Frames that the NIC dropped because its own packet memory was full.
+    /// Frames that the NIC dropped because its packet memory was full.
     Overrun,
     /// Frames that the NIC dropped for another reason.
     Discarded,
-    /// Frames with a wrong checksum of the link (FCS).
+    /// Frames with a wrong link checksum (FCS).
     Checksum,
-    /// Frames too short or too long.
+    /// Frames that are too short or too long.
     Length,
-    /// Frames that the medium garbled: alignment, symbols.
+    /// Frames damaged on the medium: alignment, symbols.
     Framing,
-    /// Frames that a hypervisor or cloud kept back or dropped because more came than is allowed.
+    /// Frames that a hypervisor or cloud delayed or dropped because they exceeded an allowance.
     Allowance,
-    /// Frames that the driver dropped for want of memory.
+    /// Frames that the driver dropped because memory was exhausted.
     NoMemory,
     /// Frames that the driver dropped for another reason.
     Driver,
-    /// Frames that an XDP program dropped, or that could not be sent or redirected as it wanted.
+    /// Frames that an XDP program dropped, or could not send or redirect.
     Xdp,
-    /// What happens on the way to losing frames, without being a count of lost frames: a ring found empty, an allocation
-    /// that failed and was tried again.
+    /// Events that precede loss but are no lost frames: an empty ring, a failed allocation that was retried.
     Shortage,
-    /// Frames that the NIC kept from the host on purpose.
+    /// Frames that the NIC filtered on purpose.
     Filtered,
-    /// Pause frames (IEEE 802.3x, priority flow control): somebody could not keep up, and nothing was lost by that.
+    /// Pause frames (IEEE 802.3x, priority flow control): a receiver could not keep up, but no frame was lost by that.
     Pause,
-    /// The NIC changed what is captured against what was on the wire: segments joined, tags taken out.
+    /// The NIC changed captured packets from what was on the wire: joined segments, removed tags.
     Offload,
-    /// A matter of sending.
+    /// About sending.
     Transmit,
     /// A sum of others of these counters, or a part of one.
     Part,
 }
 
 impl Meaning {
-    /// Where frames counted so stand in the ledger; `None` where nothing is lost.
+    /// The place of such frames in the ledger; `None` if nothing is lost.
     pub fn place(self) -> Option<Place> {
         match self {
             Self::Missed
@@ -95,76 +94,76 @@ impl Meaning {
     }
 }
 
-/// What the number says about lost frames.
+/// What a counter says about lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// Each count is a frame lost.
+    /// Each count is a lost frame.
     Loss,
-    /// At most so many frames were lost: others are counted, too.
+    /// An upper bound of lost frames: it counts others, too.
     AtMost,
     /// Nothing about loss.
     Nothing,
 }
 
-/// What a counter covers.
+/// The scope of a counter.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope {
     /// The whole interface.
     Total,
-    /// One queue: those of all queues make up the interface's.
+    /// One queue; the sum over all queues is the interface's count.
     PerQueue,
-    /// No counter of the driver's own, but a field of `struct rtnl_link_stats64`.
+    /// No counter of the driver, but a field of `struct rtnl_link_stats64`.
     Link(fn(&LinkDeltas) -> Option<u64>),
 }
 
-/// One counter name, or pattern of names, of one driver. Rows of one meaning and part are witnesses of the same losses:
-/// the largest of them counts. Rows of different parts are different losses.
+/// A counter name, or pattern of names, of one driver. Rows with equal meaning and part report the same losses: the largest is
+/// used. Rows with different parts are different losses.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The name; `{n}` stands for a number, `|` separates names whose counts are added up.
+    /// The name; `{n}` is a number, `|` separates names whose counts are added.
     pub pattern: &'static str,
-    /// Names of counters that are contained in these and stand elsewhere: taken out.
+    /// Names of counters that this one contains and that have separate rows: their counts are subtracted.
     pub less: &'static str,
     /// What it means.
     pub meaning: Meaning,
-    /// Tells different losses of one meaning apart.
+    /// Distinguishes losses of the same meaning.
     pub part: &'static str,
     /// What it says about loss.
     pub tells: Tells,
-    /// What it covers.
+    /// Its scope.
     pub scope: Scope,
-    /// Where the meaning was read: a path in the kernel's source, with the function.
+    /// The source of the meaning: a path in the kernel's source, with the function.
     pub source: &'static str,
-    /// Whether the meaning could be made sure of; if not, it is shown and not booked.
+    /// Whether the meaning is verified; if not, it is shown but not counted as loss.
     pub verified: bool,
-    /// Whether frames counted here stand in rx_dropped of the link statistics, too: what a driver drops itself does.
+    /// Whether rx_dropped of the link statistics also contains these frames: it contains what a driver drops itself.
     pub in_rx_dropped: bool,
-    /// Whether what it counts went through the interface's NAPI poll.
+    /// Whether the counted frames went through the interface's NAPI poll.
     pub polled: bool,
 }
 
-/// When a driver's counters are up to date.
+/// When a driver updates its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// Reading the driver's counters makes them so.
+    /// At each reading.
     OnRead,
-    /// They are brought up to date every so often, in milliseconds.
+    /// Periodically, in milliseconds.
     Every(u64),
 }
 
-/// A driver, or several that share their counters.
+/// A driver, or several that have the same counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Driver {
-    /// As `ethtool -i` prints them.
+    /// Names that `ethtool -i` prints.
     pub names: &'static [&'static str],
     /// Its counters.
     pub rows: &'static [&'static [Row]],
-    /// When they are up to date.
+    /// When they are updated.
     pub refresh: Refresh,
-    /// What it cannot tell about lost frames.
+    /// Losses that it cannot report.
     pub blind: Option<&'static str>,
-    /// Whether a counter may be a register that its driver adds up as cleared by reading and that an emulated card does
-    /// not clear: it then grows by its whole value whenever it is read.
+    /// Whether a counter may add up a register that the driver expects to be cleared by reading but that an emulated card does
+    /// not clear. Such a counter grows by its whole value at each reading.
     pub adds_registers: bool,
 }
 
@@ -193,23 +192,23 @@ impl Driver {
         self.rows.iter().flat_map(|rows| rows.iter())
     }
 
-    /// The row of one of its own counters; `None` where the name is unknown.
+    /// The row of one of its own counters; `None` for an unknown name.
     pub fn row_of(&self, name: &str) -> Option<&'static Row> {
         self.rows()
             .find(|row| !matches!(row.scope, Scope::Link(_)) && super::pattern::matches(row.pattern, name))
     }
 
-    /// How long to wait until what has happened is counted.
+    /// How long to wait until all past events are counted.
     pub fn settling(&self) -> Duration {
         match self.refresh {
             Refresh::OnRead => Duration::ZERO,
-            // A tenth more, for a timer that comes late.
+            // A tenth more, for a late timer.
             Refresh::Every(milliseconds) => Duration::from_millis(milliseconds + milliseconds / 10),
         }
     }
 }
 
-/// The driver called `name` by the kernel.
+/// The driver with this kernel name.
 pub fn known(name: &str) -> Option<&'static Driver> {
     all().find(|driver| driver.names.contains(&name))
 }
@@ -221,8 +220,8 @@ pub fn all() -> impl Iterator<Item = &'static Driver> {
         .flatten()
 }
 
-/// What the fields of `struct rtnl_link_stats64` mean by linux/if_link.h, for drivers that the table does not know.
-/// Drivers report one lack of room as missed, FIFO or overrun error, some of them as two of these: the largest counts.
+/// The fields of `struct rtnl_link_stats64` as linux/if_link.h defines them, for unknown drivers. Drivers report one lack of
+/// room as missed, FIFO or overrun error, and some as two of these: the largest is used.
 pub static UNKNOWN: Driver = Driver::new(
     &[],
     &[&[
@@ -238,7 +237,7 @@ pub static UNKNOWN: Driver = Driver::new(
 
 const IF_LINK: &str = "include/uapi/linux/if_link.h: struct rtnl_link_stats64";
 
-/// The part of losses that a redirect refused, which methods that redirect frames to themselves count, too.
+/// The part of losses by failed redirects. Methods that redirect frames to themselves count them, too.
 pub const REDIRECT: &str = "redirect";
 
 const fn row(
@@ -273,7 +272,7 @@ const fn queue(pattern: &'static str, meaning: Meaning, source: &'static str) ->
     row(pattern, Scope::PerQueue, meaning, Tells::Loss, source)
 }
 
-/// Lost frames as a field of the link statistics tells them.
+/// Lost frames that a field of the link statistics reports.
 const fn link(
     field: &'static str,
     read: fn(&LinkDeltas) -> Option<u64>,
@@ -283,7 +282,7 @@ const fn link(
     row(field, Scope::Link(read), meaning, Tells::Loss, source)
 }
 
-/// A counter that tells nothing about loss.
+/// A counter that says nothing about loss.
 const fn info(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
     row(pattern, Scope::Total, meaning, Tells::Nothing, source)
 }

@@ -10,10 +10,10 @@ use super::tree::Tree;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// All caches of the CPUs that are online; `None` where none are told.
+/// All caches of the online CPUs; `None` if none are reported.
 pub(super) fn read(root: &impl Tree) -> Option<Vec<Cache>> {
     let mut caches: Vec<Cache> = Vec::new();
-    // By the number that it has with its CPUs: which of them have been met in the list of an earlier one.
+    // Cache index and CPU: caches that the list of an earlier CPU already contained.
     let mut met: BTreeSet<(u32, u32)> = BTreeSet::new();
     for cpu in numbered(root, CPUS, "cpu") {
         let folder = format!("{CPUS}/cpu{cpu}/cache");
@@ -47,7 +47,7 @@ pub(super) fn read(root: &impl Tree) -> Option<Vec<Cache>> {
     (!caches.is_empty()).then_some(caches)
 }
 
-/// A size as the kernel writes it here: `32K`.
+/// A size in the kernel's notation: `32K`.
 fn bytes(text: &str) -> Option<u64> {
     let unit = match text.chars().last()? {
         'K' => 1 << 10,

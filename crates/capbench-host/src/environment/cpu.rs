@@ -1,4 +1,4 @@
-//! The processors: which they are, how fast they may run, how deep they may sleep, and which of them are set apart.
+//! The processors: models, frequencies, idle states, and isolated CPUs.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Cpu {
         smt_in_use: root.flag(&format!("{CPUS}/smt/active")),
         smt_control: root.word(&format!("{CPUS}/smt/control")),
         isolated_cpus: root.text(&format!("{CPUS}/isolated")),
-        // Kernels that cannot do it, or were not asked to, write "(null)".
+        // Kernels without support or without the option write "(null)".
         tickless_cpus: root.text(&format!("{CPUS}/nohz_full")).map(|list| list.replace("(null)", "")),
         quota_us_per_s: quota(root),
         least_mhz_now: now.map(|(least, _)| least),
@@ -45,7 +45,7 @@ pub(super) fn read(root: &impl Tree, cpuinfo: &str) -> Cpu {
     }
 }
 
-/// The numbers of what is called `prefix` and a number in a folder, ascending.
+/// The numbers of entries named `prefix` plus a number in a folder, ascending.
 pub(super) fn numbered(root: &impl Tree, folder: &str, prefix: &str) -> Vec<u32> {
     let names = root.names(folder).unwrap_or_default();
     let mut numbers: Vec<u32> =
@@ -54,7 +54,7 @@ pub(super) fn numbered(root: &impl Tree, folder: &str, prefix: &str) -> Vec<u32>
     numbers
 }
 
-/// The least of the limits of the process's control group and those around it (Documentation/admin-guide/cgroup-v2.rst).
+/// The smallest limit of the process's control group and its ancestors (Documentation/admin-guide/cgroup-v2.rst).
 fn quota(root: &impl Tree) -> Option<u64> {
     let groups = root.text("proc/self/cgroup")?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -62,11 +62,11 @@ fn quota(root: &impl Tree) -> Option<u64> {
         Some((outer, _)) => Some(outer),
         None => (!group.is_empty()).then_some(""),
     });
-    // The outermost group that a container sees is its own.
+    // A container sees its own group as the outermost one.
     around.filter_map(|group| limit(&root.text(&format!("sys/fs/cgroup/{group}/cpu.max"))?)).min()
 }
 
-/// A limit such as `50000 100000`: so many microseconds in so many; `None` where it is `max`.
+/// A limit such as `50000 100000`: microseconds per period in microseconds; `None` for `max`.
 fn limit(text: &str) -> Option<u64> {
     let (most, period) = text.split_once(' ')?;
     let (most, period): (u64, u64) = (most.parse().ok()?, period.parse().ok()?);
@@ -99,7 +99,7 @@ fn frequency(root: &impl Tree, cpus: &[u32]) -> Option<Frequency> {
     if drivers.is_empty() {
         return None;
     }
-    // intel_pstate says what is forbidden, the others what is allowed.
+    // intel_pstate reports what is forbidden, other drivers what is allowed.
     let turbo = root
         .flag(&format!("{CPUS}/intel_pstate/no_turbo"))
         .map(|forbidden| !forbidden)

@@ -1,4 +1,4 @@
-//! How the kernel was built and started, as far as it matters for capturing.
+//! How the kernel was built and started, as far as it affects capturing.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use capbench_model::environment::kernel::Kernel;
 
 use super::tree::{Tree, chosen};
 
-/// Options of the build that change what a packet or a clock costs, without the `CONFIG_` in front.
+/// Build options that change the cost of a packet or a clock read, without the prefix `CONFIG_`.
 const OPTIONS: &[&str] = &[
     // The tick, and how time is accounted.
     "HZ",
@@ -44,7 +44,7 @@ const OPTIONS: &[&str] = &[
     "NETFILTER_INGRESS",
     "NETWORK_PHY_TIMESTAMPING",
     "VETH",
-    // What guards against flaws of CPUs.
+    // Mitigations of CPU flaws.
     "CPU_MITIGATIONS",
     "SPECULATION_MITIGATIONS",
     "MITIGATION_RETPOLINE",
@@ -58,7 +58,7 @@ const OPTIONS: &[&str] = &[
     "INIT_ON_ALLOC_DEFAULT_ON",
     "IOMMU_DEFAULT_DMA_STRICT",
     "IOMMU_DEFAULT_PASSTHROUGH",
-    // What makes a kernel slow that looks for mistakes of its own.
+    // Debugging options that slow the kernel.
     "KASAN",
     "PROVE_LOCKING",
     "DEBUG_NET",
@@ -66,7 +66,7 @@ const OPTIONS: &[&str] = &[
     "FTRACE_STARTUP_TEST",
 ];
 
-/// Words of the command line that change the same, up to their `=` or their end; a `*` stands for any ending.
+/// Command-line words with the same effect, up to their `=` or end; `*` stands for any ending.
 const COMMAND_LINE: &[&str] = &[
     "isolcpus",
     "nohz",
@@ -142,7 +142,7 @@ const COMMAND_LINE: &[&str] = &[
     "audit",
 ];
 
-/// How the running kernel was built and started: from the host's files and the text of the kernel's configuration.
+/// How the running kernel was built and started, from the host's files and the kernel's configuration.
 pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Kernel {
     const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0";
     Kernel {
@@ -156,7 +156,7 @@ pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Kernel {
     }
 }
 
-/// The options of [`OPTIONS`] in a configuration; `None` where the text is none.
+/// The options of [`OPTIONS`] in a configuration; `None` if the text is none.
 fn options(configuration: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut is_configuration = false;
@@ -174,17 +174,17 @@ fn options(configuration: &str) -> Option<BTreeMap<String, String>> {
     is_configuration.then_some(found)
 }
 
-/// The words of a command line that matter. Others, which can name disks, hosts and keys, are not kept.
+/// The relevant words of a command line. Others can name disks, hosts and keys and are not kept.
 fn command_line(text: &str) -> Vec<String> {
     let matters = |word: &&str| {
-        // The kernel takes `-` and `_` for the same in names.
+        // The kernel treats `-` and `_` in names as equal.
         let name = word.split('=').next().unwrap_or_default().replace('-', "_");
         COMMAND_LINE.iter().any(|known| match known.strip_suffix('*') {
             Some(begin) => name.starts_with(&begin.replace('-', "_")),
             None => name == *known,
         })
     };
-    // What stands behind `--` is for init.
+    // Words after `--` are for init.
     let kernels = text.split_whitespace().take_while(|word| *word != "--");
     kernels.filter(matters).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! The machine: who made it, or what pretends to be one.
+//! The machine: its maker, or its hypervisor.
 
 use capbench_model::environment::hardware::Machine;
 
@@ -6,13 +6,13 @@ use super::tree::Tree;
 
 const DMI: &str = "sys/class/dmi/id";
 
-/// The machine as its firmware describes it; `is_virtual` is what the CPU says (flag `hypervisor`).
+/// The machine according to its firmware; `is_virtual` comes from the CPU (flag `hypervisor`).
 pub(super) fn read(root: &impl Tree, is_virtual: Option<bool>) -> Machine {
     let dmi = |name: &str| root.word(&format!("{DMI}/{name}"));
     let (vendor, product) = (dmi("sys_vendor"), dmi("product_name"));
     let told = root.word("sys/hypervisor/type").filter(|kind| kind != "none");
     let hypervisor = told.or_else(|| {
-        // On metal, a cloud's name in DMI is that of the machine's maker.
+        // On bare metal, a cloud's name in DMI is the machine's maker.
         let words = [vendor.as_deref(), product.as_deref(), dmi("bios_vendor").as_deref()]
             .map(|word| word.unwrap_or_default().to_owned());
         (is_virtual != Some(false)).then(|| by_firmware(&words)).flatten().map(str::to_owned)
@@ -32,7 +32,7 @@ pub(super) fn read(root: &impl Tree, is_virtual: Option<bool>) -> Machine {
     }
 }
 
-/// Hypervisors by what they write into the firmware of the machines that they make. Vendor, product, maker of the firmware.
+/// Hypervisors by their strings in the firmware of virtual machines: vendor, product, maker of the firmware.
 fn by_firmware(words: &[String; 3]) -> Option<&'static str> {
     const KNOWN: &[(&str, &str)] = &[
         ("KVM", "kvm"),

@@ -1,4 +1,4 @@
-//! Memory: its nodes, how much is free, and huge pages.
+//! Memory: NUMA nodes, free memory, and huge pages.
 
 use capbench_model::environment::hardware::{HugePages, Memory, NumaNode};
 
@@ -23,7 +23,7 @@ pub(super) fn read(root: &impl Tree) -> Memory {
     }
 }
 
-/// A line of `/proc/meminfo` in bytes. The kernel writes kB and means KiB (proc_meminfo(5)).
+/// A line of `/proc/meminfo` in bytes. The kernel writes kB but means KiB (proc_meminfo(5)).
 fn kibibytes(meminfo: &str, key: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

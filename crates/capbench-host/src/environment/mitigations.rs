@@ -1,5 +1,4 @@
-//! What the kernel says about the flaws of this host's CPUs, and what it does about them: a system call and an interrupt
-//! cost more with some of it.
+//! The flaws of this host's CPUs and their mitigations in the kernel. Some mitigations make system calls and interrupts slower.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use super::tree::Tree;
 
 const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
 
-/// Each flaw with the kernel's words; `None` where it does not list them (before Linux 4.15, and where /sys is hidden).
+/// Each flaw with the kernel's text; `None` if the kernel lists none (before Linux 4.15, or with a hidden /sys).
 pub(super) fn read(root: &impl Tree) -> Option<BTreeMap<String, String>> {
     let flaws = root.names(FOLDER)?;
     let told = flaws.into_iter().filter_map(|flaw| {

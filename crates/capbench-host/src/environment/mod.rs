@@ -1,11 +1,11 @@
-//! Reads what this host is: the facts of an [`Environment`].
+//! Reads the facts of an [`Environment`] from this host.
 //!
 //! | file | what |
 //! |---|---|
-//! | `machine`, `cpu`, `caches`, `memory` | what it runs on: processors, their frequencies and sleep; nodes and huge pages |
-//! | `kernel`, `sysctls`, `mitigations` | how the kernel was built, started and set |
+//! | `machine`, `cpu`, `caches`, `memory` | hardware: processors, frequencies and idle states; NUMA nodes and huge pages |
+//! | `kernel`, `sysctls`, `mitigations` | build, start and settings of the kernel |
 //! | [`interface`] | the interfaces of a run |
-//! | `others` | what else looks at packets, or moves interrupts |
+//! | `others` | other programs that read packets or move interrupts |
 //! | `tree` | the files that all of them read |
 
 mod caches;
@@ -27,11 +27,10 @@ use crate::Result;
 use crate::accounts::irqtime;
 use tree::{Directory, Tree};
 
-/// Finds out the facts of the host and the process. The caller adds how the program was built and which interfaces a run
-/// uses.
+/// Reads the facts of the host and the process. The caller adds the program's build and the interfaces of a run.
 ///
 /// # Errors
-/// Where the process's CPUs, capabilities or the memory cannot be found out. What else cannot be is absent.
+/// The process's CPUs, its capabilities or the memory are unknown. Other unknown facts are absent.
 pub fn read() -> Result<Environment> {
     let root = Directory::of_host();
     let release = root.text("proc/sys/kernel/osrelease");
@@ -68,7 +67,7 @@ pub fn read() -> Result<Environment> {
     })
 }
 
-/// CPUs that are online, by sysfs or, where a container hides that, by `/proc/stat`.
+/// Online CPUs from sysfs or, if a container hides it, from `/proc/stat`.
 fn cpus_online(root: &impl Tree) -> Result<usize> {
     let told = affinity::online_cpus();
     let counted = || root.text("proc/stat").map_or(0, |text| cpus_in_stat(&text));
@@ -78,7 +77,7 @@ fn cpus_online(root: &impl Tree) -> Result<usize> {
     }
 }
 
-/// CPUs that have a line in `/proc/stat`: those that are online.
+/// CPUs with a line in `/proc/stat`: the online ones.
 fn cpus_in_stat(text: &str) -> usize {
     let is_number = |rest: &str| rest.split(' ').next().is_some_and(|number| number.parse::<u32>().is_ok());
     text.lines().filter_map(|line| line.strip_prefix("cpu")).filter(|rest| is_number(rest)).count()
@@ -94,7 +93,7 @@ fn cpu_field<'text>(cpuinfo: &'text str, key: &str) -> Option<&'text str> {
 }
 
 fn virtual_machine(cpuinfo: &str) -> Option<bool> {
-    // Only x86 has a line of this name; Arm's "Features" do not tell.
+    // Only x86 has a line of this name; Arm's "Features" do not report it.
     cpu_field(cpuinfo, "flags").map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
 }
 

@@ -1,11 +1,11 @@
-//! What else looks at packets on this host, or moves interrupts about.
+//! Other programs that read packets on this host, or move interrupts.
 
 use capbench_model::environment::others::{AttachedProgram, Others};
 
 use super::tree::Tree;
 use crate::links::{Links, XdpAttachment};
 
-/// Others at work now.
+/// The ones that run now.
 pub(super) fn read(root: &impl Tree) -> Others {
     let sockets = root.text("proc/net/packet").as_deref().and_then(packet_sockets);
     Others {
@@ -16,7 +16,7 @@ pub(super) fn read(root: &impl Tree) -> Others {
     }
 }
 
-/// Sockets in `/proc/net/packet`, and those of them that take every protocol; `None` where the text has not its head.
+/// Sockets in `/proc/net/packet`, and those of them with every protocol; `None` if the text lacks its header.
 fn packet_sockets(text: &str) -> Option<(u64, u64)> {
     const EVERY_PROTOCOL: &str = "0003";
     let mut lines = text.lines();
@@ -42,7 +42,7 @@ fn xdp_programs() -> Option<Vec<AttachedProgram>> {
     Some(programs.collect())
 }
 
-/// Whether a process of this name runs. Where the kernel's own threads cannot be seen, other processes may be hidden, too.
+/// Whether a process of this name runs. If the kernel's threads are hidden, other processes may be, too: then unknown.
 fn irqbalance(root: &impl Tree) -> Option<bool> {
     let name = |process: &str| root.text(&format!("proc/{process}/comm"));
     let is_process = |entry: &&String| entry.bytes().all(|octet| octet.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! Settings of the kernel (sysctl(8)) that change what a packet costs or where it is lost.
+//! Kernel settings (sysctl(8)) that change the cost of a packet or where it is lost.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ const NAMES: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// The settings that this kernel has and that may be read, as it writes them; `None` where there are none.
+/// The settings that this kernel has and lets us read, in its notation; `None` if there are none.
 pub(super) fn read(root: &impl Tree) -> Option<BTreeMap<String, String>> {
     let told = NAMES.iter().filter_map(|name| {
         let file = format!("proc/sys/{}", name.replace('.', "/"));

@@ -1,22 +1,22 @@
-//! Small files of procfs and sysfs, below a root that tests can choose.
+//! Small files of procfs and sysfs, below a root that tests can replace.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use capbench_sys::host::SysfsView;
 
-/// More than any of these files has; what is longer is cut there. `/proc/interrupts` of hosts with many CPUs is the longest.
+/// Larger than any of these files; a longer file is cut. The longest is `/proc/interrupts` of hosts with many CPUs.
 const LONGEST: u64 = 16 << 20;
 
-/// A tree of small files. What is missing, may not be read or is no text is `None`: that a fact is unknown is no error.
+/// A tree of small files. A file that is missing, unreadable or no text is `None`: an unknown fact is no error.
 pub(super) trait Tree {
-    /// The text of a file without the white space around it.
+    /// The text of a file without surrounding white space.
     fn text(&self, path: &str) -> Option<String>;
 
     /// The names in a directory, sorted.
     fn names(&self, path: &str) -> Option<Vec<String>>;
 
-    /// The text of a file that has one; an empty file says nothing.
+    /// The text of a file; `None` if it is empty.
     fn word(&self, path: &str) -> Option<String> {
         self.text(path).filter(|text| !text.is_empty())
     }
@@ -26,7 +26,7 @@ pub(super) trait Tree {
         self.text(path)?.parse().ok()
     }
 
-    /// Whether a file holds a 1, or not, by its 0.
+    /// Whether a file contains 1 (true) or 0 (false).
     fn flag(&self, path: &str) -> Option<bool> {
         match self.text(path)?.as_str() {
             "0" => Some(false),
@@ -36,12 +36,12 @@ pub(super) trait Tree {
     }
 }
 
-/// A directory in which the tree stands.
+/// A directory with the tree.
 #[derive(Debug)]
 pub(super) struct Directory(PathBuf);
 
 impl Directory {
-    /// The host's root, in which `proc` and `sys` are.
+    /// The host's root, which contains `proc` and `sys`.
     pub(super) fn of_host() -> Self {
         Self::new("/")
     }
@@ -80,7 +80,7 @@ impl Tree for SysfsView {
     }
 }
 
-/// The word in brackets of a file that lists what can be chosen, as `[none] voluntary full` and `always [madvise] never` do.
+/// The bracketed word of a file that lists choices, such as `[none] voluntary full` or `always [madvise] never`.
 pub(super) fn chosen(list: &str) -> Option<String> {
     // Debugfs marks the scheduler's preemption by parentheses.
     list.split_whitespace().find_map(|word| {

@@ -13,7 +13,7 @@ use netlink_sys::{Socket, SocketAddr};
 /// Bytes of `struct nlmsghdr`.
 const HEADER_LEN: usize = 16;
 
-/// How often a list is asked for again that changed while the kernel wrote it.
+/// Attempts to read a list that changes while the kernel writes it.
 const DUMP_ATTEMPTS: usize = 5;
 
 /// One message of an answer.
@@ -21,18 +21,18 @@ const DUMP_ATTEMPTS: usize = 5;
 pub struct Answer {
     /// `nlmsg_type`, for example RTM_NEWLINK.
     pub kind: u16,
-    /// What follows the netlink header.
+    /// The bytes after the netlink header.
     pub body: Vec<u8>,
 }
 
-/// A socket with one request under way at a time.
+/// A socket with one request at a time.
 #[derive(Debug)]
 pub struct Exchange {
     socket: Socket,
     sequence: u32,
 }
 
-/// What a datagram from the kernel says about the request.
+/// Content of the kernel's datagram for the request.
 #[derive(Debug, PartialEq, Eq)]
 enum Progress {
     More,
@@ -45,7 +45,7 @@ impl Exchange {
         Self::open_for(NETLINK_ROUTE)
     }
 
-    /// The same for another family of netlink.
+    /// The same for another netlink family.
     pub fn open_for(family: isize) -> io::Result<Self> {
         let mut socket = Socket::new(family)?;
         socket.bind_auto()?;
@@ -58,7 +58,7 @@ impl Exchange {
         self.exchange(message, NLM_F_REQUEST | NLM_F_ACK | flags).map(|(answers, _)| answers)
     }
 
-    /// Asks for a whole list, again where it changed meanwhile.
+    /// Requests a whole list; repeats the request if the list changed meanwhile.
     pub fn dump(&mut self, message: RouteNetlinkMessage) -> io::Result<Vec<Answer>> {
         for _ in 0..DUMP_ATTEMPTS {
             let (answers, interrupted) = self.exchange(message.clone(), NLM_F_REQUEST | NLM_F_DUMP)?;
@@ -69,7 +69,7 @@ impl Exchange {
         Err(io::Error::other("the list kept changing while it was read"))
     }
 
-    /// Asks for a whole list by a message of any kind, which need not be complete where it changed meanwhile.
+    /// Requests a whole list with a message of any kind. The list may be incomplete if it changed meanwhile.
     pub fn dump_by(&mut self, kind: u16, body: &[u8]) -> io::Result<Vec<Answer>> {
         self.sequence = self.sequence.wrapping_add(1);
         let mut bytes = ((HEADER_LEN + body.len()) as u32).to_ne_bytes().to_vec();
@@ -93,7 +93,7 @@ impl Exchange {
         self.send_and_receive(&bytes)
     }
 
-    /// Sends a request with the present sequence number and collects its answers.
+    /// Sends a request with the current sequence number and collects its answers.
     fn send_and_receive(&mut self, bytes: &[u8]) -> io::Result<(Vec<Answer>, bool)> {
         self.socket.send(bytes, 0)?;
         let (mut answers, mut interrupted) = (Vec::new(), false);
@@ -111,8 +111,8 @@ impl Exchange {
     }
 }
 
-/// Appends the messages of `datagram` that answer request `sequence`. Messages of an older request, which an earlier
-/// error can have left behind, are skipped.
+/// Appends the messages of `datagram` that answer request `sequence`. Messages of an older request, left over after an error,
+/// are skipped.
 fn read_datagram(
     datagram: &[u8],
     sequence: u32,
@@ -129,7 +129,7 @@ fn read_datagram(
         let body = rest
             .get(HEADER_LEN..length as usize)
             .ok_or_else(|| malformed("a netlink length is impossible"))?;
-        // Messages are padded to 4 bytes; the last one need not be.
+        // Messages are padded to 4 bytes, except perhaps the last one.
         rest = rest.get((length as usize).next_multiple_of(4)..).unwrap_or_default();
         if number != sequence {
             continue;
@@ -137,7 +137,7 @@ fn read_datagram(
         *interrupted |= flags & NLM_F_DUMP_INTR != 0;
         match kind {
             NLMSG_ERROR | NLMSG_DONE => {
-                // Both start with a negative errno or 0; an old kernel's DONE may have no body.
+                // Both start with 0 or a negative errno; DONE of an old kernel may have no body.
                 return match u32_at(body, 0).map_or(0, |code| code as i32) {
                     0 => Ok(Progress::Complete),
                     code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
@@ -153,12 +153,12 @@ fn malformed(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// The native-endian u32 at `offset`, where the bytes reach that far.
+/// The native-endian u32 at `offset`; `None` beyond the end.
 pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-/// The native-endian u16 at `offset`, where the bytes reach that far.
+/// The native-endian u16 at `offset`; `None` beyond the end.
 pub fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(*bytes.get(offset..)?.first_chunk()?))
 }

@@ -1,4 +1,4 @@
-//! What rtnetlink(7) says about links, addresses and routes, read attribute by attribute.
+//! Links, addresses and routes of rtnetlink(7), parsed attribute by attribute.
 
 use std::net::IpAddr;
 
@@ -51,7 +51,7 @@ const IFF_NOARP: u32 = 1 << 7;
 const IFF_PROMISC: u32 = 1 << 8;
 const IFF_LOWER_UP: u32 = 1 << 16;
 
-/// An interface as it was when it was asked for.
+/// An interface at the time of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Its number within its network namespace.
@@ -60,32 +60,32 @@ pub struct Link {
     pub name: String,
     /// Largest payload of an Ethernet frame in bytes.
     pub mtu: u32,
-    /// Its Ethernet address; `None` where it has none of 6 bytes.
+    /// Its Ethernet address; `None` without one of 6 bytes.
     pub mac: Option<[u8; 6]>,
     /// Set up by the administrator (IFF_UP).
     pub up: bool,
-    /// The link is there: a cable, or the peer of a veth is up (IFF_LOWER_UP).
+    /// The link is up: a cable is connected, or the peer of a veth is up (IFF_LOWER_UP).
     pub carrier: bool,
     /// No address resolution (IFF_NOARP).
     pub no_arp: bool,
-    /// Set promiscuous by the administrator (IFF_PROMISC); a socket's promiscuous mode does not show here.
+    /// Set promiscuous by the administrator (IFF_PROMISC); does not include the promiscuous mode of sockets.
     pub promiscuous: bool,
-    /// It leads back to the same namespace (IFF_LOOPBACK).
+    /// Loopback (IFF_LOOPBACK).
     pub loopback: bool,
     /// A broadcast medium such as Ethernet (IFF_BROADCAST).
     pub broadcast: bool,
-    /// Its kind as the kernel names it, `veth` for example; `None` for network cards.
+    /// The kernel's name of its kind, for example `veth`; `None` for network cards.
     pub kind: Option<String>,
-    /// Uses of promiscuous mode, those of sockets among them (IFLA_PROMISCUITY); `None` where the kernel does not tell.
+    /// Number of users of promiscuous mode, including sockets (IFLA_PROMISCUITY); `None` if the kernel does not report it.
     pub promiscuity: Option<u32>,
-    /// The most octets that GRO joins to one packet (IFLA_GRO_MAX_SIZE since Linux 5.19, IFLA_GRO_IPV4_MAX_SIZE since 6.3,
-    /// the larger one); `None` where the kernel does not tell.
+    /// Size limit of a packet that GRO joins, in octets (IFLA_GRO_MAX_SIZE since Linux 5.19, IFLA_GRO_IPV4_MAX_SIZE since 6.3,
+    /// the larger one); `None` if the kernel does not report it.
     pub gro_most: Option<u32>,
-    /// The interface that it is tied to: the peer of a veth.
+    /// The interface tied to it: the peer of a veth.
     pub tied_to: Option<Tie>,
-    /// Whether a BPF program sits at the driver; `None` where the kernel does not tell.
+    /// How an XDP program is attached; `None` if the kernel does not report it.
     pub xdp: Option<XdpAttachment>,
-    /// Its counters; `None` where the kernel sent none.
+    /// Its counters; `None` if the kernel sent none.
     pub stats: Option<LinkStats>,
 }
 
@@ -94,7 +94,7 @@ pub struct Link {
 pub struct Tie {
     /// Its number within its network namespace.
     pub index: InterfaceIndex,
-    /// That namespace, as the interface's own one numbers it (ip-netns(8), "nsid"); `None` where it is the same.
+    /// The id of that namespace in the interface's own namespace (ip-netns(8), "nsid"); `None` if both are the same.
     pub namespace: Option<i32>,
 }
 
@@ -113,12 +113,12 @@ pub enum XdpAttachment {
     Several,
 }
 
-/// One way out of a default route.
+/// One next hop of a default route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DefaultRoute {
-    /// The interface that it leads through.
+    /// Its interface.
     pub interface: InterfaceIndex,
-    /// Whether it is a route of IPv6.
+    /// Whether it is an IPv6 route.
     pub ipv6: bool,
 }
 
@@ -161,14 +161,14 @@ fn netns_id(attributes: &[u8]) -> Option<i32> {
     attribute(attributes, IFLA_LINK_NETNSID).and_then(|id| u32_at(id, 0)).map(|id| id as i32)
 }
 
-/// The address that `answer` describes, where it is one of the interface `index`.
+/// The address in `answer` if it belongs to the interface `index`.
 pub(super) fn address(answer: &Answer, index: InterfaceIndex) -> Option<IpAddr> {
     let body = of_kind(answer, RTM_NEWADDR)?;
     if u32_at(body, 4)? != index.number() {
         return None;
     }
     let attributes = body.get(ADDRESS_HEADER_LEN..)?;
-    // On a point-to-point link IFA_ADDRESS is the other end and IFA_LOCAL this one (rtnetlink(7)).
+    // On a point-to-point link IFA_ADDRESS is the peer's address and IFA_LOCAL this end's (rtnetlink(7)).
     let bytes = attribute(attributes, IFA_LOCAL).or_else(|| attribute(attributes, IFA_ADDRESS))?;
     <[u8; 4]>::try_from(bytes)
         .map(IpAddr::from)
@@ -176,7 +176,7 @@ pub(super) fn address(answer: &Answer, index: InterfaceIndex) -> Option<IpAddr> 
         .ok()
 }
 
-/// The interfaces that the route in `answer` leads through, where it is a default route; none otherwise.
+/// The interfaces of the route in `answer` if it is a default route; else none.
 pub(super) fn default_routes(answer: &Answer) -> Vec<DefaultRoute> {
     let Some(body) = of_kind(answer, RTM_NEWROUTE) else { return Vec::new() };
     let (Some(&family), Some(&prefix), Some(&kind), Some(attributes)) =
@@ -215,7 +215,7 @@ fn xdp(nested: &[u8]) -> Option<XdpAttachment> {
     })
 }
 
-/// Reads octets as each kind of answer; whether one of them is one.
+/// Parses octets as each kind of answer; returns whether one fits.
 #[cfg(any(test, fuzzing))]
 pub fn is_any(octets: &[u8]) -> bool {
     let answer = |kind| Answer { kind, body: octets.into() };
@@ -227,7 +227,7 @@ fn of_kind(answer: &Answer, kind: u16) -> Option<&[u8]> {
     (answer.kind == kind).then_some(answer.body.as_slice())
 }
 
-/// The value of the first attribute `kind`; attributes behind an unreadable one are not seen.
+/// The value of the first attribute `kind`. Attributes after an unreadable one are not found.
 pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     let found =
         NlasIterator::new(attributes).map_while(std::result::Result::ok).find(|nla| nla.kind() == kind)?;

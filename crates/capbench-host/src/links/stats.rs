@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// Declares the counters once, in the kernel's order, with everything that runs over all of them.
+/// Declares the counters once, in the kernel's order, with all functions that iterate over them.
 macro_rules! link_stats {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Counters of an interface since it was made: packets or bytes, 64 bits wide, never reset by reading.
+        /// Counters of an interface since its creation: packets or bytes, 64 bits wide, never reset by reading.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
         pub struct LinkStats {
             $($(#[$doc])* pub $name: u64,)+
@@ -13,8 +13,8 @@ macro_rules! link_stats {
             pub rx_otherhost_dropped: Option<u64>,
         }
 
-        /// What each of these counted in an interval; `None` where the counter went back, because the interface was made
-        /// anew or its driver reset: how much came in between is not known.
+        /// Counts in an interval; `None` if the counter decreased, because the interface was recreated or its driver reset: the
+        /// count in between is unknown.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct LinkDeltas {
             $($(#[$doc])* pub $name: Option<u64>,)+
@@ -23,7 +23,7 @@ macro_rules! link_stats {
         }
 
         impl LinkDeltas {
-            /// The counters that went back, by name.
+            /// Names of the counters that decreased.
             pub fn went_back(&self) -> Vec<&'static str> {
                 let all = [$((stringify!($name), self.$name)),+];
                 all.into_iter().filter(|(_, count)| count.is_none()).map(|(name, _)| name).collect()
@@ -40,14 +40,14 @@ macro_rules! link_stats {
         }
 
         impl From<&LinkStats> for LinkDeltas {
-            /// What was counted, all of it known.
+            /// Counts that are all known.
             fn from(counted: &LinkStats) -> Self {
                 Self { $($name: Some(counted.$name),)+ rx_otherhost_dropped: counted.rx_otherhost_dropped }
             }
         }
 
         impl LinkStats {
-            /// What each counted since `before`.
+            /// Count of each since `before`.
             pub fn each_since(&self, before: &Self) -> LinkDeltas {
                 let otherhost = self.rx_otherhost_dropped.zip(before.rx_otherhost_dropped);
                 LinkDeltas {
@@ -56,14 +56,13 @@ macro_rules! link_stats {
                 }
             }
 
-            /// The counters in the attribute IFLA_STATS64; `None` where it is shorter than Linux 4.6 made it.
+            /// The counters in the attribute IFLA_STATS64; `None` if it is shorter than in Linux 4.6.
             pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
                 let mut words = words(bytes);
                 Some(Self { $($name: words.next()?,)+ rx_otherhost_dropped: words.next() })
             }
 
-            /// What was counted since `before`; `None` where a counter went back, which means that the interface was
-            /// made anew or its driver reset.
+            /// Counts since `before`; `None` if a counter decreased, because the interface was recreated or its driver reset.
             pub fn since(&self, before: &Self) -> Option<Self> {
                 let otherhost = match (self.rx_otherhost_dropped, before.rx_otherhost_dropped) {
                     (Some(now), Some(then)) => Some(now.checked_sub(then)?),
@@ -76,27 +75,27 @@ macro_rules! link_stats {
 }
 
 link_stats! {
-    /// Good packets received by the interface.
+    /// Good packets that the interface received.
     rx_packets,
-    /// Packets handed over for sending.
+    /// Packets passed to the interface for sending.
     tx_packets,
-    /// Bytes of the good packets received, with the Ethernet header, usually without FCS.
+    /// Bytes of the good received packets, with the Ethernet header, usually without FCS.
     rx_bytes,
-    /// Bytes handed over for sending.
+    /// Bytes passed to the interface for sending.
     tx_bytes,
-    /// Bad packets received, the sum of the detailed errors below.
+    /// Bad received packets, the sum of the detailed errors below.
     rx_errors,
     /// Packets that could not be sent, the sum of the detailed errors below.
     tx_errors,
-    /// Packets received and not processed, in the stack or for lack of memory; on a veth also full NAPI rings.
+    /// Packets received but not processed, by the stack or for lack of memory; on a veth also full NAPI rings.
     rx_dropped,
-    /// Packets dropped on the way to sending; on a veth because the peer could not take them.
+    /// Packets dropped before sending; on a veth because the peer had no room.
     tx_dropped,
     /// Multicast packets received.
     multicast,
     /// Collisions while sending.
     collisions,
-    /// Packets of a wrong length.
+    /// Packets with a wrong length.
     rx_length_errors,
     /// Receive overflow; drivers differ in the meaning.
     rx_over_errors,
@@ -106,7 +105,7 @@ link_stats! {
     rx_frame_errors,
     /// Overflow of the receive FIFO.
     rx_fifo_errors,
-    /// Packets that the host gave no buffer for (no receive descriptor).
+    /// Packets dropped because the host had provided no buffer (no receive descriptor).
     rx_missed_errors,
     /// Sending aborted.
     tx_aborted_errors,
@@ -122,7 +121,7 @@ link_stats! {
     rx_compressed,
     /// Compressed packets sent.
     tx_compressed,
-    /// Packets received on an inactive interface, which nobody asked for.
+    /// Packets received on an inactive interface, without a receiver.
     rx_nohandler,
 }
 

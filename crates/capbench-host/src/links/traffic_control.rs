@@ -1,4 +1,4 @@
-//! Queueing disciplines of an interface and the filters in them: rtnetlink(7), `linux/pkt_sched.h`, `linux/pkt_cls.h`.
+//! Queueing disciplines of an interface and their filters: rtnetlink(7), `linux/pkt_sched.h`, `linux/pkt_cls.h`.
 
 use capbench_model::environment::interface::TrafficControl;
 use capbench_sys::host::InterfaceIndex;
@@ -20,14 +20,14 @@ const TCA_BPF_NAME: u16 = 7;
 /// Bytes of `struct tcmsg`: family, interface, handle, parent and a word of information.
 const HEADER_LEN: usize = 20;
 const INTERFACE_AT: usize = 4;
-/// Filters on what comes in and on what goes out, of `clsact` and `ingress` (`TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`).
+/// Ingress and egress filters of `clsact` and `ingress` (`TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`).
 const HOOKS: [(&str, u32); 2] = [("ingress", 0xffff_fff2), ("egress", 0xffff_fff3)];
 
 impl Links {
-    /// The kinds of queueing disciplines of an interface, each once, with the filters of those that have hooks.
+    /// The kinds of queueing disciplines of an interface, each once, with the filters of those with hooks.
     ///
     /// # Errors
-    /// Where the kernel does not tell, as one without traffic control.
+    /// The kernel does not report them, for example without traffic control.
     pub fn disciplines(&self, interface: InterfaceIndex) -> Result<Vec<TrafficControl>> {
         let failed = |attempt: &'static str| {
             move |source| netlink_error(&format!("number {interface}"), attempt, source)
@@ -63,17 +63,17 @@ impl Links {
     }
 }
 
-/// A `struct tcmsg` that asks for all of an interface below a parent.
+/// A `struct tcmsg` that requests everything of an interface below a parent.
 fn request(interface: InterfaceIndex, parent: u32) -> Vec<u8> {
     [0, interface.number(), 0, parent, 0].map(u32::to_ne_bytes).concat()
 }
 
-/// The kind of the discipline in an answer, where it is the interface's.
+/// The kind of the discipline in an answer, if it belongs to the interface.
 fn discipline(answer: &Answer, interface: InterfaceIndex) -> Option<String> {
     text(attribute(of(answer, RTM_NEWQDISC, interface)?, TCA_KIND)?)
 }
 
-/// The kind of the filter in an answer, with its program's name where it is a BPF one.
+/// The kind of the filter in an answer, with the program's name of a BPF filter.
 fn filter(answer: &Answer, interface: InterfaceIndex) -> Option<String> {
     let attributes = of(answer, RTM_NEWTFILTER, interface)?;
     let kind = text(attribute(attributes, TCA_KIND)?)?;

@@ -1,4 +1,4 @@
-//! What stands for the tracer in a program that was built without it.
+//! Replaces the tracer in a program that was built without it.
 
 use std::convert::Infallible;
 use std::path::Path;
@@ -8,12 +8,12 @@ use capbench_sys::host::CpuId;
 use super::{InterfaceTrace, Scope, Unavailable};
 use crate::Result;
 
-/// A tracer that cannot be had.
+/// A tracer that does not exist.
 #[derive(Debug)]
 pub struct Tracer(Infallible);
 
 impl Tracer {
-    /// Says why not.
+    /// Returns the reason.
     ///
     /// # Errors
     /// Always.
@@ -21,7 +21,7 @@ impl Tracer {
         Err(Unavailable { reason: "this capbench was built without the feature bpf".into() })
     }
 
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     ///
     /// # Errors
     /// Always.
@@ -29,7 +29,7 @@ impl Tracer {
         Self::start(scopes)
     }
 
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     ///
     /// # Errors
     /// Always.

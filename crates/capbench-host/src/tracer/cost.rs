@@ -1,45 +1,44 @@
-//! What the tracer itself costs the CPU that receives.
+//! CPU cost of the tracer on the receiving CPU.
 //!
-//! The kernel measures the run time of BPF programs when it is asked to (`BPF_ENABLE_STATS`), and reads the clock twice for
-//! each run then. That would slow the trials down, so it is done once, on the run's own bed and under its own load, before
-//! its first trial. What a trial's tracing cost follows from how often the programs ran during it, which their own counts
-//! say. What reading the clock takes is found out by a program that does nothing on the same tracepoint, and taken off. The
-//! instructions that lead from a tracepoint to a program are left out. `tools/compare/tracer` measures the whole: throughput
-//! with and without the tracer, in turn.
+//! The kernel measures the run time of BPF programs on request (`BPF_ENABLE_STATS`) and then reads the clock twice per run.
+//! This would slow trials down, so the run measures it once, on its own bed and under its own load, before the first trial. The
+//! cost in a trial follows from the number of program runs, which the programs count. The time of the clock reads is measured
+//! with an empty program on the same tracepoint, and subtracted. The instructions from a tracepoint to a program are not
+//! included. `tools/compare/tracer` measures the total: throughput with and without the tracer, in turn.
 
 use std::fmt;
 
-/// Fewer runs than this say nothing about what one costs.
+/// Fewer runs do not give a reliable cost per run.
 const FEWEST_RUNS: u64 = 100;
 
-/// Time per event, as it was measured on this host.
+/// Time per event, measured on this host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracerCost {
-    /// ns for each frame that the kernel dropped (`skb:kfree_skb`).
+    /// ns per frame that the kernel dropped (`skb:kfree_skb`).
     pub drop_ns: f64,
-    /// Frames that it was measured with.
+    /// Number of frames in the measurement.
     pub drops: u64,
-    /// ns for each run of the receive softirq, its beginning and its end together.
+    /// ns per run of the receive softirq, for its start and end together.
     pub softirq_ns: f64,
-    /// Runs that it was measured with.
+    /// Number of runs in the measurement.
     pub softirqs: u64,
-    /// ns that measuring a program's run took by itself, and that the others are without.
+    /// ns that the measurement of a program run takes; already subtracted from the others.
     pub measuring_ns: f64,
 }
 
 impl TracerCost {
-    /// From times in ns and numbers of events, of drops, of receive softirqs, and of a program that does nothing; `None`
-    /// where there were too few.
+    /// Computes the cost from times in ns and numbers of events: drops, receive softirqs, and an empty program. `None` if there
+    /// were too few events.
     pub fn new(drops: (u64, u64), softirqs: (u64, u64), nothing: (u64, u64)) -> Option<Self> {
         let each = |(ns, events): (u64, u64)| (events >= FEWEST_RUNS).then(|| ns as f64 / events as f64);
         let measuring_ns = each(nothing)?;
-        // A NAPI thread polls outside the softirq: what never runs costs nothing. A softirq has two programs.
+        // A NAPI thread polls outside the softirq: a program that never runs costs nothing. A softirq has two programs.
         let softirq_ns = if softirqs.1 == 0 { 0.0 } else { each(softirqs)? - 2.0 * measuring_ns };
         let (drop_ns, softirq_ns) = ((each(drops)? - measuring_ns).max(0.0), softirq_ns.max(0.0));
         Some(Self { drop_ns, drops: drops.1, softirq_ns, softirqs: softirqs.1, measuring_ns })
     }
 
-    /// The time in ns that so many events took.
+    /// The time in ns of these events.
     pub fn of(&self, drops: u64, softirqs: u64) -> u64 {
         (drops as f64 * self.drop_ns + softirqs as f64 * self.softirq_ns).round() as u64
     }

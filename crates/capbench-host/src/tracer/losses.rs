@@ -1,10 +1,10 @@
-//! What the ledger takes from the tracer: drops by the place that lost the frames.
+//! The tracer's part of the ledger: drops by the place that lost the frames.
 
 use super::InterfaceTrace;
 use super::reasons::{Standing, standing};
 use capbench_model::traced_losses::TracedLosses;
 
-/// Sorts what was counted on the two sides during a trial.
+/// Sorts the counts of both sides during a trial.
 pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_generic: bool) -> TracedLosses {
     let mut losses = TracedLosses {
         xdp_failures: receive.xdp_exceptions + receive.xdp_redirect_errors,

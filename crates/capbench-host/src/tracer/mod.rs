@@ -1,18 +1,19 @@
-//! Watches, by BPF programs on the kernel's tracepoints, what the interfaces of a trial lose and what receiving costs.
+//! Traces losses of a trial's interfaces and the cost of receiving, with BPF programs on kernel tracepoints.
 //!
 //! | file | what |
 //! |---|---|
 //! | `running` | loads the programs and reads their counts (feature `bpf`) |
-//! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses in front of the capture point |
-//! | [`losses`] | what the ledger takes from it |
-//! | [`cost`] | what the tracer itself costs |
+//! | [`reasons`] | the kernel's names of drop reasons, and which of them are losses before the capture point |
+//! | [`losses`] | the tracer's part of the ledger |
+//! | [`cost`] | the tracer's own cost |
 //! | `symbols` | names of kernel functions, for drops without a reason |
 //! | `drops.bpf.c` | `skb:kfree_skb`, `xdp:xdp_exception`, `xdp:xdp_redirect_err`, of the watched interfaces only |
-//! | `nothing.bpf.c` | nothing, to measure what measuring takes |
-//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and ticks that came late (`timer:hrtimer_expire_entry`), per CPU |
+//! | `nothing.bpf.c` | an empty program, to measure the cost of measuring |
+//! | `softirq.bpf.c` | `irq:softirq_entry` and `irq:softirq_exit` of NET_RX, and late ticks (`timer:hrtimer_expire_entry`), per
+//! CPU |
 //!
-//! Interfaces are told by their number and the inode of their network namespace: what happens on any other is not
-//! counted. The time in the receive softirq is that of a CPU, whatever interface the work was for.
+//! The number and the network namespace's inode identify an interface; events of other interfaces are not counted. The time in
+//! the receive softirq is that of a CPU, for all its interfaces.
 
 use std::fmt;
 
@@ -33,10 +34,10 @@ pub use absent::Tracer;
 #[cfg(feature = "bpf")]
 pub use running::Tracer;
 
-/// How many interfaces can be watched at a time.
+/// Limit of watched interfaces.
 pub const MOST_WATCHED: usize = 4;
 
-/// An interface to be watched.
+/// A watched interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// Its number within its namespace.
@@ -49,17 +50,17 @@ pub struct Scope {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Unavailable {
-    /// What is missing, and how to get it.
+    /// The missing requirement, and how to meet it.
     pub reason: String,
 }
 
 /// Drops of one kind on one interface.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DropKind {
-    /// The kernel's name of the reason without `SKB_DROP_REASON_`, its number where it has no name, or `None` where the
-    /// kernel gives none: before Linux 5.17, and where its source says NOT_SPECIFIED.
+    /// The kernel's name of the reason without `SKB_DROP_REASON_`, or its number if it has no name. `None` if the kernel
+    /// reports no reason: before Linux 5.17, or with NOT_SPECIFIED.
     pub reason: Option<String>,
-    /// The kernel's function that dropped it; known only where there is no name of a reason.
+    /// The kernel function that dropped it; known only without a named reason.
     pub function: Option<String>,
 }
 
@@ -74,23 +75,21 @@ impl fmt::Display for DropKind {
     }
 }
 
-/// What was counted on one interface: since the tracer was started, or within a window.
+/// Counts of one interface: since the tracer started, or within a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceTrace {
-    /// Frames dropped (`skb:kfree_skb`). Most of them are the stack's own copies of frames that were captured: see
-    /// [`reasons::standing`].
+    /// Dropped frames (`skb:kfree_skb`). Most are the stack's copies of frames that were captured: see [`reasons::standing`].
     pub drops: Vec<(DropKind, u64)>,
-    /// Frames for which an XDP program aborted, gave an invalid verdict, or could not be obeyed (`xdp:xdp_exception`).
+    /// Frames for which an XDP program aborted, returned an invalid verdict, or whose verdict failed (`xdp:xdp_exception`).
     pub xdp_exceptions: u64,
     /// Frames that an XDP program could not redirect (`xdp:xdp_redirect_err`, `xdp:xdp_redirect_map_err`).
     pub xdp_redirect_errors: u64,
-    /// Events of any interface of the host that were not looked at, because one came while another was looked at on the
-    /// same CPU.
+    /// Events of any host interface that were missed because one occurred while another was processed on the same CPU.
     pub missed: u64,
 }
 
 impl InterfaceTrace {
-    /// What was counted since `before`, kinds without any left out.
+    /// Counts since `before`, without kinds that are 0.
     pub fn since(&self, before: &Self) -> Self {
         let then =
             |kind: &DropKind| before.drops.iter().find(|(other, _)| other == kind).map_or(0, |(_, n)| *n);
@@ -104,17 +103,16 @@ impl InterfaceTrace {
     }
 }
 
-/// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, hard interrupts that were served meanwhile
-/// included.
+/// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, including hard interrupts during it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NetRxTime {
-    /// All of it, whether it interrupted something or ran in ksoftirqd.
+    /// All of it, as an interruption or in ksoftirqd.
     pub total_ns: u64,
-    /// The part that interrupted threads of processes: unless the kernel accounts for interrupts, they are charged for it.
+    /// The part that interrupted threads of processes. They are charged for it unless the kernel accounts for interrupts.
     pub in_processes_ns: u64,
-    /// The part that ran in threads that poll, whose run time contains it, too.
+    /// The part in polling threads; their run time also contains it.
     pub in_napi_ns: u64,
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
 }
 
@@ -130,14 +128,15 @@ impl NetRxTime {
     }
 }
 
-/// A CPU took no interrupt, though its timer tick was due: the hypervisor ran something else, or interrupts were off.
+/// A CPU stall: the CPU served no interrupt although its timer tick was due. The hypervisor ran something else, or interrupts
+/// were off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// When it went on, in ns of CLOCK_MONOTONIC.
+    /// End of the stall, in ns of CLOCK_MONOTONIC.
     pub until_ns: u64,
-    /// How long it had stood still at least: since the tick was due, or since it was seen to run after that.
+    /// Lower bound of its length in ns: since the tick was due, or since the CPU was last seen running after that.
     pub at_least_ns: u64,
-    /// How long at most: since it was last seen to run, by an earlier tick or a receive softirq.
+    /// Upper bound of its length in ns: since the CPU was last seen running, by an earlier tick or a receive softirq.
     pub at_most_ns: u64,
 }
 
@@ -154,7 +153,7 @@ impl NetRxProbe {
         Self { tracer, cpu }
     }
 
-    /// The time now; `None` where it cannot be read.
+    /// The current time; `None` if it cannot be read.
     pub fn read(&self) -> Option<NetRxTime> {
         self.tracer.net_rx(self.cpu)
     }

@@ -1,26 +1,25 @@
-//! Why the kernel drops frames, and which drops are losses of a capture.
+//! The kernel's drop reasons, and which drops are losses of a capture.
 //!
-//! On a link that only a capture listens on, nobody in the kernel wants the frames: when a packet socket has got its own,
-//! the stack drops the original, as OTHERHOST for example. That is no loss. Lost is only what is dropped before the
-//! packet sockets are asked. In `__netif_receive_skb_core` (net/core/dev.c) the order is: generic XDP, removal of the VLAN
-//! tag, packet sockets of all protocols (ETH_P_ALL), tc ingress, netfilter ingress, protocols. So a drop by tc at ingress
-//! comes after the capture.
+//! On a link with only a capture, no other part of the kernel needs the frames: after the packet sockets have their copy, the
+//! stack drops the original, for example as OTHERHOST. That is no loss. Only a drop before the packet sockets is a loss. The
+//! order in `__netif_receive_skb_core` (net/core/dev.c) is: generic XDP, removal of the VLAN tag, packet sockets of all
+//! protocols (ETH_P_ALL), tc ingress, netfilter ingress, protocols. So a drop by tc at ingress comes after the capture.
 
 use serde::Serialize;
 
 use super::DropKind;
 
-/// What a drop on a watched interface means for a capture there that asks for all protocols.
+/// The meaning of a drop on a watched interface for a capture of all protocols there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Lost on the way out of the sending interface: its counters leave these out.
+    /// Lost on the way out of the sending interface, which does not count it.
     Transmit,
     /// Lost in generic XDP.
     Xdp,
-    /// Lost in the stack in front of the capture point.
+    /// Lost in the stack before the capture point.
     Stack,
-    /// Lost at a place whose own counter has it: the backlog, a driver, or a packet socket.
+    /// Lost at a place with its own counter: the backlog, a driver, or a packet socket.
     Counted,
     /// Dropped after the capture point: no loss.
     After,
@@ -29,7 +28,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In words, behind a number of frames.
+    /// In words, after a number of frames.
     pub fn words(self) -> &'static str {
         match self {
             Self::Transmit => "on the way out",
@@ -42,26 +41,26 @@ impl Standing {
     }
 }
 
-/// Reasons by name and the place that each stands for. Where each was made sure of: the kernel's source from Linux 5.17 to
-/// 6.18 (file and function), or a test here that brings it about.
+/// Reasons by name with their meaning. Each was verified in the kernel's source from Linux 5.17 to 6.18 (file and function), or
+/// by a test here that causes it.
 const BY_REASON: [(&str, Standing); 27] = [
     // net/core/dev.c: sch_handle_egress. net/can/dev: a CAN driver refuses to send.
     ("TC_EGRESS", Standing::Transmit),
     ("CAN_TX_DROP", Standing::Transmit),
-    // net/sched: tcf_classify. At ingress, too, where it comes after the capture point and is no loss.
+    // net/sched: tcf_classify. Also at ingress, where it comes after the capture point and is no loss.
     ("TC_COOKIE_ERROR", Standing::Transmit),
     ("TC_CHAIN_NOTFOUND", Standing::Transmit),
     ("TC_RECLASSIFY_LOOP", Standing::Transmit),
-    // net/core/dev.c: do_xdp_generic, where a redirect failed. Brought about by a test.
+    // net/core/dev.c: do_xdp_generic, after a failed redirect. Caused by a test.
     ("XDP", Standing::Xdp),
-    // net/core/dev.c: __netif_receive_skb_core (Linux 6.17; UNHANDLED_PROTO before). No memory but the reserve for swapping
-    // over the network: packet sockets are passed over (skip_taps).
+    // net/core/dev.c: __netif_receive_skb_core (Linux 6.17; UNHANDLED_PROTO before). Only the memory reserve for swapping over
+    // the network is left: packet sockets are skipped (skip_taps).
     ("PFMEMALLOC", Standing::Stack),
-    // net/core/dev.c: enqueue_to_backlog (Linux 6.10) drops so while the interface goes down, and veth_xmit counts it in
-    // tx_dropped; __dev_queue_xmit in tx_dropped, as RECURSION_LIMIT.
+    // net/core/dev.c: enqueue_to_backlog (Linux 6.10) uses it while the interface goes down, and veth_xmit counts it in
+    // tx_dropped; __dev_queue_xmit counts it in tx_dropped, as RECURSION_LIMIT.
     ("DEV_READY", Standing::Counted),
     ("RECURSION_LIMIT", Standing::Counted),
-    // net/core/dev.c: enqueue_to_backlog, flow limit included; softnet_stat. Brought about by a test.
+    // net/core/dev.c: enqueue_to_backlog, including the flow limit; softnet_stat. Caused by a test.
     ("CPU_BACKLOG", Standing::Counted),
     // net/packet/af_packet.c: tpacket_rcv and packet_rcv; tp_drops.
     ("PACKET_SOCK_ERROR", Standing::Counted),
@@ -69,28 +68,29 @@ const BY_REASON: [(&str, Standing); 27] = [
     ("FULL_RING", Standing::Counted),
     ("TAP_FILTER", Standing::Counted),
     ("TAP_TXFILTER", Standing::Counted),
-    // net/core/dev.c: sch_handle_ingress and nf_ingress, behind the packet sockets of all protocols. tc brought about by a test.
+    // net/core/dev.c: sch_handle_ingress and nf_ingress, after the packet sockets of all protocols. A test causes the one of
+    // tc.
     ("TC_INGRESS", Standing::After),
     ("NETFILTER_DROP", Standing::After),
-    // net/ipv4/ip_input.c: ip_rcv_core; net/ipv6/ip6_input.c: ip6_rcv_core. Brought about by every test.
+    // net/ipv4/ip_input.c: ip_rcv_core; net/ipv6/ip6_input.c: ip6_rcv_core. Caused by every test.
     ("OTHERHOST", Standing::After),
-    // net/core/dev.c: __netif_receive_skb_core, its end: nobody asked for the protocol, or a copy for the last failed.
+    // net/core/dev.c: end of __netif_receive_skb_core: no receiver for the protocol, or a copy for the last one failed.
     ("UNHANDLED_PROTO", Standing::After),
     ("SKB_UCOPY_FAULT", Standing::After),
-    // Protocols and sockets: handlers of __netif_receive_skb_core, behind the packet sockets of all protocols.
+    // Protocols and sockets: handlers of __netif_receive_skb_core, after the packet sockets of all protocols.
     ("PKT_TOO_SMALL", Standing::After),
     ("NO_SOCKET", Standing::After),
     ("SECURITY_HOOK", Standing::After),
     ("PROTO_MEM", Standing::After),
     ("QUEUE_PURGE", Standing::After),
     ("PSP_INPUT", Standing::After),
-    // drivers/net/vxlan, net/bridge: the receive handler of the interface, behind them as well.
+    // drivers/net/vxlan, net/bridge: the receive handler of the interface, also after the packet sockets.
     ("LOCAL_MAC", Standing::After),
     ("NO_TX_TARGET", Standing::After),
 ];
 
-/// Families of reasons: queueing disciplines (net/sched) are on the way out, protocols and receive handlers come after the
-/// capture point, as above.
+/// Families of reasons: queueing disciplines (net/sched) are on the transmit path; protocols and receive handlers come after
+/// the capture point, as above.
 const BY_FAMILY: [(&str, Standing); 23] = [
     ("QDISC_", Standing::Transmit),
     ("FQ_", Standing::Transmit),
@@ -113,20 +113,20 @@ const BY_FAMILY: [(&str, Standing); 23] = [
     ("CAN", Standing::After),
     ("SOCKET_", Standing::After),
     ("INVALID_PROTO", Standing::After),
-    // Open vSwitch receives by a handler of the interface. Those of mac80211 stay unknown: it drops what never was a frame
-    // for anybody, too, before a packet socket could see it.
+    // Open vSwitch receives by a handler of the interface. Those of mac80211 stay unknown: it also drops data that never was a
+    // frame for anybody, before a packet socket could see it.
     ("OVS_DROP_", Standing::After),
     ("OPENVSWITCH ", Standing::After),
 ];
 
-/// Functions that drop without a reason, from the kernel's source (Linux 5.10 to 6.18), by the beginning of their names.
+/// Functions that drop without a reason, from the kernel's source (Linux 5.10 to 6.18), by name prefix.
 const BY_FUNCTION: [(&str, Standing); 23] = [
     ("do_xdp_generic", Standing::Xdp),
     ("netif_receive_generic_xdp", Standing::Xdp),
     ("bpf_prog_run_generic_xdp", Standing::Xdp),
     ("generic_xdp_tx", Standing::Xdp),
     ("xdp_do_generic_redirect", Standing::Xdp),
-    // veth_xdp_rcv_skb of drivers/net/veth.c: the driver counts it, too, as xdp_drops or drops.
+    // veth_xdp_rcv_skb of drivers/net/veth.c: the driver also counts it, as xdp_drops or drops.
     ("veth_xdp_rcv", Standing::Counted),
     ("skb_vlan_untag", Standing::Stack),
     ("enqueue_to_backlog", Standing::Counted),
@@ -134,7 +134,7 @@ const BY_FUNCTION: [(&str, Standing); 23] = [
     ("__netif_rx", Standing::Counted),
     ("veth_xmit", Standing::Counted),
     ("tpacket_rcv", Standing::Counted),
-    // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, also of those that its rings have stored.
+    // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, including those stored in its rings.
     ("packet_rcv [pf_ring]", Standing::After),
     ("packet_rcv", Standing::Counted),
     ("__netif_receive_skb", Standing::After),
@@ -148,7 +148,7 @@ const BY_FUNCTION: [(&str, Standing); 23] = [
     ("skb_queue_purge", Standing::After),
 ];
 
-/// What a drop means.
+/// The meaning of a drop.
 pub fn standing(kind: &DropKind) -> Standing {
     let begins = |text: &str, table: &[(&str, Standing)]| {
         table.iter().find(|(beginning, _)| text.starts_with(beginning)).map(|(_, standing)| *standing)
@@ -169,19 +169,18 @@ pub fn standing(kind: &DropKind) -> Standing {
 #[derive(Clone, Debug, Default)]
 pub struct ReasonNames {
     names: Vec<(u32, String)>,
-    /// Of the subsystems that have reasons of their own, by the upper half of the number.
+    /// Subsystems with their own reasons, by the upper half of the number.
     subsystems: Vec<(u32, String)>,
 }
 
-/// Reasons of subsystems. They are known where the subsystem is built into the kernel; as a module it describes its types
-/// apart.
+/// Reasons of subsystems. Known only for a built-in subsystem; a module describes its types separately.
 const OF_SUBSYSTEMS: [&str; 2] = ["mac80211_drop_reason", "ovs_drop_reason"];
 
 /// Members that are no reasons.
 const NO_REASONS: [&str; 4] = ["MAX", "SUBSYS_MASK", "SUBSYS_NUM", "OVS_DROP_MAX"];
 
 impl ReasonNames {
-    /// From the kernel's enumerations, asked for by name; `None` where it gives no reasons (before Linux 5.17).
+    /// From the kernel's enumerations, looked up by name; `None` if the kernel has no reasons (before Linux 5.17).
     pub fn find(enumeration: impl Fn(&str) -> Option<Vec<(String, i64)>>) -> Option<Self> {
         let named = |prefix: &'static str| {
             move |(name, value): (String, i64)| {
@@ -200,7 +199,7 @@ impl ReasonNames {
         })
     }
 
-    /// The number of the reason that says nothing.
+    /// The number of the unspecified reason.
     pub fn unspecified(&self) -> Option<u32> {
         self.names.iter().find(|(_, name)| name == "NOT_SPECIFIED").map(|(number, _)| *number)
     }

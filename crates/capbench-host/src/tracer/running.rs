@@ -1,4 +1,4 @@
-//! The tracer, attached.
+//! The attached tracer.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -19,27 +19,27 @@ use crate::{HostError, Result};
 /// MOST_REASONS of drops.bpf.c.
 const MOST_REASONS: usize = 256;
 
-/// Shows when a CPU stood still; timers may be traced in another way one day.
+/// Detects CPU stalls. A future kernel may trace timers differently.
 const TIMER_TRACEPOINT: &str = "hrtimer_expire_entry";
 /// STALLS of softirq.bpf.c.
 const STALLS: u64 = 64;
-/// Where `ticks` of `struct work` of softirq.bpf.c is.
+/// Offset of `ticks` in `struct work` of softirq.bpf.c.
 const TICKS: usize = 6;
 
 /// Tracepoints that not every kernel has.
 const OPTIONAL: [&str; 3] = ["xdp_exception", "xdp_redirect_err", "xdp_redirect_map_err"];
 
-/// Programs on tracepoints, for as long as this is there.
+/// Programs on tracepoints; dropping this detaches them.
 #[derive(Debug)]
 pub struct Tracer {
     // Fields are dropped in this order: the programs leave their tracepoints first.
     _traces: Vec<Traces>,
     drops: Loaded,
-    /// Absent where only drops are asked for.
+    /// `None` if only drops are traced.
     softirq: Option<Loaded>,
     reasons: Option<ReasonNames>,
     symbols: Symbols,
-    /// Measured once, or why it could not be.
+    /// The measured cost, or why it could not be measured.
     cost: OnceLock<std::result::Result<TracerCost, String>>,
 }
 
@@ -47,24 +47,24 @@ impl Tracer {
     /// Loads and attaches the programs, and watches these interfaces.
     ///
     /// # Errors
-    /// [`Unavailable`] where the kernel does not describe its types, without CAP_BPF and CAP_PERFMON over the host, or
-    /// where the kernel refuses a program.
+    /// [`Unavailable`] if the kernel does not describe its types, the process lacks CAP_BPF or CAP_PERFMON on the host, or the
+    /// kernel refuses a program.
     pub fn start(scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
         Self::start_on(Path::new(KERNEL_TYPES), scopes)
     }
 
-    /// The same for drops alone: the time in the receive softirq stays unknown, and costs nothing.
+    /// The same for drops only: the time in the receive softirq is unknown and costs nothing.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub fn start_drops(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
         Self::start_with(types, scopes, false)
     }
 
-    /// The same with the description of the kernel's types in another file.
+    /// The same, with the kernel's type description in another file.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// Like [`Self::start`].
     pub fn start_on(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
         Self::start_with(types, scopes, true)
     }
@@ -86,7 +86,7 @@ impl Tracer {
 
     fn load(types: &Path, scopes: &[Scope], with_softirq: bool) -> std::result::Result<Self, SysError> {
         let types = KernelTypes::read(types)?;
-        // The enumeration and the tracepoint's argument came together (Linux 5.17).
+        // The enumeration and the tracepoint's argument exist since the same version (Linux 5.17).
         let reasons = ReasonNames::find(|name| types.enumeration(name));
         let unspecified = reasons.as_ref().and_then(ReasonNames::unspecified).unwrap_or(u32::MAX);
         let mut drops = Opened::read("drops", object_file!("drops"))?;
@@ -124,18 +124,18 @@ impl Tracer {
         })
     }
 
-    /// Watches these interfaces, at most [`MOST_WATCHED`], instead of those before. Counts go on from where they were.
+    /// Watches these interfaces, up to [`MOST_WATCHED`], instead of the previous ones. Counts continue.
     ///
     /// # Errors
-    /// More interfaces than can be watched.
+    /// More interfaces than this limit.
     pub fn watch(&self, scopes: &[Scope]) -> Result<()> {
         Ok(set_watched(&self.drops, scopes)?)
     }
 
-    /// What has been counted on each interface, in the order in which they were given.
+    /// The counts of each interface, in the given order.
     ///
     /// # Errors
-    /// Where the counts cannot be read.
+    /// The counts cannot be read.
     pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
         let mut traces: Vec<_> =
             (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
@@ -149,7 +149,7 @@ impl Tracer {
                 names.filter(|names| names.unspecified() != Some(reason)).map(|names| names.name(reason));
             let kind = DropKind { reason, function: self.symbols.function(address) };
             match trace.drops.iter_mut().find(|(known, _)| *known == kind) {
-                // Several places of one function.
+                // Several places in one function.
                 Some((_, known)) => *known += count,
                 None => trace.drops.push((kind, count)),
             }
@@ -165,7 +165,7 @@ impl Tracer {
             let reason = self.reasons.as_ref().map(|names| names.name(number as u32));
             (DropKind { reason, function: None }, sum(number))
         };
-        // The last: more places without a reason than there is room for.
+        // The last one: more places without a reason than there is room for.
         let beyond = (DropKind { reason: None, function: None }, sum(MOST_REASONS + 2));
         let drops = (0..MOST_REASONS).map(named).chain([beyond]).filter(|(_, count)| *count > 0).collect();
         let (xdp_exceptions, xdp_redirect_errors) = (sum(MOST_REASONS), sum(MOST_REASONS + 1));
@@ -173,7 +173,7 @@ impl Tracer {
         Ok(InterfaceTrace { drops, xdp_exceptions, xdp_redirect_errors, missed })
     }
 
-    /// Time in the receive softirq of a CPU, one that runs at the moment included; `None` where it cannot be read.
+    /// Time in the receive softirq of a CPU, including a running one; `None` if it cannot be read.
     pub fn net_rx(&self, cpu: CpuId) -> Option<NetRxTime> {
         let softirq = self.softirq.as_ref()?;
         let read = || {
@@ -189,8 +189,8 @@ impl Tracer {
         })
     }
 
-    /// When a CPU stood still between two moments of CLOCK_MONOTONIC, the last 64 times, in order; `None` where its timer tick
-    /// was not seen at all, because it was idle or the kernel has another.
+    /// The last 64 stalls of a CPU between two moments of CLOCK_MONOTONIC, in order. `None` if its timer tick was never seen,
+    /// because the CPU was idle or the kernel has another timer.
     pub fn stalls(&self, cpu: CpuId, from_ns: u64, to_ns: u64) -> Option<Vec<Stall>> {
         let values = self.softirq.as_ref()?.per_cpu("work", 0).ok()?;
         let value = values.get(cpu.number() as usize)?;
@@ -208,10 +208,10 @@ impl Tracer {
         (ticks > 0).then(|| kept.map(stall).filter(within).collect())
     }
 
-    /// Measures what the tracer costs while `load` brings events about. Done once; later calls do nothing.
+    /// Measures the tracer's cost while `load` causes events. Measures once; later calls do nothing.
     ///
     /// # Errors
-    /// Those of the load. Where the kernel does not measure, the cost stays unknown.
+    /// Errors of the load. If the kernel does not measure, the cost stays unknown.
     pub fn measure_cost<E: From<HostError>>(
         &self,
         load: impl FnOnce() -> std::result::Result<(), E>,
@@ -247,28 +247,28 @@ impl Tracer {
         Ok(())
     }
 
-    /// What was found out about the tracer's own cost.
+    /// The measured cost of the tracer.
     pub fn cost(&self) -> Option<TracerCost> {
         self.cost.get()?.as_ref().ok().copied()
     }
 
-    /// Why nothing was.
+    /// Why the cost is unknown.
     pub fn no_cost_because(&self) -> Option<&str> {
         self.cost.get()?.as_ref().err().map(String::as_str)
     }
 
-    /// Time in ns and number of events so far, of drops and of receive softirqs.
+    /// Time in ns and number of events so far, for drops and receive softirqs.
     fn spent(&self) -> [(u64, u64); 2] {
         let drops = self.drops.runs(Some("kfree_skb"));
         let of_softirq = |softirq: &Loaded| {
             let values = softirq.per_cpu("work", 0).unwrap_or_default();
-            // `runs` of `struct work` of softirq.bpf.c. Softirqs of other kinds are part of the time.
+            // `runs` of `struct work` of softirq.bpf.c. The time includes softirqs of other kinds.
             (softirq.runs(None).ns, values.iter().map(|value| word(value, 2)).sum())
         };
         [(drops.ns, drops.count), self.softirq.as_ref().map_or((0, 0), of_softirq)]
     }
 
-    /// Waits until nothing has been counted for a moment, so that what a load left in queues is no part of what comes next.
+    /// Waits until no event is counted for a moment, so that frames left in queues do not affect the next measurement.
     fn until_quiet(&self) -> Result<()> {
         const MOMENT: Duration = Duration::from_millis(5);
         const LONGEST: Duration = Duration::from_millis(200);
@@ -291,10 +291,10 @@ impl Tracer {
     }
 }
 
-/// Readings of what another CPU may be changing meanwhile, until one is the same as the one before: with the time between the
-/// two. Where none is, the last one as if nothing ran, since a softirq that just ended may stand in both of its words.
+/// Repeats readings that another CPU may change meanwhile until two are equal, and returns them with the time in between. If
+/// none are equal: the last one as if nothing ran, because both words may contain a softirq that just ended.
 fn stable(read: impl Fn() -> Option<[u64; 5]>, now: impl Fn() -> u64) -> Option<([u64; 5], u64)> {
-    /// A softirq that ends takes microseconds, and as much as a reading.
+    /// The end of a softirq takes microseconds, as long as a reading.
     const READINGS: usize = 64;
     let mut work = read()?;
     for _ in 0..READINGS {
@@ -320,7 +320,7 @@ fn set_watched(drops: &Loaded, scopes: &[Scope]) -> std::result::Result<(), SysE
     let mut watched = [0; MOST_WATCHED * 8];
     for (slot, scope) in watched.chunks_exact_mut(8).zip(scopes) {
         slot[..4].copy_from_slice(&scope.interface.number().to_ne_bytes());
-        // Numbers of namespaces have 32 bits in the kernel, too (`struct ns_common`).
+        // Namespace numbers have 32 bits in the kernel, too (`struct ns_common`).
         slot[4..].copy_from_slice(&(scope.namespace as u32).to_ne_bytes());
     }
     drops.set_variables(&watched)

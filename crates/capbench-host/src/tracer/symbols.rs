@@ -1,17 +1,17 @@
-//! Names of the kernel's functions: `/proc/kallsyms`, which shows addresses to whoever has CAP_SYSLOG.
+//! Names of kernel functions: `/proc/kallsyms`, which shows addresses to processes with CAP_SYSLOG.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::sync::{Mutex, PoisonError};
 
-/// Names by address, looked up once each.
+/// Names by address, each looked up once.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     known: Mutex<HashMap<u64, Option<String>>>,
 }
 
 impl Symbols {
-    /// The function that an address lies in; `None` where that cannot be found out.
+    /// The function that contains an address; `None` if unknown.
     pub(super) fn function(&self, address: u64) -> Option<String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(address).or_insert_with(|| find(address)).clone()
@@ -23,11 +23,11 @@ fn find(address: u64) -> Option<String> {
     nearest(BufReader::new(file), address)
 }
 
-/// A module outside the kernel's tree whose functions have names of the kernel's own: its `packet_rcv` is not that of
-/// AF_PACKET. Its functions are named with the module, as the kernel prints them.
+/// A module outside the kernel's tree with function names of the kernel: its `packet_rcv` is not that of AF_PACKET. Its
+/// functions are named with the module, as the kernel prints them.
 const NAMESAKE: &str = "[pf_ring]";
 
-/// The last function that begins at the address or before; the file is in no order.
+/// The last function that starts at or before the address; the file is unsorted.
 fn nearest(lines: impl BufRead, address: u64) -> Option<String> {
     let mut best: Option<(u64, String)> = None;
     for line in lines.lines().map_while(Result::ok) {
@@ -39,7 +39,7 @@ fn nearest(lines: impl BufRead, address: u64) -> Option<String> {
         // Hidden addresses are all 0.
         let is_nearer = start != 0 && start <= address && best.as_ref().is_none_or(|(best, _)| start > *best);
         if is_nearer && matches!(kind, "t" | "T" | "w" | "W") {
-            // Compilers name their variants of a function NAME.part.0, NAME.isra.0 and so on.
+            // Compilers name variants of a function NAME.part.0, NAME.isra.0 and so on.
             let name = name.split('.').next().unwrap_or_default();
             let module = words.next().filter(|module| *module == NAMESAKE);
             best = Some((start, module.map_or_else(|| name.into(), |module| format!("{name} {module}"))));

@@ -1,4 +1,4 @@
-//! In what two runs differ beside what is compared, and what is to be known of them before any figure is read.
+//! Differences of two runs other than the compared ones, and notes to read before the figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use crate::trial::TrialResult;
 use capbench_model::figures::grouped;
 use capbench_model::statistics::median;
 
-/// By how much a figure of the host's speed may differ and be called the same.
+/// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;
 
-/// Something that a trial says.
+/// A fact that a trial states.
 struct Fact {
-    /// What.
+    /// Its name.
     name: &'static str,
-    /// In which words.
+    /// Its value in words.
     of: fn(&TrialResult) -> String,
-    /// Whether trials of one run can differ in it by chance: searches choose lengths by what they find. Then it is no
-    /// difference of two runs unless they have nothing of it in common.
+    /// Whether trials of one run can differ in it by chance: searches choose lengths by their results. Then two runs differ in
+    /// it only if they have no value in common.
     varies: bool,
 }
 
-/// What of a trial is not part of its set-up, and has to be the same all the same.
+/// Facts of a trial that are not part of its set-up and must still be equal.
 const FACTS: [Fact; 6] = [
     Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
     Fact { name: "sizes and times", of: captures::running, varies: false },
@@ -43,14 +43,14 @@ fn cpus(trial: &TrialResult) -> String {
     format!("{}, {kernel}, {} (generator, kernel, application)", cpus.generator, cpus.application)
 }
 
-/// Host, kernel and settings, as far as they are not the same. Of what `across` leaves open nothing has to be the same.
+/// Differences of host, kernel and settings. Properties in `across` may differ.
 pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Vec<String> {
     let mut all: Vec<String> =
         then.environment.differences(&now.environment).iter().map(ToString::to_string).collect();
     for fact in FACTS {
         let values = [then, now].map(|run| by_setup(run, across, fact.of));
         let [before, after] = &values;
-        // The same difference of several methods is said once.
+        // The same difference of several methods is reported once.
         let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for (setup, before) in before {
             let Some(after) = after.get(setup) else { continue };
@@ -75,7 +75,7 @@ pub(super) fn differences(then: &Results, now: &Results, across: &[Field]) -> Ve
     all
 }
 
-/// What the trials of a set-up say of a fact, at whatever load.
+/// The values of a fact in the trials of a set-up, at any load.
 fn by_setup(
     run: &Results,
     across: &[Field],
@@ -89,8 +89,7 @@ fn by_setup(
     setups
 }
 
-/// Work that was another one, runs that did not go to their end, trials that the host disturbed, and a host that was faster or
-/// slower.
+/// Notes about different work, incomplete runs, trials that the host disturbed, and a faster or slower host.
 pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     let mut notes = work(then, now);
     for (side, run) in [("A", then), ("B", now)] {
@@ -120,15 +119,15 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     notes
 }
 
-/// Whether other work of the host, or of others on its hardware, disturbed most trials. Slow CPUs do not count:
-/// trials are compared with those whose CPUs were as slow.
+/// Whether other work on the host or its hardware disturbed most trials. Slow CPUs do not count: trials are compared with trials
+/// whose CPUs were equally slow.
 pub(super) fn is_disturbed(run: &Results) -> bool {
     let disturbed =
         run.trials.iter().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
     2 * disturbed > run.trials.len()
 }
 
-/// What verifying a frame takes is measured before trials, and depends on nothing but the CPU.
+/// The time to verify a frame is measured before trials, and depends only on the CPU.
 fn speed(then: &Results, now: &Results) -> Option<String> {
     let of = |run: &Results| {
         let costs = run.trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
@@ -145,8 +144,8 @@ fn speed(then: &Results, now: &Results) -> Option<String> {
     })
 }
 
-/// Work in nanoseconds is so many iterations of a loop as were found to last as long before the trials. Where another number
-/// was found, the application did other work under the same name.
+/// Work in nanoseconds is a number of loop iterations that lasted as long before the trials. If that number differs, the
+/// application did different work under the same name.
 fn work(then: &Results, now: &Results) -> Vec<String> {
     let [before, after] = [then, now].map(iterations);
     let changed = before.iter().filter_map(|(work, before)| {
@@ -165,7 +164,7 @@ fn work(then: &Results, now: &Results) -> Vec<String> {
     changed.collect()
 }
 
-/// Iterations of the wait loop for each frame, by work in nanoseconds: the median of the trials.
+/// Iterations of the wait loop per frame, by work in nanoseconds: the median of the trials.
 fn iterations(run: &Results) -> BTreeMap<&str, f64> {
     let mut found: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for trial in &run.trials {

@@ -1,12 +1,12 @@
-//! Two saved runs compared by the set-ups that they have in common.
+//! Compares two saved runs by their common set-ups.
 //!
 //! | file | what |
 //! |---|---|
 //! | `runs` | the comparison |
-//! | `samples` | the figures of a run by set-up, and what is left out |
-//! | `circumstances` | in what the runs differ besides what was compared |
+//! | `samples` | the figures of a run by set-up, and the trials left out |
+//! | `circumstances` | the other differences of the runs |
 //!
-//! [`Document`] is what `capbench compare --json` prints: `docs/compare.schema.json` is made from it.
+//! [`Document`] is the output of `capbench compare --json`. It defines `docs/compare.schema.json`.
 
 mod circumstances;
 mod runs;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::{Comparison, Conclusion};
 use crate::results::Results;
 
-/// Version of the document; raised when a reader of older ones would misunderstand newer ones.
+/// Version of the document. It rises when a reader of older documents would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Two saved runs, compared.
@@ -33,16 +33,16 @@ pub struct Document {
     pub then: NamedRun,
     /// The later run, `B` in the comparison.
     pub now: NamedRun,
-    /// What came of it.
+    /// The comparison.
     pub comparison: Comparison,
-    /// The whole comparison in a word.
+    /// Its conclusion.
     pub verdict: Conclusion,
 }
 
-/// A run as it is named.
+/// A run, identified by path and command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NamedRun {
-    /// Its path as it was given.
+    /// Its path, as the user wrote it.
     pub path: String,
     /// Its command, word by word.
     pub command: Vec<String>,
@@ -58,7 +58,7 @@ impl NamedRun {
 }
 
 impl Document {
-    /// What is to be printed of a comparison.
+    /// The printed document of a comparison.
     pub fn new([then, now]: [NamedRun; 2], comparison: Comparison) -> Self {
         Self { schema_version: SCHEMA_VERSION, then, now, verdict: comparison.conclusion(), comparison }
     }

@@ -1,4 +1,4 @@
-//! Two runs, set-up by set-up.
+//! Compares two runs, set-up by set-up.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,15 +13,15 @@ use crate::comparison::{Comparison, Thresholds};
 use crate::error::{MeasureError, Result};
 use crate::results::Results;
 
-/// What the two runs are called.
+/// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
-/// Costs at common loads that differ by more than this part are not compared: what a packet costs depends on the load.
+/// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
 const SAME_LOAD: f64 = 0.1;
 
-/// Compares two runs by what they have in common. `across` says in what set-ups may differ all the same.
+/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ.
 ///
 /// # Errors
-/// When they are one run, have nothing in common, or several set-ups of one fall together because of `across`.
+/// When they are the same run, have no set-up in common, or `across` merges several set-ups of one run.
 pub fn of_runs(
     then: &Results,
     now: &Results,
@@ -89,13 +89,13 @@ pub fn of_runs(
     })
 }
 
-/// What was left out, for the end of a sentence.
+/// The trials left out, for the end of a sentence.
 fn listed(left_out: &[LeftOut]) -> String {
     let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
     left_out.iter().map(one).collect()
 }
 
-/// Figures of the same set-ups, in the order of the first run; those of one pace are a stratum.
+/// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
 fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     let mut all: Vec<Matched> = Vec::new();
     let mut places: HashMap<(&Setup, Measure), usize> = HashMap::new();
@@ -121,7 +121,7 @@ fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
     all
 }
 
-/// Takes out the trials at whose pace the other run has none of the same set-up.
+/// Removes the trials at whose pace the other run has no trial of the same set-up.
 fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     let mut lone: [BTreeSet<u32>; 2] = Default::default();
     for one in &mut *matched {
@@ -148,7 +148,7 @@ fn setups(samples: &[Sample]) -> Vec<&Setup> {
     samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()
 }
 
-/// What may differ between the runs must not differ within one: then what is compared with what would be chance.
+/// A property that may differ between the runs must not differ within one. Otherwise chance would decide what is compared.
 fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     let mut known: HashMap<Setup, &Setup> = HashMap::new();
     for setup in setups(samples) {
@@ -168,7 +168,7 @@ fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// Scenes whose common loads are too far apart.
+/// Scenes whose common loads differ too much.
 fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
     let [then, now] = samples;
     let open = |scene: &Setup| scene.across(across);

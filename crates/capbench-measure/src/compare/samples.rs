@@ -1,4 +1,4 @@
-//! The figures of a run, by set-up, and the trials that give none.
+//! The figures of a run, by set-up, and the trials without figures.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,16 +14,17 @@ use crate::trial::{Phase, TrialResult};
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
-/// CPUs that share a core are slowed for seconds at a time: which run meets more of that is chance that no test within runs knows of.
+/// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
+/// runs can detect.
 pub(super) const IS_SLOW: &str =
     "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
-/// Whoever changed that could have changed every other figure as well.
+/// Such a change may affect every other figure as well.
 const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
 const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
-/// Goals that were held as far as the search went, or that it did not settle.
+/// Goals that were sustained up to the search's limit, or that the search did not decide.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
-/// What a run has to compare.
+/// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
@@ -33,7 +34,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Those of a run, of whose CPUs so much is known.
+    /// The figures of a run, with the known speed of its CPUs.
     pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
         let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
         let points = points(run);
@@ -88,7 +89,7 @@ impl Samples {
         }
     }
 
-    /// Whose trials were left out, and why.
+    /// Trials that were left out, and why.
     pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
         let of = of.to_string();
         self.left_out.iter().map(move |(because, trials)| LeftOut {
@@ -113,11 +114,11 @@ fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
     loads
 }
 
-/// The points of sweeps whose set-ups do not tell them, by the numbers of their trials.
+/// The points of sweeps that the set-ups do not contain, by trial number.
 fn points(run: &Results) -> BTreeMap<u32, String> {
     let mut points = BTreeMap::new();
     for sweep in &run.sweeps {
-        // Of work, sizes, placements and loads the trial itself tells.
+        // The trial itself contains work, size, placement and load.
         if !matches!(sweep.axis, AxisKind::Ring | AxisKind::Coalesce) {
             continue;
         }
@@ -129,7 +130,7 @@ fn points(run: &Results) -> BTreeMap<u32, String> {
     points
 }
 
-/// Leaves open what trials captured with, but where a run has several of it in set-ups that are alike otherwise.
+/// Ignores what trials captured with, unless a run has several values in set-ups that are otherwise equal.
 pub(super) fn settle(samples: &mut [Samples; 2]) {
     let mut several: HashSet<Setup> = HashSet::new();
     for run in samples.iter() {

@@ -1,15 +1,15 @@
-//! What trials captured with: it tells set-ups apart where a run has several that are alike otherwise.
+//! The granted buffers of trials. They distinguish set-ups that are otherwise equal within a run.
 //!
-//! A host grants sizes as it can, and the next kernel others: what both runs have one of is compared, and the difference is
-//! said. What one run has several of must not fall into one sample, though: its median would be that of neither.
+//! Hosts and kernels grant different sizes. If each run has one value, the runs are compared and the difference is reported. If
+//! a run has several, they must not form one sample: its median would represent none of them.
 
 use crate::trial::TrialResult;
 
-/// What stands between sizes and the source of times, which can depend on what arrived.
+/// Separates sizes from the source of timestamps, which can depend on the frames that arrived.
 const TIME: &str = "; time: ";
 const MODERATION: &str = ", interrupt moderation";
 
-/// Ring, blocks and whatever else a trial captured with, as it was granted; absent where it does not say.
+/// Ring, blocks and other granted settings of a trial; absent if unknown.
 pub(crate) fn of(trial: &TrialResult) -> Option<String> {
     let running = running(trial);
     let (sizes, times) = running.split_once(TIME).unwrap_or((&running, ""));
@@ -17,7 +17,7 @@ pub(crate) fn of(trial: &TrialResult) -> Option<String> {
     Some(format!("{sizes}{moderation}")).filter(|text| !text.is_empty())
 }
 
-/// The same with the source of times. The interfaces of a bed of capbench's own have other names in every run.
+/// The same with the source of timestamps. The interfaces of a test bed that capbench made have other names in every run.
 pub(crate) fn running(trial: &TrialResult) -> String {
     let is_sign = |letter: char| !letter.is_ascii_alphanumeric();
     let words = trial.running.split_inclusive(is_sign).map(|word| {
@@ -27,7 +27,7 @@ pub(crate) fn running(trial: &TrialResult) -> String {
     words.collect()
 }
 
-/// `cbt` or `cbr`, the number of the process in hexadecimal digits, and a letter that is none.
+/// Whether the name is `cbt` or `cbr`, the number of the process in hexadecimal digits, and a letter that is not one.
 fn is_own_interface(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("cbt").or_else(|| name.strip_prefix("cbr")) else { return false };
     let Some((letter, number)) = rest.as_bytes().split_last() else { return false };

@@ -1,4 +1,4 @@
-//! One figure on both sides: how much it changed, how likely chance makes it, and what is to be said of it.
+//! One figure on both sides: its change, the probability of chance, and the judgement.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,77 +15,77 @@ use capbench_model::statistics::{FALSE_ALARMS, aligned, by_key, least_by_chance,
 pub struct Side {
     /// The trials, in the order in which they ran.
     pub trials: Vec<u32>,
-    /// Their median; absent where several set-ups are compared together.
+    /// Their median; absent if several set-ups are compared together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median: Option<f64>,
-    /// Trials in which sent frames were lost, where loss is what is compared.
+    /// Trials that lost sent frames, if the figure is loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossy: Option<u32>,
 }
 
-/// By how much a figure changed: as a part of what it was, of shares as a difference.
+/// The change of a figure: relative to the earlier value; for shares, the difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Change {
-    /// The change that makes both sides alike (Hodges and Lehmann).
+    /// The change that makes both sides equal (Hodges and Lehmann).
     pub middle: f64,
-    /// The least change that is possible, at the level of [`LEVEL`]; absent where there are too few trials to say.
+    /// Lower limit of the change, at the level of [`LEVEL`]; absent if there are too few trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The largest.
+    /// Upper limit of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// What is to be said of a change.
+/// The judgement of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// It became worse, by more than the threshold, and chance does not explain it. Where no trial lost a frame before and most
-    /// do now, that is so whatever the size.
+    /// The figure became worse, by more than the threshold and by more than chance explains. If no trial lost a frame before and
+    /// most do now, the size does not matter.
     Regression,
-    /// It became better, likewise.
+    /// It became better, under the same conditions.
     Improvement,
-    /// It changed, and by less than the threshold.
+    /// It changed by less than the threshold.
     BelowThreshold,
     /// Chance explains it.
     NotShown,
-    /// Too few trials to tell anything at the level, whatever they say.
+    /// Too few trials to reach the level with any values.
     TooFewVisits,
 }
 
 /// One figure on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Contrast {
-    /// What was compared: the set-up, or what several of them have in common.
+    /// The compared set-up, or the common properties of several.
     pub setup: Setup,
-    /// How many set-ups.
+    /// Number of set-ups.
     pub setups: u32,
     /// The figure.
     pub measure: Measure,
-    /// What it was.
+    /// The earlier side.
     pub then: Side,
-    /// What it is.
+    /// The current side.
     pub now: Side,
-    /// By how much it changed.
+    /// The change.
     pub change: Change,
-    /// The probability that chance deals the figures so unevenly to both sides, or more; absent where there are too few.
+    /// The probability that chance distributes the figures this unevenly or more; absent if there are too few.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_chance: Option<f64>,
-    /// The same, corrected after Holm for everything that was tested.
+    /// The same, corrected after Holm for all tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<f64>,
-    /// What is to be said of it.
+    /// The judgement.
     pub judgement: Judgement,
 }
 
-/// Figures of one set-up with their trials, of both sides. Where trials ran in pairs, those of a pair are a stratum of their
-/// own; else those whose CPUs ran at one pace.
+/// Figures of one set-up with their trials, of both sides. If trials ran in pairs, each pair is a stratum. Otherwise each pace
+/// of the CPUs is a stratum.
 #[derive(Clone, Debug)]
 pub(crate) struct Matched {
     pub(crate) setup: Setup,
     pub(crate) measure: Measure,
     pub(crate) strata: Vec<[Vec<(f64, u32)>; 2]>,
-    /// Of each side, how many of them are "at least".
+    /// Number of "at least" figures on each side.
     pub(crate) at_least: [usize; 2],
 }
 
@@ -95,32 +95,33 @@ impl Matched {
         self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
     }
 
-    /// Whether what was less is what the generator sent, and no limit of the method: then the difference is the generator's.
+    /// Whether the lower value is only what the generator sent, not a limit of the method. Then the difference is the
+    /// generator's.
     pub(crate) fn is_of_generator(&self) -> bool {
         let medians = [0, 1].map(|side| median(self.values(side)).unwrap_or_default());
         let lower = usize::from(medians[1] < medians[0]);
         2 * self.at_least[lower] > self.values(lower).count()
     }
 
-    /// Trials of both sides.
+    /// Number of trials of both sides.
     pub(crate) fn trials(&self) -> u32 {
         (self.values(0).count() + self.values(1).count()) as u32
     }
 }
 
-/// Takes out what compares generators.
+/// Removes comparisons of generators.
 pub(crate) fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Option<LeftOut> {
     let trials = matched.iter().filter(|one| one.is_of_generator()).map(Matched::trials).sum();
     matched.retain(|one| !one.is_of_generator());
     (trials > 0).then(|| LeftOut { of: of.into(), because: IS_OF_GENERATOR.into(), trials })
 }
 
-/// A contrast, and the least probability that as many trials can have.
+/// A contrast, and the lowest probability possible with its number of trials.
 #[derive(Debug)]
 pub(crate) struct Tested {
     pub(crate) contrast: Contrast,
     least: f64,
-    /// Whether all values are the same: no deal of them tells anything, and nothing changed.
+    /// Whether all values are equal: no permutation proves anything, and nothing changed.
     is_constant: bool,
 }
 
@@ -164,7 +165,7 @@ impl Tested {
     }
 }
 
-/// Every set-up by itself, then those of a method together, then all of them.
+/// Every set-up separately, then all set-ups of a method together, then all of them.
 pub(crate) fn all(matched: &[Matched]) -> Vec<Tested> {
     let mut groups: Vec<Vec<&Matched>> = matched.iter().map(|matched| vec![matched]).collect();
     let by_method = by_key(matched, |one| (one.measure, &one.setup.method));
@@ -181,10 +182,10 @@ pub(crate) fn all(matched: &[Matched]) -> Vec<Tested> {
     groups.iter().filter_map(|group| Tested::of(group)).collect()
 }
 
-/// Judges all contrasts together; how many of them could be tested comes with them.
+/// Judges all contrasts together. Also returns how many of them could be tested.
 ///
-/// What has too few trials for the level, or the same value in all of them, can never be told, so it is no comparison that
-/// chance could win (Tarone, 1990): that is known before it is looked at which side has which value.
+/// A contrast with too few trials for the level, or with equal values in all trials, can never be significant. So it does not
+/// count as a comparison (Tarone, 1990). This is known without the assignment of values to sides.
 pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
     let within = |part: usize| {
         let level = FALSE_ALARMS / part as f64;
@@ -212,12 +213,12 @@ pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contra
     (contrasts, number)
 }
 
-/// How often each set-up has to be visited on both sides so that each contrast of one could be told among all of those;
-/// `None` where each was.
+/// Number of visits per set-up and side with which each contrast of one set-up could become significant among all of them;
+/// `None` if each could already.
 pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
     let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
     let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
-    // What several set-ups show together is judged in the same family.
+    // Contrasts of several set-ups are judged in the same family.
     let level = FALSE_ALARMS / contrasts.len().max(1) as f64;
     let least = |visits: usize| match paired {
         true => least_by_chance(vec![(1, 1); visits]),
@@ -247,7 +248,7 @@ impl Contrast {
         }
     }
 
-    /// Loss where there was none is no question of its size: all trials of one side delivered every frame, and most of the
+    /// If there was no loss before, its size does not matter: all trials of one side delivered every frame, and most of the
     /// other did not.
     fn onset(&self) -> Option<Judgement> {
         let (then, now) = self.then.lossy.zip(self.now.lossy)?;
@@ -259,7 +260,7 @@ impl Contrast {
         }
     }
 
-    /// The largest change for the worse that the interval leaves possible, 0 or more; `None` where there is no interval.
+    /// The largest change for the worse that the interval does not exclude, 0 or more; `None` if there is no interval.
     pub fn worst_possible(&self) -> Option<f64> {
         let worst = match self.measure.better() {
             Better::Higher => self.change.low.map(|low| -low),

@@ -1,4 +1,4 @@
-//! What is compared.
+//! The compared figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,16 @@ use crate::trial::{Load, TrialResult};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Frames per second delivered at maximum load. At a load that was set it says no more than the loss.
+    /// Frames per second delivered at maximum load. At a set load it duplicates the loss.
     DeliveredRate,
-    /// Share of the sent frames that was lost, at a load that was set. At maximum load it depends on what the generator
-    /// could send.
+    /// Share of the sent frames that was lost, at a set load. At maximum load it depends on the generator's rate.
     LossRatio,
     /// The highest load that a goal of a search accepts.
     Throughput,
-    /// CPU time of application and kernel together per frame, nanoseconds, in trials that held their load: of an overload
-    /// it is what the CPU had, shared by whatever came.
+    /// CPU time of application and kernel together per frame, nanoseconds, in trials that sustained their load. In an overload
+    /// it would be the available CPU time divided by the received frames.
     TotalCost,
-    /// CPU time of the application per frame, nanoseconds. Where it is known only as a range it is not compared.
+    /// CPU time of the application per frame, nanoseconds. If only a range is known, it is not compared.
     ApplicationCost,
     /// Median of the latency, nanoseconds.
     MedianLatency,
@@ -28,16 +27,16 @@ pub enum Measure {
     WorstLatency,
 }
 
-/// How two values are set against each other.
+/// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// By their ratio.
     Ratio,
-    /// By their difference, as of shares, which may be 0.
+    /// By their difference. Used for shares, which may be 0.
     Difference,
 }
 
-/// Which way is better.
+/// The better direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// More.
@@ -46,11 +45,11 @@ pub enum Better {
     Lower,
 }
 
-/// A value of 0 has no logarithm; this one is below all that is measured.
+/// Replaces 0, which has no logarithm. It is below all measured values.
 const LEAST: f64 = 1e-9;
 
 impl Measure {
-    /// Those that a trial can have.
+    /// The figures that a trial can have.
     pub(crate) const OF_TRIALS: [Self; 6] = [
         Self::DeliveredRate,
         Self::LossRatio,
@@ -73,7 +72,7 @@ impl Measure {
         }
     }
 
-    /// Its unit; of shares none.
+    /// Its unit; empty for shares.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::DeliveredRate | Self::Throughput => "packets/s",
@@ -83,7 +82,7 @@ impl Measure {
         }
     }
 
-    /// How its values are set against each other.
+    /// How its values are compared.
     pub const fn scale(self) -> Scale {
         match self {
             Self::LossRatio => Scale::Difference,
@@ -91,7 +90,7 @@ impl Measure {
         }
     }
 
-    /// Which way it is better.
+    /// The better direction.
     pub const fn better(self) -> Better {
         match self {
             Self::DeliveredRate | Self::Throughput => Better::Higher,
@@ -99,7 +98,7 @@ impl Measure {
         }
     }
 
-    /// What a trial says of it; `None` where it says nothing.
+    /// Its value in a trial; `None` if the trial does not know it.
     pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
@@ -114,7 +113,7 @@ impl Measure {
         }
     }
 
-    /// A value on the scale on which differences are taken.
+    /// A value on the scale on which differences are computed.
     pub(crate) fn scaled(self, value: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => value.max(LEAST).ln(),
@@ -122,7 +121,7 @@ impl Measure {
         }
     }
 
-    /// A difference on that scale as a change: a part of what it was, or a difference of shares.
+    /// Converts a difference on that scale to a change: relative to the earlier value, or a difference of shares.
     pub(crate) fn change(self, difference: f64) -> f64 {
         match self.scale() {
             Scale::Ratio => difference.exp_m1(),
@@ -131,7 +130,7 @@ impl Measure {
     }
 }
 
-/// The load of a trial in words, as far as it was set.
+/// The load of a trial in words, as far as the user set it.
 pub(crate) fn load(trial: &TrialResult) -> String {
     match (&trial.load, trial.intended_pps) {
         (Some(shape), _) => format!("{shape:?}"),

@@ -1,14 +1,14 @@
-//! Comparisons by set-up: methods that took turns in one run, and what [`crate::compare`] makes of two runs.
+//! Comparisons by set-up: methods that took turns in one run, and two runs in [`crate::compare`].
 //!
-//! A comparison is a pure function of trials. What is named a regression or an improvement is so for two reasons at once: chance
-//! does not explain it, by a permutation test corrected after Holm for everything that was tested, and it is larger than a
-//! threshold that is stated. Of everything else it is said how large a change is still possible.
+//! A comparison is a pure function of trials. A regression or an improvement meets two conditions. Chance does not explain it,
+//! by a permutation test corrected after Holm for all tests. And it exceeds a stated threshold. For everything else, the
+//! comparison reports how large a change is not excluded.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`measure`] | what is compared, in which unit, and which way is better |
+//! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`], `captures` | what trials must have in common |
-//! | `samples`, `pace` | the figures of a trial, and which trials give none |
+//! | `samples`, `pace` | the figures of a trial, and which trials have none |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 
@@ -30,12 +30,12 @@ pub use pairs::{Pair, of_pairs};
 pub use samples::LeftOut;
 pub use setup::{Field, Setup};
 
-/// From which change on a difference is worth saying.
+/// Minimum changes to report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Thresholds {
-    /// Of rates and times, as a part of what they were.
+    /// Minimum change of rates and times, relative to the earlier value.
     pub relative: f64,
-    /// Of loss, in frames lost of those sent. Loss where there was none at all is worth saying whatever its size.
+    /// Minimum change of loss, in lost frames per sent frame. Loss where there was none before is always reported.
     pub loss: f64,
 }
 
@@ -45,49 +45,49 @@ impl Default for Thresholds {
     }
 }
 
-/// The whole of a comparison in a word.
+/// The conclusion of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
-    /// Something became worse.
+    /// A figure became worse.
     Regression,
-    /// Nothing is known to have become worse.
+    /// No figure is known to have become worse.
     NoRegressionShown,
-    /// Nothing could be told: too few trials, a host that was too busy, or a damaged file.
+    /// Undecidable: too few trials, a host that was too busy, or a damaged file.
     Inconclusive,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Comparison {
-    /// What is compared with: the earlier run, or a method.
+    /// The reference: the earlier run, or a method.
     pub then: String,
-    /// What is compared.
+    /// The compared run or method.
     pub now: String,
-    /// Whether trials were compared in pairs that ran side by side.
+    /// Whether trials were compared in pairs that ran one after the other.
     pub paired: bool,
-    /// What is worth saying.
+    /// The minimum changes to report.
     pub thresholds: Thresholds,
     /// The probability of a false statement in the whole comparison.
     pub false_alarms: f64,
-    /// In what the two differ beside what was measured.
+    /// Differences of the two other than the measured figures.
     pub differences: Vec<String>,
-    /// What is to be known of the two before any figure is read.
+    /// Notes to read before the figures.
     pub notes: Vec<String>,
-    /// Whether the host disturbed more than half of the trials of a run: then what differs may be the host's, which no test
-    /// within two runs can tell. Trials that took turns were disturbed alike.
+    /// Whether the host disturbed more than half of the trials of a run. Then the host may cause a difference, which no test
+    /// within two runs can detect. Trials that took turns were disturbed equally.
     #[serde(default)]
     pub disturbed: bool,
-    /// Whether the file of a run is not as it was written: cut off, damaged, or with ledgers that do not sum up. What is
-    /// missing or changed could be what became worse.
+    /// Whether the file of a run is not as written: cut off, damaged, or with ledgers that do not sum up. The missing or changed
+    /// part could contain a regression.
     #[serde(default)]
     pub damaged: bool,
-    /// Everything that was compared, set-up by set-up, and then several set-ups together.
+    /// All contrasts: set-up by set-up, then several set-ups together.
     pub contrasts: Vec<Contrast>,
-    /// Contrasts that were tested; the probabilities of these are corrected for as many.
+    /// Number of tested contrasts, for which the probabilities are corrected.
     pub tested: usize,
-    /// How often each set-up would have to be visited on both sides, so that each could be told by itself; absent where that
-    /// is so.
+    /// Number of visits per set-up and side with which each contrast could become significant separately; absent if each could
+    /// already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_needed: Option<u32>,
     /// Set-ups that only the first has.
@@ -99,7 +99,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Judges what was matched, where nothing but what is measured differs.
+    /// Judges matched figures, if only the measured figures differ.
     pub(crate) fn of(
         [then, now]: [&str; 2],
         paired: bool,
@@ -127,19 +127,19 @@ impl Comparison {
         }
     }
 
-    /// Contrasts that were judged so.
+    /// Contrasts with this judgement.
     pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
         self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
     }
 
-    /// Whether it shows nothing: there is nothing that could have been told, the host was too busy, or a file was damaged.
+    /// Whether nothing can be concluded: no contrast could become significant, the host was too busy, or a file was damaged.
     pub fn is_inconclusive(&self) -> bool {
         self.disturbed
             || self.damaged
             || self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
     }
 
-    /// The whole of it in a word.
+    /// The conclusion.
     pub fn conclusion(&self) -> Conclusion {
         match self.judged(Judgement::Regression).next() {
             _ if self.is_inconclusive() => Conclusion::Inconclusive,

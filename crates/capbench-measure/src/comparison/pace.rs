@@ -1,15 +1,15 @@
-//! How fast the CPUs of trials ran, by what all trials of the same CPUs know together.
+//! The speed of the CPUs of trials, computed from all trials of the same CPUs.
 
 use std::collections::BTreeMap;
 
 use crate::trial::TrialResult;
 
-/// What an iteration of the loop takes at least on a CPU while certain others are busy, too, nanoseconds.
+/// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
-    /// By these trials, which are of one host.
+    /// Computes it from these trials, which are of one host.
     pub(crate) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
@@ -38,19 +38,19 @@ impl Fastest {
     }
 }
 
-/// How slow the CPUs of the kernel's work and of the application ran beside a trial, roughly: trials of one pace can be compared, and
-/// what differs between paces is no difference between the runs. Where nobody measured, they count as undisturbed.
+/// The approximate slowdown of the CPUs of the kernel's work and of the application during a trial. Trials of one pace can be
+/// compared. A difference between paces is not a difference between the runs. Unmeasured trials count as undisturbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Pace(usize);
 
-/// Times the loop took, as multiples of the least. On a core that is shared it takes 1.3 to 1.5 times as long, and of a measurement
-/// that may be so for a part.
+/// Times of the loop, as multiples of the minimum. On a shared core it takes 1.3 to 1.5 times as long, possibly for only a part
+/// of a measurement.
 const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
-/// Paces that there are.
+/// Number of paces.
 pub(crate) const PACES: usize = BOUNDS.len() + 1;
 
 impl Pace {
-    /// Its number, below [`PACES`], the fastest first.
+    /// Its number, below [`PACES`], fastest first.
     pub(crate) fn number(self) -> usize {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Methods that took turns: pairs of trials that ran side by side, so that whatever drifts is the same for both.
+//! Methods that took turns: pairs of trials that ran one after the other, so that drift affects both equally.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +13,13 @@ use capbench_model::statistics::by_key;
 /// Two trials that ran one after the other, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// That of the method that is compared with.
+    /// The trial of the reference method.
     pub then: u32,
-    /// That of the method that is compared.
+    /// The trial of the compared method.
     pub now: u32,
 }
 
-/// Compares each method with the one that it took turns with: a comparison for each.
+/// Compares each method with its reference method: one comparison each.
 pub fn of_pairs(trials: &[TrialResult], pairs: &[Pair], thresholds: Thresholds) -> Vec<Comparison> {
     let find = |number: u32| trials.iter().find(|trial| trial.number == number);
     let found = pairs.iter().filter_map(|pair| Some([find(pair.then)?, find(pair.now)?]));

@@ -1,4 +1,4 @@
-//! The figures of a trial, and why some trials give none.
+//! The figures of a trial, and why some trials have none.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ use crate::trial::{Phase, TrialResult, Verdict};
 /// Trials that were not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
-    /// Whose they are.
+    /// The set-up or method of these trials.
     pub of: String,
     /// Why.
     pub because: String,
-    /// How many.
+    /// Number of trials.
     pub trials: u32,
 }
 
@@ -24,17 +24,17 @@ pub(crate) struct Sample {
     pub(crate) setup: Setup,
     pub(crate) measure: Measure,
     pub(crate) value: f64,
-    /// The trial that it comes from; of a search one of those at its lower bound.
+    /// Its trial; for a search, one of those at the lower bound.
     pub(crate) trial: u32,
-    /// Whether the method could hold more: it lost nothing of what the generator could send.
+    /// Whether the method may sustain more: it lost nothing at the generator's maximum.
     pub(crate) is_at_least: bool,
-    /// How fast its CPUs ran.
+    /// The speed of its CPUs.
     pub(crate) pace: Pace,
 }
 
 const SHOWS_NOTHING: &str = "they show nothing";
 const IS_STEP: &str = "steps of searches and probes: what they found is compared, where there is anything";
-/// What a method delivers then is what the generator sent.
+/// The delivered rate is then the rate of the generator.
 pub(crate) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
 
@@ -47,7 +47,7 @@ pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
         | Phase::SelfTest
         | Phase::Soak
         | Phase::Probe
-        | Phase::SetAside
+        | Phase::Retried
         | Phase::BackToBack
         | Phase::Recovery => Some(IS_STEP),
         _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),
@@ -59,7 +59,7 @@ pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
 pub(crate) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
     let setup = Setup::of(trial, point);
     let number = trial.number;
-    // Where the receiver slows the generator, what the generator sends is the method's own.
+    // If the receiver slows the generator, the sent rate is a property of the method.
     let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
     let measured = Measure::OF_TRIALS
         .into_iter()

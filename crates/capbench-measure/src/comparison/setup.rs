@@ -9,13 +9,13 @@ use super::captures;
 use super::measure::load;
 use crate::trial::{Phase, TrialResult};
 
-/// Something about a set-up that may differ between the sides of a comparison, where the user says so.
+/// A property of a set-up that may differ between the sides of a comparison if the user permits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Field {
     /// The capture method.
     Method,
-    /// Which CPUs do what.
+    /// The CPUs of each task.
     Placement,
     /// Frame size.
     Size,
@@ -30,7 +30,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All of them.
+    /// All properties.
     pub const ALL: [Self; 7] =
         [Self::Method, Self::Placement, Self::Size, Self::Traffic, Self::Transmit, Self::Work, Self::Load];
 
@@ -59,7 +59,7 @@ impl FromStr for Field {
     }
 }
 
-/// A set-up with its load. Absent is what may differ, or does not apply.
+/// A set-up with its load. Absent fields may differ, or do not apply.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -85,17 +85,16 @@ pub struct Setup {
     /// The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Ring, blocks and whatever else was captured with, as it was granted; present where a run has several of it in set-ups
-    /// that are alike otherwise.
+    /// Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
 }
 
-/// The load that a bench finds for all its methods is another one in each run.
+/// The load that a bench finds for all its methods. It differs between runs.
 pub(crate) const COMMON_LOAD: &str = "common load";
 
 impl Setup {
-    /// That of a trial. `point` is its point of a sweep, where the rest does not tell it.
+    /// The set-up of a trial. `point` is its point of a sweep, if the other fields do not contain it.
     pub(crate) fn of(trial: &TrialResult, point: Option<&str>) -> Self {
         let profile = &trial.profile;
         let load = match trial.phase {
@@ -118,7 +117,7 @@ impl Setup {
         }
     }
 
-    /// What it says of a field.
+    /// The value of a field.
     pub(crate) fn value(&self, field: Field) -> Option<String> {
         self.clone().field(field).take()
     }
@@ -135,14 +134,14 @@ impl Setup {
         }
     }
 
-    /// The same, with these fields left open.
+    /// The same set-up without these fields.
     pub(crate) fn across(&self, fields: &[Field]) -> Self {
         let mut open = self.clone();
         fields.iter().for_each(|&field| *open.field(field) = None);
         open
     }
 
-    /// What all of these have in common.
+    /// The common properties of all of these.
     pub(crate) fn common(setups: &[&Self]) -> Self {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
@@ -157,17 +156,17 @@ impl Setup {
         common
     }
 
-    /// The same without the method: what tables put several methods under.
+    /// The same set-up without the method: tables group methods by it.
     pub fn scene(&self) -> Self {
         Self { method: None, ..self.clone() }
     }
 
-    /// The same, whatever was captured with.
+    /// The same set-up without the capture settings.
     pub(crate) fn without_capture(&self) -> Self {
         Self { capture: None, ..self.clone() }
     }
 
-    /// What methods have in common that are measured at one load, each with its own buffers.
+    /// The common properties of methods that are measured at one load, each with separate buffers.
     pub(crate) fn common_scene(&self) -> Self {
         Self { method: None, capture: None, ..self.clone() }
     }

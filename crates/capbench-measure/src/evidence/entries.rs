@@ -1,4 +1,4 @@
-//! What each place along the path lost, by the counters that speak of it.
+//! The losses of each place along the path, by the counters that cover it.
 
 use super::QueueAccount;
 use super::{Evidence, PeerQueue};
@@ -6,7 +6,7 @@ use super::{Losses, TracedLosses};
 use capbench_model::ledger::{Entry, Place};
 
 impl Evidence {
-    /// What was lost on the way out: the interface's counters, and what they leave out.
+    /// Losses on the way out: the interface's counters, and the losses that they miss.
     pub(super) fn transmit_entry(&self, counted: Option<u64>) -> Entry {
         let counters = match (self.virtual_pair, self.peer_queue) {
             (true, PeerQueue::OfBuffers | PeerQueue::OfFrames) => {
@@ -18,8 +18,8 @@ impl Evidence {
             (false, _) => "link statistics of the sender: tx_dropped + tx_errors",
         };
         let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
-        // Queueing discipline and tc drop in front of the interface's counters, and tell the generator: tracer and refusals
-        // witness the same frames.
+        // Queueing discipline and tc drop in front of the interface's counters, and report it to the generator: tracer and
+        // refusals count the same frames.
         let told = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
         let untold = self.refused.saturating_sub(told);
         let before = traced.map_or(0, Losses::total).max(untold);
@@ -39,8 +39,8 @@ impl Evidence {
         Entry { place: Place::Transmit, count, source }
     }
 
-    /// What the queue of a polled veth refused, and what its poll had not come to when the trial ended: accepted from the
-    /// generator and not received, and never more than it holds.
+    /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended: accepted from the
+    /// generator and not received, and never more than the queue's capacity.
     pub(super) fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
         /// `VETH_RING_SIZE` of drivers/net/veth.c.
         const FRAMES: u64 = 256;
@@ -64,7 +64,7 @@ impl Evidence {
         Entry { place, count: refused.map(|refused| refused + left), source }
     }
 
-    /// What XDP lost: in the driver by the driver's counters, behind it by the tracer.
+    /// Losses of XDP: in the driver by the driver's counters, behind it by the tracer.
     pub(super) fn xdp_entry(&self, unseen: u64) -> Entry {
         let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
         let generic = self.traced.as_ref().filter(|traced| !traced.xdp.is_empty());
@@ -78,8 +78,8 @@ impl Evidence {
         Entry { place: Place::Xdp, count, source }
     }
 
-    /// What a socket filter dropped. The kernel counts that nowhere; on a pair of its own, where nothing comes but the
-    /// trial's frames, it is what the interface received and neither XDP nor stack lost, and the socket did not accept.
+    /// Drops of a socket filter, which no kernel counter counts. A private pair carries only the trial's frames: there they are
+    /// the frames that the interface received, neither XDP nor stack lost, and the socket did not accept.
     pub(super) fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
         let place = Place::Filter;
         if !self.filter_drops {
@@ -115,7 +115,7 @@ impl Evidence {
         }
     }
 
-    /// What the application's queue refused, or still held at the end.
+    /// Frames that the application's queue refused, or still contained at the end.
     pub(super) fn queue_entry(&self) -> Entry {
         let (count, source) = match &self.queue {
             None => (0, "the application has no queue".into()),
@@ -133,8 +133,8 @@ impl Evidence {
         Entry { place: Place::ApplicationQueue, count: Some(count), source }
     }
 
-    /// What lay in ring or socket at the end. It is the difference of other counters, so it may hold only what can have lain
-    /// there: else whatever the method lost and did not count would stand here, and never be unexplained.
+    /// Frames in ring or socket at the end. The number is the difference of other counters, so it is limited to what fits there:
+    /// otherwise every uncounted loss of the method would appear here and never be unexplained.
     pub(super) fn unread_entry(&self) -> Entry {
         let place = Place::Unread;
         if !self.cut_short {
@@ -155,7 +155,7 @@ impl Evidence {
         Entry { place, count, source: source.into() }
     }
 
-    /// What verification found wrong with frames; nothing where it did not look at them.
+    /// Faulty frames that verification found; 0 if it did not examine them.
     pub(super) fn verified_entry(&self, place: Place, found: u64) -> Entry {
         match &self.unverified {
             None => {
@@ -165,7 +165,7 @@ impl Evidence {
         }
     }
 
-    /// What the stack lost in front of the capture point.
+    /// Losses of the stack in front of the capture point.
     pub(super) fn stack_entry(&self, unseen: u64) -> Entry {
         let (count, source) = match (&self.traced, &self.untraced) {
             (Some(traced), _) => traced.in_stack(unseen),
@@ -175,10 +175,10 @@ impl Evidence {
         Entry { place: Place::Stack, count, source }
     }
 
-    /// How many frames must have ended on the receiving interface that the tracer did not see end. That is known on a pair of
-    /// its own where the method leaves frames to the stack: on other links others' frames end there, too, and cards take
-    /// those of other addresses off before. What the capture accepted ends behind it; and with a program of generic XDP,
-    /// whatever the interface received ends in or behind that.
+    /// Frames that must have ended on the receiving interface without the tracer seeing it. The number is known on a private pair
+    /// if the method leaves frames to the stack: on other links frames of others end there, too, and cards drop frames for other
+    /// addresses before. Frames that the capture accepted end behind it. With a program of generic XDP, every received frame ends
+    /// in or behind the program.
     pub(super) fn unseen_ends(&self, backlog: Option<u64>) -> u64 {
         let Some(traced) = self.traced.as_ref().filter(|_| self.virtual_pair && !self.method.takes_by_xdp())
         else {
@@ -191,7 +191,7 @@ impl Evidence {
         of_captured.max(of_received)
     }
 
-    /// A source of the backlog's drops with the CPUs that dropped, of whose trial's frames or others'.
+    /// A source of the backlog's drops with the CPUs that dropped. The drops may include frames of others.
     pub(super) fn with_cpus(&self, source: &str) -> String {
         let cpus: Vec<_> =
             self.backlog_cpus.iter().map(|(cpu, count)| format!("{count} on CPU {cpu}")).collect();

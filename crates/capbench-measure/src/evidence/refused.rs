@@ -1,8 +1,8 @@
-//! What was refused between the generator and the receiving end: frames that count in more than one of the kernel's counters.
+//! Frames that were refused between the generator and the receiving end: some count in more than one of the kernel's counters.
 
 use super::{Evidence, PeerQueue};
 
-/// What was refused between the generator and the receiving end.
+/// Frames that were refused between the generator and the receiving end.
 pub(super) struct Refused {
     pub(super) transmit: Option<u64>,
     pub(super) queue: Option<u64>,
@@ -11,8 +11,8 @@ pub(super) struct Refused {
 }
 
 impl Evidence {
-    /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if it was the backlog that refused
-    /// it, in the softnet counter, too. It is booked once, to the backlog. On other links the two are independent.
+    /// On a veth pair one refused frame counts in `tx_dropped` of the sender and, if the backlog refused it, also in the softnet
+    /// counter. It is booked once, to the backlog. On other links the two are independent.
     pub(super) fn refused(&self) -> Refused {
         let transmit = self.transmit_drops.map(|drops| drops.saturating_sub(self.repeated));
         let refused = Refused { transmit, queue: Some(0), backlog: Some(0), backlog_source: "" };
@@ -22,7 +22,7 @@ impl Evidence {
             return Refused { transmit, queue, backlog_source, ..refused };
         }
         if !self.virtual_pair {
-            // The softnet counter is the whole host's, the interface's counts other drops, too: neither is exceeded.
+            // The softnet counter covers the whole host, the interface's also counts other drops: the result exceeds neither.
             let backlog = self.backlog_drops.zip(self.refused_by_stack()).map(|(host, ours)| host.min(ours));
             let backlog_source = match backlog {
                 Some(_) => {
@@ -63,12 +63,12 @@ impl Evidence {
         }
     }
 
-    /// What `rx_dropped` of the receiver has beside its driver's own drops, which are booked from the driver's counters.
+    /// `rx_dropped` of the receiver without its driver's own drops, which are booked from the driver's counters.
     fn refused_by_stack(&self) -> Option<u64> {
         self.receive_drops.map(|all| all.saturating_sub(self.driver_receive_drops))
     }
 
-    /// Why nobody can say what a backlog refused.
+    /// Why the number of frames refused by a backlog is unknown.
     fn backlog_unknown(&self) -> &'static str {
         match self.backlog_drops {
             None => "unknown: /proc/net/softnet_stat could not be read",
@@ -76,7 +76,7 @@ impl Evidence {
         }
     }
 
-    /// What a backlog refused of the frames in `rx_packets` of the receiver: where nothing polls, it refuses them before.
+    /// Backlog refusals among the receiver's `rx_packets`. Without polling, the backlog refuses frames before they count there.
     pub(super) fn refused_after_receipt(&self, backlog: Option<u64>) -> Option<u64> {
         match self.peer_queue {
             PeerQueue::None => Some(0),

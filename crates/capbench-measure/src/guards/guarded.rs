@@ -1,4 +1,4 @@
-//! The laboratory that guards another one's trials.
+//! The laboratory that guards the trials of another one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::rates::Pps;
 
-use super::{Guarding, Policy, Recovery, SetAside, line_rate, saturation};
+use super::{Guarding, Policy, Recovery, Retried, line_rate, saturation};
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
-/// How long a pause goes on without a look at whether the user wants to stop.
+/// Interval at which a pause checks whether the user wants to stop.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A laboratory whose trials are guarded.
@@ -24,7 +24,7 @@ pub struct Guarded<L> {
     memory: Memory,
 }
 
-/// What goes from one trial to the next, of whichever set-up: they share the path.
+/// State from one trial to the next, for all set-ups: they share the path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Memory {
     /// Number of the trial that overloaded the path, until a probe was clean.
@@ -37,7 +37,7 @@ struct Memory {
 }
 
 impl<L> Guarded<L> {
-    /// Guards trials of `inner`. Nothing is repeated or waited for any more once `stop` is true.
+    /// Guards trials of `inner`. Once `stop` is true, it repeats nothing and waits for nothing.
     pub fn new(inner: L, policy: Policy, stop: Arc<AtomicBool>) -> Self {
         Self { inner, policy, stop, memory: Memory::default() }
     }
@@ -50,7 +50,7 @@ impl<L> Guarded<L> {
 
 #[cfg(test)]
 impl<L> Guarded<L> {
-    /// As if trials of this length altogether had run before.
+    /// Behaves as if trials with this total length had run before.
     pub(super) fn after_trials_of(&mut self, first: Duration) {
         self.memory.first = first;
     }
@@ -97,12 +97,12 @@ struct GuardedTrial<'l> {
 
 impl Trial for GuardedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        let mut set_aside: Vec<SetAside> = Vec::new();
+        let mut set_aside: Vec<Retried> = Vec::new();
         let mut recovery = None;
         let stands = loop {
             let (recovered, trial) = match self.attempt(load, duration) {
                 Ok(attempt) => attempt,
-                // What was measured already is not lost to what came after it.
+                // A later error must not lose the earlier measurement.
                 Err(error) => match set_aside.pop() {
                     Some(last) => break last.trial,
                     None => return Err(error),
@@ -121,12 +121,12 @@ impl Trial for GuardedTrial<'_> {
                 break trial;
             }
             self.memory.repeats += 1;
-            set_aside.push(SetAside { because, trial });
+            set_aside.push(Retried { because, trial });
         };
         let mut stands = best(stands, &mut set_aside);
         if recovery.is_some() || !set_aside.is_empty() {
             for attempt in &mut set_aside {
-                attempt.trial.phase = Phase::SetAside;
+                attempt.trial.phase = Phase::Retried;
             }
             let before = set_aside.iter().filter(|attempt| attempt.trial.number < stands.number).count();
             stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, set_aside, recovery }));
@@ -138,9 +138,9 @@ impl Trial for GuardedTrial<'_> {
         self.trial.line_rate()
     }
 
-    /// A soak goes on: nothing of it is repeated or put off, and its segments are judged and marked all the same.
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(GuardedSegments { held: self.trial.hold()?, memory: self.memory }))
+    /// A soak goes on: no segment is repeated or delayed, but all are judged and marked.
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(GuardedSegments { held: self.trial.keep_open()?, memory: self.memory }))
     }
 }
 
@@ -160,13 +160,13 @@ impl Trial for GuardedSegments<'_> {
 }
 
 impl GuardedTrial<'_> {
-    /// One attempt, on a path that has recovered if it can.
+    /// One attempt, after recovery of the path if possible.
     fn attempt(&mut self, load: Load, duration: Duration) -> Result<(Option<Recovery>, TrialResult)> {
         let recovery = self.recover()?;
         Ok((recovery, self.trial.run(load, duration)?))
     }
 
-    /// Sees to it that the path has recovered from an overload, if there was one.
+    /// Lets the path recover from an overload, if there was one.
     fn recover(&mut self) -> Result<Option<Recovery>> {
         let Some(after) = self.memory.overloaded_by else { return Ok(None) };
         let stop = self.stop;
@@ -179,11 +179,11 @@ impl GuardedTrial<'_> {
         Ok(Some(recovery))
     }
 
-    /// Whether another attempt is allowed after so many.
+    /// Whether another attempt is allowed after `before` attempts.
     fn may_repeat(&self, last: &TrialResult, duration: Duration, before: usize) -> bool {
         let Memory { first, repeated, .. } = *self.memory;
-        // The first repeat of a run is always within the budget: a run may be a single trial. So is one of a trial that
-        // shows nothing, since nobody repeats it after this.
+        // The first repeat of a run is always within the budget: a run may be a single trial. The same holds for the repeat of an
+        // invalid trial, since nobody repeats it later.
         let budget = first.mul_f64(self.policy.repeat_share).max(duration);
         before < self.policy.repeats as usize
             && (last.verdict == Verdict::Invalid || repeated + duration <= budget)
@@ -192,7 +192,7 @@ impl GuardedTrial<'_> {
 }
 
 impl Memory {
-    /// The trial, judged by what its own account does not know.
+    /// Judges the trial by facts that its own account lacks.
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
             trial.invalidate(contradiction);
@@ -212,8 +212,8 @@ impl Memory {
     }
 }
 
-/// Why an attempt does not stand if there can be another. Slow CPUs are no such reason: where they are, they are for many
-/// trials in a row, so that the next attempt would be no better, and what was slow is marked.
+/// Why an attempt is discarded if another one is possible. Slow CPUs are not a reason: they stay slow for many trials in a row,
+/// so the next attempt would be no better. Those trials are only marked.
 fn disturbances(trial: &TrialResult) -> Vec<String> {
     let disturbed = trial.disturbance.beside_pace();
     let mut because: Vec<_> = disturbed.reasons().into_iter().map(String::from).collect();
@@ -221,22 +221,22 @@ fn disturbances(trial: &TrialResult) -> Vec<String> {
     because
 }
 
-/// The attempt that stands: the last one, unless it shows nothing and an earlier one does.
-fn best(last: TrialResult, set_aside: &mut Vec<SetAside>) -> TrialResult {
+/// The accepted attempt: the last one, unless it is invalid and an earlier one is valid.
+fn best(last: TrialResult, set_aside: &mut Vec<Retried>) -> TrialResult {
     if last.verdict != Verdict::Invalid {
         return last;
     }
     match set_aside.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
         Some(place) => {
             let stands = set_aside.remove(place).trial;
-            set_aside.push(SetAside { because: disturbances(&last), trial: last });
+            set_aside.push(Retried { because: disturbances(&last), trial: last });
             stands
         }
         None => last,
     }
 }
 
-/// Recoveries before the attempts of one trial, taken together.
+/// Combines the recoveries before the attempts of one trial.
 fn merged(before: Option<Recovery>, next: Option<Recovery>) -> Option<Recovery> {
     match (before, next) {
         (Some(mut before), Some(next)) => {
@@ -247,7 +247,7 @@ fn merged(before: Option<Recovery>, next: Option<Recovery>) -> Option<Recovery> 
     }
 }
 
-/// Waits; whether it may go on, which it may not when the user wants to stop.
+/// Waits. Returns false if the user wants to stop.
 fn rest(pause: Duration, stop: &AtomicBool) -> bool {
     let end = Instant::now() + pause;
     while !stop.load(Ordering::Relaxed) {

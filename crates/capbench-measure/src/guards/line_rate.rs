@@ -1,5 +1,5 @@
-//! No link carries more than its speed. A rate above it is a mistake of the measurement: the 2008 report printed 550,691
-//! packets/s where the line carries 550,660, an effect of its time stamps.
+//! No link carries more than its speed. A rate above it is a measurement error: the 2008 report printed 550,691 packets/s on a
+//! line that carries 550,660, because of its timestamps.
 
 use capbench_frames::rates::Pps;
 
@@ -7,15 +7,15 @@ use crate::trial::{Departed, TrialResult};
 use capbench_model::figures::grouped;
 use capbench_model::ledger::Place;
 
-/// What two clocks may differ by: crystals of links are good to 100 ppm each.
+/// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
 const CLOCKS: f64 = 2e-4;
-/// What a card holds on its chip, in seconds of its link: the driver lets go of a frame when it is there. The 82599 has
-/// 160 KiB for 10 Gbit/s, older cards up to 40 KiB for 1 Gbit/s.
+/// On-chip buffer of a card, in seconds of its link: the driver releases a frame once it is there. The 82599 has 160 KiB for 10
+/// Gbit/s, older cards up to 40 KiB for 1 Gbit/s.
 const ON_CHIP_S: f64 = 5e-4;
-/// The first frame is sent at the very start, so that a phase has one more than rate times duration.
+/// The first frame is sent at the very start, so a phase has one frame more than rate times duration.
 const FIRST: f64 = 1.0;
 
-/// Why the trial cannot be right; absent where it can, where the link has no speed, and where nobody knows what was on its way.
+/// Why the trial cannot be right; absent if it can, if the link has no speed, or if the frames on their way are unknown.
 pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let line = trial.line_rate_pps?;
     let Departed { after_s, under_way } = trial.departed?;
@@ -31,12 +31,12 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     })
 }
 
-/// Whether a rate is all that the link carries, as far as two clocks and whole frames can tell.
+/// Whether a rate equals the link's capacity, within the error of two clocks and whole frames.
 pub(crate) fn is_reached(line: Pps, pps: f64) -> bool {
     pps >= (line.get() * (1.0 - CLOCKS)).floor()
 }
 
-/// Frames that were sent and are known never to have reached the wire.
+/// Sent frames that certainly never reached the wire.
 fn booked_before_the_wire(trial: &TrialResult) -> u64 {
     let lost = trial.losses();
     lost.iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum()

@@ -1,10 +1,10 @@
-//! Receive livelock: more is offered, and less is delivered, because the kernel spends the CPU on frames that it drops
-//! afterwards. A pure function of trials; their order does not matter.
+//! Receive livelock: a higher load delivers fewer frames, because the kernel spends the CPU on frames that it drops later. A pure
+//! function of trials; their order does not matter.
 
 use crate::trial::{Livelock, TrialResult, Verdict};
 
-/// How much more has to be offered, and how much less delivered, before it is called livelock: the same trial repeated
-/// on a busy virtual machine differed by up to a tenth.
+/// Smallest relative increase of the load and decrease of the delivered rate that count as livelock: the same trial repeated on a
+/// busy virtual machine differed by up to 10 %.
 const NOTABLE: f64 = 0.1;
 
 /// Marks the trials of a run that were offered more than another of their set-up and delivered less.
@@ -15,7 +15,7 @@ pub fn mark(trials: &mut [TrialResult]) {
     }
 }
 
-/// The mark of one trial among the others of its run.
+/// The livelock mark of one trial among the trials of its run.
 fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     let best = trials
         .iter()
@@ -31,14 +31,14 @@ fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     })
 }
 
-/// What was disturbed for a share of its time delivers less for other reasons, and a burst that buffers hold is delivered at whatever rate it came.
+/// A trial disturbed for a share of its time delivers less for other reasons. Buffers deliver a burst at any rate.
 fn shows(trial: &TrialResult) -> bool {
     trial.verdict != Verdict::Invalid
         && trial.disturbance.reasons_for_rates().is_empty()
         && trial.load.is_none()
 }
 
-/// Whether two trials differ in nothing but their load and duration. What was granted tells rings apart.
+/// Whether two trials differ only in load and duration. The granted sizes distinguish rings.
 fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
     let (a, b) = (&one.profile, &other.profile);
     (&a.method, &a.frame_size, &a.placement, &a.work, &a.traffic)

@@ -1,18 +1,18 @@
-//! Guards on every trial: they keep one that shows nothing from counting, and say so.
+//! Guards on every trial: they discard invalid trials or mark them.
 //!
-//! [`Guarded`] is a laboratory around another one. Whatever runs trials through it, a bench, a search or a sweep, gets
-//! the same guards:
+//! [`Guarded`] is a laboratory that wraps another one. Benches, searches and sweeps that run trials through it get the same
+//! guards:
 //!
-//! | file | guard | what it does |
+//! | file | guard | action |
 //! |---|---|---|
-//! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on a path that is not shows nothing |
-//! | [`capbench_model::disturbance`] | steal, standstills, foreign load, clocks | repeats a disturbed trial, or marks it |
-//! | `line_rate` | more than the link carries | such a trial shows nothing, and is repeated |
-//! | `livelock` | less delivered of more | marks the trial, with the one that it is set against |
+//! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on an unclean path is invalid |
+//! | [`capbench_model::disturbance`] | steal, stalls, foreign load, clocks | repeats a disturbed trial, or marks it |
+//! | `line_rate` | a rate above the link's | the trial is invalid and is repeated |
+//! | `livelock` | less delivered at a higher load | marks the trial and names the better one |
 //!
-//! A trial whose account contradicts itself (negative loss) is repeated as a disturbed one is. Which attempt stands never
-//! depends on what it delivered: it is the first that nothing disturbed, else the last that shows anything. The others
-//! and all probes are kept with it, and are no results.
+//! A trial whose account contradicts itself (negative loss) is repeated like a disturbed one. The accepted attempt never depends
+//! on the delivered rate: it is the first undisturbed one, else the last valid one. The other attempts and all probes are stored
+//! with it, and are not results.
 
 #[cfg(test)]
 mod disturbance_tests;
@@ -25,23 +25,23 @@ mod tests;
 
 use std::time::Duration;
 
-pub use crate::trial::{Guarding, Livelock, Recovery, SetAside};
+pub use crate::trial::{Guarding, Livelock, Recovery, Retried};
 pub use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
 pub use guarded::Guarded;
 pub(crate) use saturation::{OVERLOAD, PROBE};
 
-/// How far guards go.
+/// Limits of the guards.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// How often a disturbed trial is repeated at most.
+    /// Largest number of repeats of a disturbed trial.
     pub repeats: u32,
-    /// Share of the time of all trials so far that repeats of disturbed trials may take; beyond it they are marked only. A
-    /// host that is always noisy would otherwise make a run as many times longer, and be as noisy. Trials that show nothing
-    /// are repeated all the same: whoever runs them through guards does not.
+    /// Share of the time of all trials so far that repeats of disturbed trials may use; beyond it trials are only marked.
+    /// Otherwise a host that is always noisy would multiply a run's time and the run would be as noisy. Invalid trials are always
+    /// repeated, because callers of guarded trials do not repeat them.
     pub repeat_share: f64,
-    /// Probes after an overload before the path is given up.
+    /// Number of probes after an overload before the path is given up.
     pub probes: u32,
-    /// Pause after a probe that was not clean; it doubles with each.
+    /// Pause after a probe that was not clean; each further pause is twice as long.
     pub pause: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! After an overload the path may still be busy with it: a queue that is full, a driver that recovers, a sender that did
-//! not stop. The 2008 report excluded trials behind such by hand. Here a probe has to be clean first.
+//! After an overload the path may still be busy: a full queue, a driver that recovers, a sender that did not stop. The 2008
+//! report excluded such trials by hand. Here a probe must be clean first.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use super::{Policy, Recovery};
 use crate::error::Result;
 use crate::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
-/// A trial overloaded the path when it lost more than this share of what was sent; less are single losses.
+/// A trial overloaded the path if it lost more than this share of the sent frames; smaller losses are single losses.
 pub(crate) const OVERLOAD: f64 = 1e-3;
-/// Load of the first probe in packets per second. Each next one has half of the load of the one before, so that a set-up
-/// that is merely slow passes: the fifth leaves it 16 ms per packet.
+/// Load of the first probe in packets per second. Each further probe has half the previous load, so that a slow set-up passes:
+/// the fifth leaves it 16 ms per packet.
 const PROBE_PPS: f64 = 1000.0;
 /// Length of a probe.
 pub(crate) const PROBE: Duration = Duration::from_millis(100);
-/// Share of foreign frames among those of a probe that shows leftovers of an overload rather than a chatty link.
+/// Share of foreign frames in a probe above which they are leftovers of an overload, not other traffic of the link.
 const LEFTOVERS: f64 = 0.1;
 
-/// Whether nothing counts after this trial before a probe is clean.
+/// Whether trials after this one need a clean probe first.
 pub(super) fn is_overload(trial: &TrialResult) -> bool {
     trial.lost() as f64 > trial.sent as f64 * OVERLOAD
 }
 
-/// Whether a probe shows a path that is ready.
+/// Whether a probe shows that the path is ready.
 fn is_clean(probe: &TrialResult) -> bool {
     matches!(probe.verdict, Verdict::Lossless | Verdict::GeneratorLimited)
         && probe.foreign as f64 <= probe.delivered as f64 * LEFTOVERS
 }
 
-/// Probes until one is clean, with pauses, at most as often as the policy says. `rest` waits, and says whether to go on.
+/// Probes with pauses until one is clean, up to the policy's number. `rest` waits and returns whether to go on.
 pub(super) fn recover(
     after: u32,
     trial: &mut dyn Trial,
@@ -52,7 +52,7 @@ pub(super) fn recover(
 }
 
 impl Recovery {
-    /// Why a trial shows nothing that was run all the same; absent where the path was clean.
+    /// Why a trial is invalid because of the path; absent if the path was clean.
     pub(super) fn failure(&self) -> Option<String> {
         (!self.recovered).then(|| {
             format!(

@@ -176,7 +176,7 @@ fn a_disturbed_trial_is_repeated_and_every_attempt_is_kept() {
     // Half of the run so far would be repeats: the budget allows one, so the second attempt stands, marked.
     assert_eq!((trial.number, guarding.attempt, guarding.set_aside.len()), (2, 2, 1));
     let aside = &guarding.set_aside[0];
-    assert_eq!((aside.trial.number, aside.trial.delivered, aside.trial.phase), (1, 99_993, Phase::SetAside));
+    assert_eq!((aside.trial.number, aside.trial.delivered, aside.trial.phase), (1, 99_993, Phase::Retried));
     assert_eq!(aside.because, ["the hypervisor took CPU time away while it ran (steal)"]);
 }
 

@@ -1,18 +1,18 @@
-//! The clock of kernel time stamps against the one that plans are made by.
+//! The clock of kernel timestamps compared with the clock of plans.
 //!
-//! Planned times and deliveries are read from `CLOCK_MONOTONIC`, which is that of [`Instant`]; the kernel stamps frames
-//! with `CLOCK_REALTIME`. The kernel makes both from one counter and steers both alike, so their distance changes only
-//! when somebody sets the latter (timekeeping(9) of kernel/time, clock_settime(2), a leap second). It is read before and
-//! after a trial; where it has changed, the stamps of the trial belong to no one clock.
+//! Planned times and deliveries are read from `CLOCK_MONOTONIC`, the clock of [`Instant`]; the kernel stamps frames with
+//! `CLOCK_REALTIME`. The kernel derives both from one counter and steers both alike. Their difference changes only when somebody
+//! sets the latter (timekeeping(9) of kernel/time, clock_settime(2), a leap second). It is read before and after a trial; if it
+//! has changed, the trial's stamps do not belong to one clock.
 
 use std::time::{Duration, Instant};
 
 use capbench_sys::host::clock;
 
-/// Readings of which the best is taken.
+/// Number of reads; the best one counts.
 const TRIES: usize = 32;
 
-/// Differences up to this are none: kernel time stamps may come in whole microseconds.
+/// Smaller differences count as 0: kernel timestamps may come in whole microseconds.
 const SAME_NS: u64 = 1_000;
 
 /// Both clocks at one moment.
@@ -20,14 +20,14 @@ const SAME_NS: u64 = 1_000;
 pub struct RealtimeReading {
     /// The moment.
     at: Instant,
-    /// `CLOCK_REALTIME` then, nanoseconds.
+    /// `CLOCK_REALTIME` at that moment, in nanoseconds.
     realtime_ns: u64,
-    /// By how much that can be wrong.
+    /// Largest error of that value.
     error_ns: u64,
 }
 
 impl RealtimeReading {
-    /// Reads both, the one between two readings of the other; of several such readings, the closest.
+    /// Reads one clock between two reads of the other, several times; returns the read with the smallest error.
     pub fn now() -> Self {
         let reading = |_| {
             let before = Instant::now();
@@ -41,7 +41,7 @@ impl RealtimeReading {
             .fold(first, |best, next| if next.error_ns < best.error_ns { next } else { best })
     }
 
-    /// `CLOCK_REALTIME` at another moment, nanoseconds, if it is not set in between.
+    /// `CLOCK_REALTIME` at another moment, in nanoseconds, if nobody sets it in between.
     pub fn realtime_at(&self, moment: Instant) -> u64 {
         match moment.checked_duration_since(self.at) {
             Some(later) => self.realtime_ns.saturating_add(later.as_nanos() as u64),
@@ -55,12 +55,12 @@ impl RealtimeReading {
         Self { realtime_ns: self.realtime_ns + by.as_nanos() as u64, ..self }
     }
 
-    /// By how much it can be wrong, nanoseconds.
+    /// Largest error in nanoseconds.
     pub fn error_ns(&self) -> u64 {
         self.error_ns
     }
 
-    /// By how much the clock was set between this reading and a later one; absent where it was not.
+    /// By how much the clock was set between this reading and a later one; absent if it was not set.
     pub fn set_until(&self, later: &Self) -> Option<Duration> {
         let apart = self.realtime_at(later.at).abs_diff(later.realtime_ns);
         (apart > SAME_NS + self.error_ns + later.error_ns).then(|| Duration::from_nanos(apart))

@@ -1,4 +1,4 @@
-//! How delays are spread: counted in an HDR histogram while frames arrive, then told in the figures of RFC 8219.
+//! The distribution of delays: counted in an HDR histogram while frames arrive, then reported in the figures of RFC 8219.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::stored;
 
-/// The longest delay that is told apart, one hour; longer ones count as this long.
+/// Longest delay of the histogram, one hour; longer ones count as one hour.
 pub(super) const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Delays are told apart to 0.1 %.
+/// The resolution of delays is 0.1 %.
 pub(super) const DIGITS: u8 = 3;
 
 /// Counts delays. All of its memory is allocated at once.
@@ -46,7 +46,7 @@ impl Delaying {
         if histogram.is_empty() {
             return None;
         }
-        // Quantiles are upper bounds of what the histogram tells apart; none is above the largest delay.
+        // Quantiles are upper bounds within the histogram's resolution; none exceeds the largest delay.
         let quantile = |share| histogram.value_at_quantile(share).clamp(min_ns, max_ns);
         let p99_9_ns = quantile(0.999);
         Some(Delays {
@@ -65,35 +65,35 @@ impl Delaying {
     }
 }
 
-/// How delays are spread, in nanoseconds. Least, mean and largest are exact, quantiles to 0.1 %.
+/// The distribution of delays, in nanoseconds. Minimum, mean and maximum are exact, quantiles have a resolution of 0.1 %.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Delays {
     /// Number of frames.
     pub frames: u64,
-    /// The least delay.
+    /// The shortest delay.
     pub min_ns: u64,
-    /// Their mean.
+    /// Mean delay.
     pub mean_ns: f64,
-    /// Half of the frames took at most this long: typical latency of RFC 8219 7.2.
+    /// Delay not exceeded by half of the frames: typical latency of RFC 8219 7.2.
     pub p50_ns: u64,
-    /// 90 % of the frames took at most this long.
+    /// Delay not exceeded by 90 % of the frames.
     pub p90_ns: u64,
-    /// 99 % of the frames took at most this long.
+    /// Delay not exceeded by 99 % of the frames.
     pub p99_ns: u64,
-    /// 99.9 % of the frames took at most this long: worst-case latency of RFC 8219 7.2.
+    /// Delay not exceeded by 99.9 % of the frames: worst-case latency of RFC 8219 7.2.
     pub p99_9_ns: u64,
     /// The longest delay.
     pub max_ns: u64,
     /// Packet delay variation of RFC 8219 7.3.1 (RFC 5481 4.2): `p99_9_ns - min_ns`.
     pub pdv_ns: u64,
-    /// Frames whose delay came out below zero, because clocks are read with an error; they count as 0.
+    /// Frames with a computed delay below zero, because clocks are read with an error; they count as 0.
     pub below_zero: u64,
-    /// All of them.
+    /// All delays.
     pub histogram: Recorded,
 }
 
 impl Delays {
-    /// Of these delays, nanoseconds.
+    /// The distribution of these delays in nanoseconds.
     pub(crate) fn of(delays: &[u64]) -> Option<Self> {
         let mut delaying = Delaying::new();
         delays.iter().for_each(|delay| delaying.record(0, *delay));

@@ -1,31 +1,30 @@
 //! How long a frame takes from its sender to the application (RFC 1242 3.8, RFC 2544 26.2, RFC 8219 7.2 and 7.3).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `recorder` | takes the times of frames while they arrive |
-//! | `clocks` | the clock of kernel time stamps against that of the plan |
-//! | `delays` | how delays are spread |
-//! | `stored` | how that is stored, and what is looked at before it is read |
+//! | `recorder` | records the times of frames while they arrive |
+//! | `clocks` | compares the clock of kernel timestamps with the clock of the plan |
+//! | `delays` | the distribution of delays |
+//! | `stored` | the stored form, and the checks before reading it |
 //!
-//! For a capture, latency has two legs, and there is nothing behind the second one that could be a port:
+//! The latency of a capture has two parts. Behind the second one there is no output port:
 //!
 //! ```text
 //! planned send time ──to_kernel──> kernel's time stamp ──to_application──> the application gets the batch
 //! ```
 //!
-//! *Planned send time* is when the schedule wanted the frame on its way. What the generator is late is part of the
-//! first leg, so that a stalled sender hides nothing; a trial's `lateness` says how much of it that is. *Kernel's time
-//! stamp* is the one that the method gives with the frame. `recv` asks for it, so it is taken on entry into the stack;
-//! the rings of AF_PACKET take it when they copy the frame, unless some socket of the host asks for stamps. The backlog
-//! of the receiving CPU is in the first leg for the one, and after the stamp for the other. *Delivery* is read once for
-//! each batch, before its first frame is handled: what a frame waits for those before it in its batch is the
-//! application's work, and not in it.
+//! *Planned send time* is when the schedule wanted to send the frame. The generator's lateness belongs to the first part, so that
+//! a stalled sender hides nothing; a trial's `lateness` reports its amount. *Kernel's time stamp* is the timestamp that the
+//! method delivers with the frame. `recv` requests it, so the kernel takes it on entry into the stack. The rings of AF_PACKET
+//! take it when they copy the frame, unless a socket of the host requests timestamps. The backlog of the receiving CPU is in the
+//! first part for the rings, and after the stamp for `recv`. *Delivery* is read once per batch, before its first frame is
+//! processed: a frame's wait for earlier frames of its batch is the application's work, and is not included.
 //!
-//! RFC 2544 tags one frame in the middle of a stream of 120 s and repeats that 20 times; RFC 8219 tags at least 500, and
-//! takes every frame for delay variation. Every frame of capbench carries its planned time, so every frame is
-//! recorded: the figures are those of RFC 8219, the typical latency being the median and the worst one the 99.9th
-//! percentile, and delay variation the distance of that from the least. Both standards stop the clock when the frame has
-//! left a port again, which a capture has none of.
+//! RFC 2544 tags one frame in the middle of a stream of 120 s and repeats that 20 times. RFC 8219 tags at least 500 frames, and
+//! uses every frame for delay variation. Every frame of capbench has its planned time, so every frame is recorded. The figures
+//! are those of RFC 8219: typical latency is the median, worst-case latency is the 99.9th percentile, and delay variation is the
+//! difference of that percentile and the minimum. Both standards stop the clock when the frame has left a port again; a capture
+//! has no such port.
 
 mod clocks;
 mod delays;
@@ -42,36 +41,36 @@ pub use recorder::{LatencyRecorder, Timekeeper};
 
 use crate::loss_shape::Clock;
 
-/// That the latency of frames is to be recorded. It costs time for each of them, so a trial that looks for a rate goes
-/// without.
+/// Requests that the latency of frames is recorded. Recording costs time per frame, so trials that search for a rate do not use
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Frames planned earlier than this after the start are left out (RFC 2544 26.2: 60 s of 120).
+    /// Frames planned earlier than this after the start are excluded (RFC 2544 26.2: 60 s of 120).
     pub from: Duration,
 }
 
-/// How long the frames of a trial took.
+/// The delay of a trial's frames.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Latency {
-    /// What planned times are.
+    /// Meaning of planned times.
     pub clock: Clock,
-    /// Frames planned earlier than this were left out, nanoseconds since the start.
+    /// Frames planned earlier than this are excluded, in nanoseconds since the start.
     pub from_ns: u64,
-    /// From planned send time to the kernel's time stamp.
+    /// From planned send time to the kernel's timestamp.
     pub to_kernel: Option<Delays>,
-    /// From the kernel's time stamp to delivery.
+    /// From the kernel's timestamp to delivery.
     pub to_application: Option<Delays>,
     /// From planned send time to delivery.
     pub total: Option<Delays>,
-    /// Why something of it is absent; absent where nothing is.
+    /// Why a part of it is absent; absent if all parts exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent_because: Option<String>,
-    /// By how much the two legs can be wrong, one at the cost of the other, because their clocks cannot be read at once.
+    /// Largest error of the two parts, with opposite signs, because their clocks cannot be read at once.
     pub clock_error_ns: Option<u64>,
 }
 
 impl Latency {
-    /// Of a method of which no times are known.
+    /// The latency of a method without known times.
     pub(crate) fn unknown(recording: Recording, reason: &str) -> Self {
         Self {
             clock: Clock::PlannedSendTime,

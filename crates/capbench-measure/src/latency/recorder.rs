@@ -1,5 +1,4 @@
-//! Takes the times of frames while they arrive. It reads a clock once a batch, and nothing else costs it more than a few
-//! additions.
+//! Records the times of frames while they arrive. It reads a clock once per batch; otherwise it needs only a few additions.
 
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -11,13 +10,13 @@ use super::delays::Delaying;
 use super::{Latency, Recording};
 use crate::loss_shape::Clock;
 
-/// Whoever follows the times of a trial's frames. `()` does not, and costs nothing.
+/// Records the times of a trial's frames. `()` records nothing and costs nothing.
 pub trait Timekeeper {
     /// The next frame is the first of a batch.
     fn begin_batch(&mut self);
 
-    /// A frame of the trial has come for the first time: the time that it was planned for, nanoseconds since the start,
-    /// and its time stamp, nanoseconds since the epoch.
+    /// Records the first arrival of a frame of the trial: its planned time in nanoseconds since the start, and its timestamp in
+    /// nanoseconds since the epoch.
     fn note(&mut self, planned_ns: u64, stamp_ns: u64);
 }
 
@@ -48,14 +47,14 @@ pub struct LatencyRecorder<'a> {
     from_ns: u64,
     /// Both clocks before the trial.
     before: RealtimeReading,
-    /// Start of the trial by the clock of time stamps; 0 until that is known.
+    /// Start of the trial by the clock of timestamps; 0 until known.
     start_realtime_ns: u64,
     source: TimeSource,
     /// When the batch was delivered, nanoseconds since the start; [`UNREAD`] until its first frame.
     delivered_ns: u64,
-    /// Frames without a time stamp.
+    /// Frames without a timestamp.
     unstamped: u64,
-    /// Frames of batches that came before the start was known here.
+    /// Frames of batches that arrived before the start was known here.
     early: u64,
     to_kernel: Delaying,
     to_application: Delaying,
@@ -66,8 +65,8 @@ pub struct LatencyRecorder<'a> {
 const UNREAD: u64 = u64::MAX;
 
 impl<'a> LatencyRecorder<'a> {
-    /// A recorder for a trial that begins at `start`, which is set before its first frame is sent, and for frames whose
-    /// time stamps come from `source`.
+    /// A recorder for a trial that begins at `start`, which is set before its first frame is sent, and for frames with timestamps
+    /// from `source`.
     pub fn new(recording: Recording, start: &'a OnceLock<Instant>, source: TimeSource) -> Self {
         Self {
             start,
@@ -84,7 +83,7 @@ impl<'a> LatencyRecorder<'a> {
         }
     }
 
-    /// Reads the clock for a batch; whether the trial's start is known.
+    /// Reads the clock for a batch. Returns whether the trial's start is known.
     #[inline(never)]
     fn deliver(&mut self) -> bool {
         let now = Instant::now();
@@ -100,7 +99,7 @@ impl<'a> LatencyRecorder<'a> {
         matches!(self.source, TimeSource::Kernel(_))
     }
 
-    /// What was recorded of a trial that is over.
+    /// The recorded latency of a trial that is over.
     pub fn latency(self) -> Latency {
         self.latency_at(&RealtimeReading::now())
     }

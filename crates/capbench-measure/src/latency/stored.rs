@@ -1,5 +1,5 @@
-//! The text that tools of HdrHistogram exchange: format V2, deflated, in base64. A file of others may claim any length in
-//! it, and the library allocates what the header claims: so the header is checked first.
+//! The text format of HdrHistogram tools: format V2, deflated, in base64. A foreign file may claim any length in its header, and
+//! the library allocates that length: therefore the header is checked first.
 
 use std::io::Read;
 
@@ -11,15 +11,15 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 
 use super::delays::{DIGITS, LONGEST_NS};
 
-/// Begins a deflated histogram; the length of what follows is next.
+/// Cookie of a deflated histogram; the length of the following data is next.
 const DEFLATED: u32 = 0x1c84_9314;
-/// Begins a histogram that is not deflated.
+/// Cookie of a histogram that is not deflated.
 const V2: u32 = 0x1c84_9313;
-/// Cookie and length in front of the deflated octets.
+/// Cookie and length before the deflated octets.
 const ENVELOPE: usize = 8;
 /// Cookie, length of the counts, offset, digits, lowest and highest value, ratio.
 const HEADER: usize = 40;
-/// Octets of as many counts as a histogram up to [`LONGEST_NS`] has, each as long as it can be.
+/// Upper bound of the octets of a histogram's counts up to [`LONGEST_NS`].
 const MOST_COUNTS: usize = 9 * 33 * 1024;
 
 /// A histogram as text.
@@ -31,7 +31,7 @@ pub(super) fn to_text(histogram: &Histogram<u64>) -> String {
     STANDARD.encode(octets)
 }
 
-/// The histogram of a text, if it is of the kind that capbench writes.
+/// The histogram of a text, if it has the kind that capbench writes.
 pub(super) fn from_text(text: &str) -> Result<Histogram<u64>, String> {
     let octets = STANDARD.decode(text).map_err(|error| format!("no histogram in base64: {error}"))?;
     let refused = |reason: String| format!("no HdrHistogram of format V2: {reason}");
@@ -40,7 +40,7 @@ pub(super) fn from_text(text: &str) -> Result<Histogram<u64>, String> {
     read.map_err(|error| refused(error.to_string()))
 }
 
-/// What is deflated, up to the longest that a histogram of capbench can be.
+/// The inflated data, up to the longest histogram of capbench.
 fn inflated(octets: &[u8]) -> Result<Vec<u8>, String> {
     if number(octets, 0) != Some(DEFLATED) {
         return Err("its first octets are others".into());
@@ -56,7 +56,7 @@ fn inflated(octets: &[u8]) -> Result<Vec<u8>, String> {
     Ok(plain)
 }
 
-/// Looks that the header claims no more than there is.
+/// Checks that the header claims no more than there is.
 fn check(plain: &[u8]) -> Result<(), String> {
     let field = |at| number(plain, at).map(u64::from).ok_or("its header is cut off");
     let wide = |at| Ok::<_, &str>(field(at)? << 32 | field(at + 4)?);
@@ -78,7 +78,7 @@ fn check(plain: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The big-endian number at a place.
+/// The big-endian number at an offset.
 fn number(octets: &[u8], at: usize) -> Option<u32> {
     let (number, _) = octets.get(at..)?.split_first_chunk()?;
     Some(u32::from_be_bytes(*number))

@@ -1,4 +1,4 @@
-//! Puts together what was read around a trial: evidence for the ledger, the CPU account, and reasons for care.
+//! Combines the counts around a trial: evidence for the ledger, the CPU account, and reasons for care.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,13 +28,13 @@ use capbench_host::tracer::{InterfaceTrace, Tracer};
 
 use super::nic::{self, Circumstances, NicReport};
 
-/// Below this share on the chosen CPU, the kernel's receive work was not where the placement says.
+/// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
 
-/// Share of a CPU's busy time that other work than the trial's may have without spoiling its account.
+/// Share of a CPU's busy time that foreign work may take without spoiling the CPU's account.
 const FOREIGN: f64 = 0.05;
 
-/// What was read at one moment.
+/// Counters read at one moment.
 pub(super) struct Snapshot {
     transmit: Link,
     receive: Link,
@@ -42,7 +42,7 @@ pub(super) struct Snapshot {
     receive_nic: NicSnapshot,
     softnet: SoftnetSnapshot,
     pub(super) clocks: ClockSnapshot,
-    /// Transmitting and receiving side, where there is a tracer.
+    /// Transmitting and receiving side; absent without a tracer.
     traced: Option<Vec<InterfaceTrace>>,
 }
 
@@ -56,32 +56,32 @@ impl Snapshot {
         Ok(Self { transmit, receive, transmit_nic, receive_nic, softnet, clocks, traced })
     }
 
-    /// How long the drivers take to have counted what has happened.
+    /// How long the drivers need until their counters are up to date.
     pub(super) fn settling(&self) -> Duration {
         nic::settling(&self.transmit_nic).max(nic::settling(&self.receive_nic))
     }
 }
 
-/// Everything around one trial.
+/// All counts around one trial.
 pub(super) struct Account<'t> {
     pub(super) bed: &'t Bed,
     pub(super) placement: &'t Placement,
     pub(super) capture: &'t CaptureOptions,
     pub(super) transmit: &'t str,
-    /// Whether frames come to the method without passing a backlog.
+    /// Whether frames reach the method without passing a backlog.
     pub(super) past_backlog: bool,
-    /// Whether the method has an XDP program of its own, which is attached for as long as it is open.
+    /// Whether the method attaches its own XDP program while it is open.
     pub(super) own_xdp: bool,
     pub(super) irq: IrqAccounting,
-    /// Why there is no tracer, where there is none.
+    /// Why there is no tracer, if there is none.
     pub(super) untraced: Option<&'t str>,
     pub(super) tracer: Option<&'t Tracer>,
-    /// What the tracer was found to cost.
+    /// The measured cost of the tracer.
     pub(super) tracer_cost: Option<TracerCost>,
     pub(super) before: Snapshot,
     /// CPU time of the generator's thread while it sent.
     pub(super) generator_ns: u64,
-    /// Most frames per second on the link.
+    /// Highest frame rate of the link in frames per second.
     pub(super) line_rate_pps: Option<f64>,
     /// When the generator's frames had left.
     pub(super) departed: Option<Departed>,
@@ -95,7 +95,7 @@ pub(super) struct Account<'t> {
 }
 
 impl Account<'_> {
-    /// What the trial measured.
+    /// The measurements of the trial.
     pub(super) fn join(&self, sent: &SendReport, outcome: &Outcome) -> Result<Measured> {
         let received = &outcome.received;
         let transmit = link_delta(self.before.transmit.stats, self.after.transmit.stats);
@@ -135,7 +135,7 @@ impl Account<'_> {
             lateness: sent.lateness.summary(),
             engine: received.engine.clone(),
             running: received.running.clone(),
-            taken_on_trust: received.taken_on_trust.clone(),
+            unverified_because: received.unverified_because.clone(),
             report: received.report,
             kernel_work_share: share,
             noise,
@@ -195,7 +195,7 @@ impl Account<'_> {
             truncated: received.arrivals.truncated,
             corrupt: received.arrivals.corrupt,
             cut_short: received.cut_short,
-            unverified: received.taken_on_trust.clone(),
+            unverified: received.unverified_because.clone(),
             ..Evidence::default()
         }
     }
@@ -211,7 +211,7 @@ impl Account<'_> {
         }
     }
 
-    /// What the tracer saw on both sides.
+    /// Losses that the tracer saw on both sides.
     fn traced(&self) -> Option<TracedLosses> {
         let (before, after) = (self.before.traced.as_ref()?, self.after.traced.as_ref()?);
         let window = |side: usize| Some(after.get(side)?.since(before.get(side)?));
@@ -219,7 +219,7 @@ impl Account<'_> {
         Some(losses::by_place(&window(0)?, &window(1)?, is_generic))
     }
 
-    /// What the tracer's own programs took.
+    /// Time of the tracer's own programs.
     fn tracer_ns(&self, kernel: Option<&KernelReceive>) -> Option<u64> {
         let (cost, softirqs) = (self.tracer_cost?, kernel?.traced?.runs);
         Some(cost.of(self.traced()?.drops, softirqs))
@@ -243,7 +243,7 @@ impl Account<'_> {
         noise
     }
 
-    /// Whether somebody else kept the application's CPU, on which the kernel receives, too, busy.
+    /// Whether foreign work kept the application's CPU busy, on which the kernel also receives.
     fn is_foreign(&self, received: &Received, kernel: Option<&KernelReceive>, busy_ns: u64) -> bool {
         let times = received.kernel.cpus_since(&self.start).of(self.placement.application);
         let (Some(times), Some(kernel)) = (times, kernel) else { return false };
@@ -257,7 +257,7 @@ impl Account<'_> {
         let received = &outcome.received;
         let kernel = received.kernel.since(&self.start)?;
         if kernel.and_then(|kernel| kernel.unseen_runs()).is_some() {
-            // In words without numbers, so that trials can be named together: the numbers stand in the counters.
+            // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
             noise.push(
                 "the kernel kept some receive softirqs of its CPU from the tracer (kernel.softirqs_net_rx less \
                  kernel.net_rx_runs), so that the kernel's time is too low, and drops in them were not seen"
@@ -276,7 +276,7 @@ impl Account<'_> {
                     .into(),
             );
         }
-        // The generator's CPU is always busy: where it does the kernel's work, that has to be told apart by its kind.
+        // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
         let mut is_foreign = false;
         let total_ns = if is_shared && self.placement.kernel != self.placement.generator {
             let busy_ns = received.kernel.busy_ns_since(&self.start);
@@ -288,22 +288,22 @@ impl Account<'_> {
         } else {
             kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
         };
-        // Whatever the tick sampled, every frame was verified that no queue refused.
+        // Independent of tick sampling: every frame was verified unless a queue refused it.
         let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
         let verified_ns =
             (received.arrivals.read.saturating_sub(unverified) as f64 * outcome.verify_ns) as u64;
         let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
-        // A method that counts in the kernel leaves nothing to do per packet: its thread reads a map now and then.
-        let per_packet = !(received.taken_on_trust.is_some() && outcome.verify_ns > 0.0);
+        // A method that counts in the kernel does no work per packet: its thread reads a map from time to time.
+        let per_packet = !(received.unverified_because.is_some() && outcome.verify_ns > 0.0);
         Ok(CpuAccount {
             app_ns: per_packet.then_some(own_ns),
             app_charged_ns: per_packet.then_some(received.cpu_ns),
             total_ns,
-            // Softirqs interrupt other work, too, and are then no part of what the application was charged.
+            // Softirqs also interrupt other work; the application was not charged for that part.
             split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
             kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
             kernel_source: kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
-            // What is certain of both together, where they share a CPU, comes in ticks, traced or not.
+            // The certain part of both together on a shared CPU comes in ticks, traced or not.
             kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
                 true => kernel.resolution_ns,
                 false => kernel.total_resolution_ns(),
@@ -332,7 +332,7 @@ fn link_delta(before: Option<LinkStats>, after: Option<LinkStats>) -> Option<Lin
     after?.since(&before?)
 }
 
-/// The differences that the account was made from, by name, for whoever wants to check it.
+/// The counter differences behind the account, by name, so that readers can check it.
 fn counters(
     transmit: Option<LinkStats>,
     receive: Option<LinkStats>,
@@ -380,7 +380,7 @@ fn counters(
     counters
 }
 
-/// The accounts that the kernel's CPU time is made from.
+/// The sources of the kernel's CPU time.
 fn kernel_counters(kernel: Option<&KernelReceive>) -> BTreeMap<String, u64> {
     let Some(kernel) = kernel else { return BTreeMap::new() };
     let traced = kernel.traced.into_iter().flat_map(|net_rx| {

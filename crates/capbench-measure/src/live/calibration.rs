@@ -1,5 +1,5 @@
-//! How fast the wait loop runs on each CPU that trials use, measured once a run: every trial then does the same work, and
-//! none spends the time again.
+//! The speed of the wait loop on each CPU of the trials, measured once per run: every trial then does the same work, and none
+//! spends the time again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,8 +12,8 @@ use crate::work::{LoopSpeed, Work, WorkModel};
 pub(super) struct Calibration(Arc<Mutex<Vec<(CpuId, LoopSpeed)>>>);
 
 impl Calibration {
-    /// The work, for the calling thread, which runs on `cpu` and nowhere else. A model in nanoseconds needs the speed, and of one in
-    /// iterations it is recorded what they take.
+    /// The work, for the calling thread, which is pinned to `cpu`. A model in nanoseconds needs the loop's speed; for a model in
+    /// iterations the time of an iteration is recorded.
     pub(super) fn ready_work(&self, model: WorkModel, cpu: CpuId) -> Work {
         let speed = match model {
             WorkModel::Nanoseconds(_) | WorkModel::Loop(_) => self.speed(cpu, LoopSpeed::measure),
@@ -23,7 +23,7 @@ impl Calibration {
     }
 
     fn speed(&self, cpu: CpuId, measure: impl FnOnce() -> LoopSpeed) -> LoopSpeed {
-        // A measurement that panicked has left nothing behind.
+        // A measurement that panicked has changed nothing.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, speed)) = known.iter().find(|(of, _)| *of == cpu) {
             return *speed;

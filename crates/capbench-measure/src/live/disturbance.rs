@@ -1,4 +1,4 @@
-//! What the host did on a trial's CPUs, and with its clocks, that the trial did not ask for.
+//! Disturbances of a trial's CPUs and clocks that the trial did not cause.
 
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
@@ -25,7 +25,7 @@ impl Account<'_> {
         let placement = self.placement;
         let sending_ns = self.sending_over.monotonic_ns().saturating_sub(self.start.monotonic_ns());
         let receiving_ns = received.kernel.monotonic_ns().saturating_sub(self.start.monotonic_ns());
-        // The generator's thread is gone when the receiver still drains: its CPU is looked at while it sends.
+        // The generator's thread ends before the receiver has drained: its CPU is examined during sending only.
         let load = |cpu: CpuId| {
             let sends_only = cpu == placement.generator && cpu != placement.application;
             let (seen, window_ns) =
@@ -37,7 +37,7 @@ impl Account<'_> {
             ];
             let own_ns = own_ns.iter().filter(|(place, _)| *place == cpu).map(|(_, ns)| ns).sum::<u64>();
             let times = seen.of(cpu)?;
-            // Where the application runs, too, what is left of the CPU's time is known to be neither's.
+            // If the application also runs there, the CPU's remaining time belongs to neither.
             let traced = kernel.as_ref().filter(|kernel| kernel.cpu == cpu && cpu == placement.application);
             Some(CpuDisturbance {
                 cpu: cpu.number(),
@@ -61,7 +61,7 @@ impl Account<'_> {
         })
     }
 
-    /// When a CPU stood still while frames were sent.
+    /// The stalls of a CPU while frames were sent.
     fn stalls(&self, cpu: CpuId) -> Option<Vec<Standstill>> {
         let stalls = self.tracer?.stalls(cpu, self.began_ns, self.sending_over.monotonic_ns())?;
         let since_began = |stall: capbench_host::tracer::Stall| Standstill {
@@ -72,7 +72,7 @@ impl Account<'_> {
         Some(stalls.into_iter().map(since_began).collect())
     }
 
-    /// How long the backlog holds what is offered. At maximum load, which has no plan, it always overflows.
+    /// How long the backlog can buffer the offered load. Maximum load has no plan and always overflows it.
     fn backlog_lasts_ns(&self, sent: &SendReport) -> Option<u64> {
         sent.lateness.summary().filter(|_| !self.past_backlog)?;
         let frames = longest_backlog()? as f64;
@@ -81,12 +81,12 @@ impl Account<'_> {
     }
 }
 
-/// How often the application slept and was woken; `None` where nobody knows.
+/// Number of times that the application slept and was woken; `None` if unknown.
 pub(super) fn wakeups(received: &Received) -> Option<u64> {
     received.switches?.voluntary_switches
 }
 
-/// The part of a window that a CPU's times do not tell of: they are sampled while it is busy, and come in ticks.
+/// The part of a window that a CPU's times do not cover: they are sampled while it is busy, and come in ticks.
 fn unaccounted_ns(times: &CpuTimes, window_ns: u64) -> u64 {
     window_ns.saturating_sub(times.total_ns())
 }

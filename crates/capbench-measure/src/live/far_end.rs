@@ -1,4 +1,4 @@
-//! What a transmit method needs of the other end of the bed's link while it sends.
+//! Settings that a transmit method needs at the other end of the bed's link while it sends.
 
 use std::sync::Arc;
 
@@ -8,25 +8,25 @@ use capbench_traffic::transmit;
 use crate::error::Result;
 use capbench_host::bed::Bed;
 
-/// Whether the transmit method called so hands frames to the queue of a veth's NAPI context instead of its receive path.
+/// Whether this transmit method passes frames to the queue of a veth's NAPI context instead of its receive path.
 pub(super) fn is_queued(transmit: &str) -> bool {
     transmit::method(transmit).is_ok_and(|chosen| chosen.method.needs_far_napi)
 }
 
-/// Frames of XDP programs reach a veth only while it uses NAPI: with a program of its own, or with generic receive
-/// offload (`veth_xdp_xmit` of drivers/net/veth.c). Dropping this takes the offload back.
+/// Frames of XDP programs reach a veth only while it uses NAPI: with its own XDP program, or with generic receive offload
+/// (`veth_xdp_xmit` of drivers/net/veth.c). Dropping this value restores the offload setting.
 #[derive(Debug)]
 pub(super) struct FarEnd {
     bed: Option<Arc<Bed>>,
 }
 
 impl FarEnd {
-    /// Sets the receiving end up for the transmit method called so.
+    /// Sets the receiving end up for this transmit method.
     ///
     /// # Errors
     /// When the kernel refuses it.
     pub(super) fn set_up(bed: &Arc<Bed>, transmit: &str) -> Result<Self> {
-        // Real interfaces are the user's to set up.
+        // The user sets up real interfaces.
         if !(is_queued(transmit) && bed.is_virtual()) {
             return Ok(Self { bed: None });
         }
@@ -44,7 +44,7 @@ impl Drop for FarEnd {
     fn drop(&mut self) {
         if let Some(bed) = &self.bed {
             let side = bed.receive_side();
-            // It worked the other way round; and the pair ends with the bed in any case.
+            // Enabling it succeeded before; and the pair ends with the bed in any case.
             let _ = side.run(|| set_offload(side.name(), Offload::Gro, false));
         }
     }

@@ -1,5 +1,5 @@
-//! How many frames a link can carry: its speed by sysfs (Documentation/ABI/testing/sysfs-class-net), and the octets that
-//! a frame takes on the wire.
+//! The frame rate of a link: from its speed in sysfs (Documentation/ABI/testing/sysfs-class-net), and the octets of a frame on
+//! the wire.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::error::Result;
 use crate::trial::Departed;
 use capbench_host::bed::{Bed, Side};
 
-/// Octets on the wire beside the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
+/// Octets on the wire besides the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
 const OVERHEAD: f64 = 20.0;
 
-/// Most frames per second of this mean size; `None` where a side has no speed. Virtual interfaces have none: what they
-/// report there (veth: 10 Gbit/s) limits nothing.
+/// Highest frame rate in frames per second for this mean size; `None` if a side has no speed. Virtual interfaces have none: the
+/// speed that they report (veth: 10 Gbit/s) limits nothing.
 ///
 /// # Errors
 /// When the namespace of a side cannot be entered.
@@ -39,19 +39,19 @@ fn megabits(side: &Side) -> Result<Option<u32>> {
         return Ok(None);
     }
     let file = format!("class/net/{}/speed", side.name());
-    // Without privilege for a view of its own, or with a driver that does not say, the speed is unknown.
+    // The speed is unknown without the privilege for a separate view, or if the driver does not report it.
     let text = side.run(|| SysfsView::of_current_namespace()?.read(&file))?.ok();
     Ok(text.and_then(|text| parse(&text)))
 }
 
-/// Megabits per second; a driver that does not know writes -1.
+/// Megabits per second; a driver that does not know its speed writes -1.
 fn parse(text: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|megabits| *megabits > 0)
 }
 
-/// When the frames of a sending phase had left. With a ring it was `over` when the driver had let go of all but `in_flight`.
-/// Other methods only know when the last frame was `handed_over`, and what is on its way then is in the send buffer; where
-/// nothing limits that, nothing is known.
+/// When the frames of a sending phase had left. With a ring sending was `over` when the driver had released all but `in_flight`
+/// frames. Other methods only know when the last frame was `handed_over`; the send buffer then limits the frames on their way. If
+/// nothing limits the send buffer, the time is unknown.
 pub(super) fn departed(
     facts: &TransmitFacts,
     in_flight: u64,

@@ -1,4 +1,4 @@
-//! Trials on a real path: the test bed of this program, or two interfaces of the host.
+//! Trials on a real path: this program's test bed, or two interfaces of the host.
 
 mod account;
 mod calibration;
@@ -44,33 +44,33 @@ use numbering::Numbering;
 use pace::Paces;
 use tracing::Tracing;
 
-/// How soon a rest ends that the user does not want to wait for.
+/// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 
-/// The path that trials use.
+/// The path of trials.
 #[derive(Clone, Debug)]
 pub enum Path {
-    /// A veth pair between two namespaces, made for the purpose.
+    /// A veth pair between two namespaces, created for the trials.
     Virtual {
         /// Its MTU.
         mtu: Mtu,
-        /// How the kernel's receive work is brought to its CPU.
+        /// How the kernel's receive work reaches its CPU.
         receive_by: ReceiveBy,
     },
     /// Interfaces of this host.
     Interfaces {
-        /// Where frames leave.
+        /// The interface that sends.
         transmit: String,
-        /// Where they arrive.
+        /// The interface that receives.
         receive: String,
-        /// The user's word that nothing else is on the link (RFC 6815).
+        /// The user's assertion that the link carries no other traffic (RFC 6815).
         isolated: bool,
     },
 }
 
 impl Path {
-    /// Most frames per second of a set-up's sizes, by what the interfaces say; `None` where they have no speed. Nothing is
-    /// made or sent to find out.
+    /// Highest frame rate for a set-up's sizes in frames per second, as the interfaces report it; `None` if they have no speed.
+    /// It creates and sends nothing.
     ///
     /// # Errors
     /// When interfaces do not exist or may not be used, as when a trial is prepared.
@@ -91,7 +91,7 @@ pub struct LiveLaboratory {
     path: Path,
     stop: Arc<AtomicBool>,
     irq: IrqAccounting,
-    /// First trial id of this run; differs between runs so that none takes another's leftovers for its own.
+    /// First trial id of this run; differs between runs so that a run ignores leftovers of another.
     base: u16,
     numbering: Numbering,
     bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
@@ -125,47 +125,47 @@ impl LiveLaboratory {
         }
     }
 
-    /// The same on a link that is known to carry so many frames per second, whatever its interfaces say or do not say.
+    /// Sets the link's known frame rate. It replaces the speed that the interfaces report.
     pub fn with_line_rate(mut self, line_rate: Pps) -> Self {
         self.line_rate = Some(line_rate);
         self
     }
 
-    /// The same with a tracer: the ledger knows more, and the kernel's CPU time does not come in ticks. It costs the
-    /// kernel time per packet of its own.
+    /// Adds a tracer: the ledger has more sources, and the kernel's CPU time does not come in ticks. The tracer costs kernel time
+    /// per packet.
     pub fn with_tracer(mut self) -> Self {
         self.tracing = Tracing::NotYet(None);
         self
     }
 
-    /// The same with the description of the kernel's types (BTF) in another file than the kernel's own.
+    /// Adds a tracer that reads the description of the kernel's types (BTF) from this file instead of the kernel's own.
     pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
         self.tracing = Tracing::NotYet(Some(types.into()));
         self
     }
 
-    /// The same, with these programs for `cmd:`.
+    /// Adds these programs for `cmd:`.
     pub fn with_programs(mut self, programs: Programs) -> Self {
         self.programs = programs;
         self
     }
 
-    /// The bed on which trials of `setup` run from now on: its interfaces, and the namespaces that they are in. It stays in
-    /// use until a set-up of another placement or way to receive is prepared.
+    /// The bed for trials of `setup` from now on: its interfaces and their namespaces. It stays in use until a set-up with
+    /// another placement or way to receive is prepared.
     ///
     /// # Errors
-    /// As [`Laboratory::prepare`], as far as the path is concerned.
+    /// Those errors of [`Laboratory::prepare`] that concern the path.
     pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
         let named = subject::find(&setup.method, &self.programs)?;
         Ok(self.bed(setup.placement, named.receive_by, setup.layout)?.0)
     }
 
-    /// The interfaces that set-ups have been prepared on, each as it was before anything was captured there.
+    /// The interfaces of prepared set-ups, each in its state before the first capture.
     pub fn interfaces(&self) -> &[PathInterface] {
         &self.interfaces
     }
 
-    /// The bed for a placement and a way to receive: the one in use, or a new one.
+    /// The bed for a placement and a way to receive: the current one, or a new one.
     fn bed(
         &mut self,
         choice: PlacementChoice,
@@ -197,7 +197,7 @@ impl LiveLaboratory {
                     Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work })
                 };
                 match make(&placement) {
-                    // Its statement says what that means for the load.
+                    // The bed's statement explains the effect on the load.
                     Err(HostError::Unsupported { .. }) if choice == PlacementChoice::Other => {
                         let placement = Placement::other_in_sender_context()?;
                         (make(&placement)?, placement)
@@ -251,7 +251,7 @@ impl Laboratory for LiveLaboratory {
         let named = subject::find(&setup.method, &self.programs)?;
         let (bed, placement) =
             self.bed(setup.placement, named.receive_by, setup.layout).map_err(|error| match error {
-                // What the method's own name asks of the path is its matter and not the placement's.
+                // A path setting in the method's own name is independent of the placement.
                 MeasureError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
                 other => other,
             })?;
@@ -273,7 +273,7 @@ impl Laboratory for LiveLaboratory {
             what: format!("transmit method {transmit}"),
             reason,
         })?;
-        // Found out before anything runs: whether there is memory for it.
+        // Checked before anything runs: whether there is enough memory.
         sides::queue_size(setup, side)?;
         let moderated = match setup.moderation {
             Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),

@@ -1,4 +1,4 @@
-//! Evidence from the drivers of a trial's interfaces: what their own counters say, for the ledger and for whoever checks it.
+//! Evidence from the drivers of a trial's interfaces: their own counters, for the ledger and for readers who check it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,49 +14,49 @@ use capbench_host::drivers::{
 use capbench_host::links::LinkStats;
 use capbench_model::ledger::Place;
 
-/// The counters of a side's driver now; to be read before its link statistics, which many drivers bring up to date by it.
+/// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
 pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
     Ok(side.run(|| NicSnapshot::take(side.name()))??)
 }
 
-/// How long the driver takes to have counted what has happened.
+/// How long the driver needs until its counters are up to date.
 pub(super) fn settling(nic: &NicSnapshot) -> Duration {
     nic.driver().unwrap_or(&table::UNKNOWN).settling()
 }
 
-/// What a receiving driver counted over one trial.
+/// A receiving driver's counts of one trial.
 pub(super) struct NicReport {
     nic: NicSnapshot,
     deltas: Vec<CounterDelta>,
     losses: Vec<NicLoss>,
-    /// Frames of `rx_dropped` that it dropped itself.
+    /// Frames of `rx_dropped` that the driver dropped itself.
     pub(super) in_receive_drops: u64,
 }
 
-/// What else is known of the trial.
+/// Other facts about the trial.
 pub(super) struct Circumstances<'t> {
     /// Frames that did not belong to the trial.
     pub(super) foreign: u64,
     /// The method's own counters.
     pub(super) method: &'t Counters,
-    /// Whether an XDP program that was there before the method ran in the driver.
+    /// Whether an XDP program ran in the driver that was attached before the method's.
     pub(super) foreign_program: bool,
-    /// Frames that left the sending driver and did not come out of the receiving one, where both counted truly.
+    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
     pub(super) gone_between: Option<u64>,
-    /// Redirects that failed on the receiving interface, by the tracer: some drivers count them among other drops.
+    /// Failed redirects on the receiving interface, by the tracer: some drivers count them among other drops.
     pub(super) failed_redirects: u64,
 }
 
-/// What the two drivers' counts of frames differ by: lost on the link or in the receiving card, whether that tells or not.
-/// `None` where a count is not what it should be: a sending driver that did not count what was sent, or a receiving one that
-/// did not count frames which the method saw (many do not count those that XDP took).
+/// Difference of the two drivers' frame counts: frames lost on the link or in the receiving card, reported by the card or not.
+/// `None` if a count is wrong: the sending driver did not count the sent frames, or the receiving one did not count frames that
+/// the method saw (many do not count frames that XDP consumed).
 pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64) -> Option<u64> {
     (transmitted == sent && received >= seen).then(|| sent.saturating_sub(received))
 }
 
 impl NicReport {
-    /// From the counters before and after, and the link statistics' difference; `backlog` frames, at most, were refused by the
-    /// stack: of `rx_dropped` so many are not the driver's or the card's, its own drops aside.
+    /// From the counters before and after, and the difference of the link statistics. The stack refused up to `backlog` frames:
+    /// apart from the driver's own drops, these frames of `rx_dropped` belong neither to the driver nor to the card.
     pub(super) fn new(
         before: &NicSnapshot,
         after: NicSnapshot,
@@ -73,7 +73,7 @@ impl NicReport {
         Self { nic: after, deltas, losses, in_receive_drops: own }
     }
 
-    /// For the ledger.
+    /// The evidence for the ledger.
     pub(super) fn evidence(&self, circumstances: &Circumstances<'_>) -> NicEvidence {
         let link: Vec<_> = by_place(&self.losses, Place::Link).collect();
         let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
@@ -101,26 +101,25 @@ impl NicReport {
         }
     }
 
-    /// Why nobody can read what the card drops.
+    /// Why the card's drops cannot be read.
     fn blind(&self) -> String {
         let name = self.nic.driver_name().unwrap_or("the interface");
         let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
         format!("{name}: {reason}")
     }
 
-    /// What a reader of the trial should know.
+    /// Notes for readers of the trial.
     pub(super) fn notes(&self) -> Vec<String> {
         allowances(self.nic.driver(), &self.deltas)
     }
 
-    /// The counters that moved, by their names.
+    /// The counters that changed, by name.
     pub(super) fn raw(&self) -> BTreeMap<String, u64> {
         raw(self.nic.driver(), &self.deltas)
     }
 }
 
-/// Frames that a method which redirects frames to itself has counted where it could not take them: the driver counts them,
-/// too, as a redirect that failed.
+/// Frames that a redirecting method counted because it could not accept them: the driver also counts each as a failed redirect.
 fn refused_by_method(method: &Counters) -> u64 {
     if !method.takes_by_xdp() {
         return 0;
@@ -131,8 +130,8 @@ fn refused_by_method(method: &Counters) -> u64 {
         .sum()
 }
 
-/// Adds to what the card told, or to why it does not, what is gone between the drivers and stands in no counter. Frames of
-/// others would hide some of it.
+/// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
+/// Frames of others would hide some of them.
 fn with_gone(
     told: std::result::Result<Counted, String>,
     in_driver: u64,
@@ -160,7 +159,7 @@ fn with_gone(
     }
 }
 
-/// Adds up different losses. One that contains frames of others is told only when nothing else was about.
+/// Sums different losses. A loss that includes frames of others counts only if there was no other traffic.
 fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
     let count = losses.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
     let named: Vec<_> = match losses.iter().filter(|loss| loss.count > 0).collect::<Vec<_>>() {
@@ -185,7 +184,7 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
     }
 }
 
-/// What a cloud kept back.
+/// Packets that a cloud's limits held back.
 fn allowances(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String> {
     let is_allowance = |delta: &&CounterDelta| {
         delta.count > 0
@@ -205,7 +204,7 @@ fn allowances(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<St
         .collect()
 }
 
-/// What moved on the transmit side, as far as the table knows it, and what it means for the trial.
+/// Changed counters of the transmit side that the table knows, and their meaning for the trial.
 pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> (BTreeMap<String, u64>, Vec<String>) {
     let Some(driver) = after.driver() else { return Default::default() };
     let known: Vec<_> =

@@ -1,16 +1,16 @@
-//! How trials of a run are numbered, one that goes on with an earlier run among them.
+//! Numbers of a run's trials, also of a run that continues an earlier one.
 
 /// The numbers so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Numbering {
-    /// Number of the last trial, be it of an earlier run that this one goes on with.
+    /// Number of the last trial, also of an earlier run that this run continues.
     pub(super) last: u32,
-    /// Whether this run has had one.
+    /// Whether this run has had a trial.
     has_begun: bool,
 }
 
 impl Numbering {
-    /// Numbers a trial; whether it is the first of this run.
+    /// Numbers a trial. Returns whether it is the first of this run.
     pub(super) fn advance(&mut self) -> bool {
         self.last += 1;
         !std::mem::replace(&mut self.has_begun, true)

@@ -1,7 +1,7 @@
-//! How fast the CPUs of a trial run right before and after it, while all of them are busy.
+//! The speed of a trial's CPUs right before and after it, while all of them are busy.
 //!
-//! Guests of one machine share its cores, and what shares a core with a CPU slows it for seconds at a time, to 1.3 to 1.5
-//! times the time for the same code, without a sign in any account of the kernel: no steal, no foreign load. What the same loop takes shows it.
+//! Guests of one machine share its cores. A guest on the same core slows a CPU for seconds at a time: the same code takes 1.3 to
+//! 1.5 times as long. No account of the kernel shows it: no steal, no foreign load. The duration of a fixed loop does.
 
 use std::hint::black_box;
 use std::sync::{Arc, Barrier, Mutex, PoisonError};
@@ -14,12 +14,12 @@ use crate::error::Result;
 use crate::guards::{CpuDisturbance, Pace};
 use crate::work::{LoopTimes, time_loop};
 
-/// How long the first measurement on some CPUs goes on, which has to meet moments in which nothing slows them.
+/// Length of the first measurement on some CPUs; it must include moments without slowdown.
 const FIRST: Duration = Duration::from_millis(150);
-/// How long those before and after a trial do: long enough to be no matter of a single interrupt.
+/// Length of the measurements before and after a trial: long enough that a single interrupt does not matter.
 const BESIDE_TRIAL: Duration = Duration::from_millis(4);
 
-/// What an iteration of [`busy_loop`] takes at least on CPUs that are busy together, nanoseconds.
+/// Shortest time of an iteration of [`busy_loop`] on CPUs that are busy together, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paces(Arc<Mutex<Vec<Fastest>>>);
 
@@ -34,7 +34,7 @@ pub(super) struct Before<'p> {
 }
 
 impl Paces {
-    /// Measures the CPUs of a trial that is about to begin; each is named once.
+    /// Measures the CPUs of a trial that is about to begin. `cpus` may name a CPU more than once.
     ///
     /// # Errors
     /// When a thread cannot be bound to one of them.
@@ -50,7 +50,7 @@ impl Paces {
         Ok(Before { paces: self, cpus, times })
     }
 
-    /// Keeps the fastest, and gives them.
+    /// Stores the fastest times and returns them.
     fn keep(&self, cpus: &[CpuId], times: &[LoopTimes]) -> Vec<f64> {
         let mut all = self.locked();
         match all.iter_mut().find(|(known, _)| known == cpus) {
@@ -67,13 +67,13 @@ impl Paces {
     }
 
     fn locked(&self) -> std::sync::MutexGuard<'_, Vec<Fastest>> {
-        // A measurement that panicked has left nothing behind.
+        // A measurement that panicked has changed nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Before<'_> {
-    /// Measures them again after the trial and writes both into its account of what disturbed it.
+    /// Measures the CPUs again after the trial and writes both speeds into the trial's disturbance account.
     pub(super) fn after(self, disturbed: &mut [CpuDisturbance]) -> Result<()> {
         let after = together(&self.cpus, BESIDE_TRIAL)?;
         let fastest = self.paces.keep(&self.cpus, &after);
@@ -88,16 +88,16 @@ impl Before<'_> {
     }
 }
 
-/// Iterations of a run of the loop.
+/// Loop iterations of one run.
 const ITERATIONS: u64 = 10_000;
 
-/// Keeps every arithmetic unit of a core busy with six chains of operations that do not need each other, which is what a thread of
-/// another guest on the same core leaves fewer of. (The wait loop of [`crate::work`] leaves them idle, and hardly notices.)
+/// Keeps every arithmetic unit of a core busy with six independent chains of operations. A thread of another guest on the same
+/// core leaves fewer units. (The wait loop of [`crate::work`] leaves the units idle and hardly slows down.)
 #[inline(never)]
 fn busy_loop(iterations: u64) {
     let [mut a, mut b, mut c, mut d, mut e, mut f] = black_box([1_u64, 2, 3, 4, 5, 6]);
     for nth in 0..iterations {
-        // Each by another distance: that many rotations at once are no instruction, so the compiler keeps them apart.
+        // A different distance each: no instruction does several such rotations at once, so the compiler keeps them separate.
         a = a.rotate_left(7) ^ nth;
         b = b.rotate_left(9).wrapping_add(nth);
         c = c.rotate_left(13) ^ nth;
@@ -116,7 +116,7 @@ fn together(cpus: &[CpuId], length: Duration) -> Result<Vec<LoopTimes>> {
             let begin = &begin;
             scope.spawn(move || {
                 let pinned = affinity::pin_current_thread(cpu);
-                // Also where it failed: the others wait for this one.
+                // Also after an error: the others wait for this thread.
                 begin.wait();
                 pinned.map(|()| time_loop(length, ITERATIONS, busy_loop))
             })

@@ -1,4 +1,4 @@
-//! One trial: its two threads (`sides.rs`) in step, and what is counted around them.
+//! One trial: its two threads (`sides.rs`) in step, and the counters around them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,9 +6,9 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use capbench_capture::LossPlace;
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
-use capbench_frames::recognise::Recogniser;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::TrialId;
 use capbench_sys::host::{CpuId, clock};
@@ -35,10 +35,10 @@ use capbench_host::bed::Moderated;
 use capbench_host::bed::{Bed, Placement};
 use capbench_host::tracer::Tracer;
 
-/// From the moment when both sides are ready to the first frame: the threads' way to their loops.
+/// Time from both sides being ready to the first frame: the threads need it to reach their loops.
 const HEAD_START: Duration = Duration::from_millis(2);
 
-/// How long frames are sent to measure what the tracer costs, and how many at least where that does not take too long.
+/// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
 const TRACER_LOAD: Duration = Duration::from_millis(50);
 const TRACER_FRAMES: f64 = 250.0;
 const LONGEST_TRACER_LOAD: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ pub(super) struct LiveTrial<'l> {
     pub(super) tracing: Tracing,
     pub(super) calibration: Calibration,
     pub(super) paces: Paces,
-    /// The receiving interface, with interrupts held back as the set-up has it.
+    /// The receiving interface with the set-up's interrupt moderation.
     pub(super) moderated: Option<Moderated>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -74,23 +74,23 @@ impl Trial for LiveTrial<'_> {
         self.line_rate
     }
 
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         if let Subject::Program(program) = &self.subject {
             return Err(MeasureError::Unsupported {
                 what: "a soak".into(),
                 reason: format!("{} would be started anew for every part of it", program.name),
             });
         }
-        // What was sent when the user stops is still received: only the generator stops early.
+        // When the user stops, frames already sent are still received: only the generator stops early.
         Ok(Box::new(Held::open(self, Arc::new(AtomicBool::new(false)), true)?))
     }
 }
 
-/// Capture and generator, open, for trials one after the other.
+/// Capture and generator, open for several trials.
 struct Held<'t, 'l> {
     trial: &'t mut LiveTrial<'l>,
     probe: KernelWorkProbe,
-    /// What the receiving thread heeds.
+    /// The receiving thread's stop flag.
     stop: Arc<AtomicBool>,
     sides: Option<Sides>,
     /// Whether they stay open after a trial.
@@ -112,14 +112,14 @@ impl Trial for Held<'_, '_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
         let Self { trial, probe, .. } = self;
         let schedule = trial.schedule(load);
-        // Between the segments of a soak the application waits on its CPU, and is not to be kept from it.
+        // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
         let pace = if self.keeps { None } else { Some(trial.paces.before(trial.cpus().to_vec())?) };
         trial.measure_tracer(load, &schedule)?;
         let is_first = trial.numbering.advance();
         let tracer = trial.tracing.tracer().map(AsRef::as_ref);
         let mut before = Snapshot::take(&trial.bed, tracer)?;
         if is_first && !trial.bed.is_virtual() && !before.settling().is_zero() {
-            // What the link carried before the run must not be counted during it.
+            // Traffic from before the run must not be counted in it.
             std::thread::sleep(before.settling());
             before = Snapshot::take(&trial.bed, tracer)?;
         }
@@ -127,7 +127,7 @@ impl Trial for Held<'_, '_> {
         let (ready, is_ready) = sync_channel(1);
         let snap = trial.setup.capture.snap_length;
         let recogniser =
-            Recogniser::new(trial.id(), trial.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+            Classifier::new(trial.id(), trial.plan.layout(), snap.cuts().then(|| snap.octets()))?;
         let order = Order { recogniser: recogniser.clone(), progress: Arc::clone(&progress), ready };
         let mut sides = match self.sides.take() {
             Some(sides) => {
@@ -154,7 +154,7 @@ impl Trial for Held<'_, '_> {
                 match trial.start_sender() {
                     Ok(sender) => Sides { receiver, sender },
                     Err(error) => {
-                        // Nothing will come, and the receiver is not to wait for it.
+                        // No frame will come: the receiver must not wait.
                         progress.finished.store(true, Ordering::Release);
                         return Err(error);
                     }
@@ -172,15 +172,15 @@ impl Trial for Held<'_, '_> {
         });
         let sent = sides.sender.done();
         let sending_over = probe.snapshot();
-        // A sender that failed has sent nothing that the receiver should wait for.
+        // After a failed send the receiver must not wait for frames.
         progress.sent.store(sent.as_ref().map_or(0, |sent| sent.report.sent), Ordering::Relaxed);
         // Release: pairs with the receiver's Acquire; the count above is visible with the flag.
         progress.finished.store(true, Ordering::Release);
         let outcome = sides.receiver.done();
-        // Else both are closed before the counters are read for the last time.
+        // Otherwise both are closed before the counters are read for the last time.
         self.sides = Some(sides).filter(|_| self.keeps && sent.is_ok() && outcome.is_ok());
         if !trial.bed.is_virtual() && is_missing_frames(&sent, &outcome) {
-            // Some drivers bring their counters up to date once in a while only, and those have to say where.
+            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
             std::thread::sleep(before.settling());
         }
         let after = Snapshot::take(&trial.bed, tracer)?;
@@ -208,7 +208,7 @@ impl Trial for Held<'_, '_> {
         let record = outcome.received.record.take();
         let mut measured = account.join(&sent.report, &outcome)?;
         if schedule.intended(duration).is_some() && !trial.stop.load(Ordering::Relaxed) {
-            // A phase with a plan lasts as long as its plan, also when its last frame is gone a period before the end.
+            // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
             measured.sending = measured.sending.max(duration);
         }
         if let Some(pace) = pace {
@@ -232,8 +232,8 @@ impl Trial for Held<'_, '_> {
 }
 
 impl LiveTrial<'_> {
-    /// Before the first trial: what the tracer costs under its load, with nobody capturing. Its frames carry an id that no
-    /// later trial has.
+    /// Before the first trial: measures the tracer's cost under the trial's load, without a capture. No later trial uses the id
+    /// of these frames.
     fn measure_tracer(&self, load: Load, schedule: &Schedule) -> Result<()> {
         let Some(tracer) = self.tracing.tracer() else { return Ok(()) };
         let enough = load.pps().map_or(TRACER_LOAD, |pps| Duration::from_secs_f64(TRACER_FRAMES / pps));
@@ -257,7 +257,7 @@ impl LiveTrial<'_> {
         [generator, kernel, application]
     }
 
-    /// When the frames of a load are to be sent.
+    /// When the generator should send the frames of a load.
     fn schedule(&self, load: Load) -> Schedule {
         match (load, self.setup.burst) {
             (Load::Rate(rate), Some(frames)) => Schedule::Bursts { frames, rate },
@@ -265,12 +265,12 @@ impl LiveTrial<'_> {
         }
     }
 
-    /// The id that this trial's frames carry. It differs from that of every other trial nearby, also of other runs.
+    /// The id in this trial's frames. It differs from those of all nearby trials, also of other runs.
     pub(super) fn id(&self) -> TrialId {
         TrialId(self.base.0.wrapping_add(self.numbering.last as u16))
     }
 
-    /// The profile, with what became known about the generator.
+    /// The profile, with the properties of the generator found during the trial.
     fn profile_after(&self, sent: &Sent) -> Profile {
         let mut profile = self.profile.clone();
         if self.bed.is_virtual() && profile.load_independent && !sent.outruns {
@@ -286,19 +286,19 @@ impl LiveTrial<'_> {
     }
 }
 
-/// When a sender that is let go now can begin.
+/// Earliest start for a sender that is released now.
 fn soon() -> Instant {
     Instant::now() + HEAD_START
 }
 
-/// A moment by CLOCK_MONOTONIC, which the kernel's clock is for tracing, too.
+/// A moment by CLOCK_MONOTONIC, which is also the kernel's tracing clock.
 fn monotonic_ns_at(moment: Instant) -> u64 {
     let (now, now_ns) = (Instant::now(), clock::monotonic_ns());
     let (ahead, behind) = (moment.saturating_duration_since(now), now.saturating_duration_since(moment));
     now_ns + ahead.as_nanos() as u64 - behind.as_nanos() as u64
 }
 
-/// What the record of a trial's frames cannot know.
+/// Facts about the trial's end that the record of its frames lacks.
 fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
     let planned = schedule.planned_ns(sent.sent);
     End {
@@ -310,7 +310,7 @@ fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
     }
 }
 
-/// What the times in the frames of a schedule are.
+/// The clock of the timestamps in a schedule's frames.
 fn clock_of(schedule: &Schedule) -> Clock {
     schedule.planned_ns(0).map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime)
 }

@@ -1,5 +1,5 @@
-//! Finds out on which CPU the kernel does the receive work of a real interface. Nothing of the host is set for it: a few
-//! frames are sent, and the CPU that processed them is read back.
+//! Finds the CPU on which the kernel does the receive work of a real interface. It changes no setting of the host: it sends a few
+//! frames and reads back which CPU processed them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -20,15 +20,15 @@ use capbench_host::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
 use capbench_host::bed::{Bed, Placement};
 use capbench_model::placement::PlacementChoice;
 
-/// Enough to stand out from what else a quiet host receives.
+/// Enough to exceed the other traffic of a quiet host.
 const FRAMES: u64 = 2000;
-/// How long they may take to arrive.
+/// Time limit for their arrival.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The CPUs for a choice, given where the kernel's work was found.
+/// The CPUs for a choice, based on the CPU where the kernel's work was found.
 pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout) -> Result<Placement> {
     let before = SoftnetSnapshot::read()?;
-    // The frames are addressed to another host: a card lets them in only for somebody who wants everything.
+    // The frames are addressed to another host: a card accepts them only in promiscuous mode.
     let listener = bed.receive_side().run(|| -> Result<PacketSocket> {
         let socket = PacketSocket::open()?;
         socket.set_promiscuous(bed.receive_side().index())?;
@@ -74,7 +74,7 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     Ok(placement)
 }
 
-/// Sends frames of a trial that does not exist, and waits until the receiving interface has counted them.
+/// Sends frames with an unused trial id, and waits until the receiving interface has counted them.
 fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
     let side = bed.transmit_side();
     let sizes = Sizes::Fixed(layout.minimum_size().max(FrameSize::LEAST));

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Interface, open_with};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
-use capbench_frames::recognise::Recogniser;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use capbench_sys::host::{affinity, clock};
@@ -41,7 +41,7 @@ impl LiveTrial<'_> {
         stop: Arc<AtomicBool>,
         probe: KernelWorkProbe,
         expected: programs::Expected,
-        recogniser: Recogniser,
+        recogniser: Classifier,
         is_held: bool,
     ) -> Worker<Order, Outcome> {
         let side = self.bed.receive_side();
@@ -96,7 +96,7 @@ impl LiveTrial<'_> {
         })
     }
 
-    /// Opens the transmit side on its own thread and CPU, and waits until it could send.
+    /// Opens the transmit side on a separate thread and CPU, and waits until it could send.
     pub(super) fn start_sender(&self) -> Result<Worker<SendOrder, Sent>> {
         let side = self.bed.transmit_side();
         let method = transmit::method(&self.setup.transmit)?;
@@ -108,7 +108,7 @@ impl LiveTrial<'_> {
         let sender = Worker::start(side, "capbench-gen", move |orders: Receiver<SendOrder>, done| {
             affinity::pin_current_thread(cpu)?;
             let mut opened = method.open(&config)?;
-            // The other end lives until this thread is joined; if it does not, neither does the trial.
+            // The other end lives until this thread is joined; otherwise the trial has ended, too.
             let _ = ready.send(());
             let (generator, outruns) = (opened.facts.to_string(), opened.facts.outruns(&config));
             while let Ok(SendOrder { schedule, limits: (duration, frames), trial, start }) = orders.recv() {
@@ -140,13 +140,13 @@ impl LiveTrial<'_> {
 /// A phase to send.
 pub(super) struct SendOrder {
     pub(super) schedule: Schedule,
-    /// How long, and how many frames at most.
+    /// Limits of time and of the number of frames.
     pub(super) limits: (Option<Duration>, Option<u64>),
     pub(super) trial: TrialId,
     pub(super) start: Instant,
 }
 
-/// The generator's account, what it is, and whether a slow receiver cannot have slowed it.
+/// The generator's account, its properties, and whether it was independent of a slow receiver.
 pub(super) struct Sent {
     pub(super) report: SendReport,
     pub(super) generator: String,
@@ -157,12 +157,12 @@ pub(super) struct Sent {
     pub(super) cpu_ns: u64,
 }
 
-/// How long nothing may come. A partly filled V3 block comes up to its retire timeout late.
+/// How long no frame may arrive. A partly filled V3 block arrives up to its retire timeout late.
 fn quiet(setup: &Setup) -> Duration {
     setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
 }
 
-/// The application's queue, where it has one: with room for the interface's largest frame, as far as it is captured.
+/// The application's queue, if it has one: with room for the captured part of the interface's largest frame.
 pub(super) fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>> {
     /// An Ethernet header and two VLAN tags.
     const HEADER: u32 = 14 + 2 * 4;
@@ -170,7 +170,7 @@ pub(super) fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>
     setup.work.queue.map(|length| QueueSize::new(length, octets as usize)).transpose()
 }
 
-/// Frames of the plan, as many as a batch holds, to measure the verification with.
+/// Frames of the plan for measuring the verification cost, as many as a batch contains.
 fn sample_frames(plan: &FramePlan, trial: TrialId) -> Vec<Vec<u8>> {
     let mut frames = plan.frames();
     (0..256)

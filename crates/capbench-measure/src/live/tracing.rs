@@ -1,4 +1,4 @@
-//! The tracer of a laboratory: started once, before the first trial, and pointed at each bed in turn.
+//! The tracer of a laboratory: started once, before the first trial, then attached to each bed in turn.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use capbench_host::tracer::{Scope, Tracer};
 /// Whether there is a tracer.
 #[derive(Clone, Debug)]
 pub(super) enum Tracing {
-    /// No bed has been prepared yet. The description of the kernel's types is this file, or the kernel's own.
+    /// No bed has been prepared yet. The description of the kernel's types is in this file, or is the kernel's own.
     NotYet(Option<PathBuf>),
-    /// It runs.
+    /// The tracer runs.
     Running(Arc<Tracer>),
-    /// There is none, for this reason.
+    /// There is no tracer, for this reason.
     None(Arc<str>),
 }
 
@@ -51,7 +51,7 @@ impl Tracing {
         }
     }
 
-    /// Why there is none.
+    /// Why there is no tracer.
     pub(super) fn why_not(&self) -> Option<&str> {
         match self {
             Self::None(reason) => Some(reason),
@@ -59,7 +59,7 @@ impl Tracing {
         }
     }
 
-    /// What results have to say about it.
+    /// The tracer's statement for results.
     pub(super) fn statement(&self) -> Option<String> {
         match self {
             Self::NotYet(_) => None,
@@ -82,7 +82,7 @@ impl Tracing {
     }
 }
 
-/// The tracer's own cost in words.
+/// The tracer's cost as text.
 fn cost(tracer: &Tracer) -> String {
     match (tracer.cost(), tracer.no_cost_because()) {
         (Some(cost), _) => format!(

@@ -1,4 +1,4 @@
-//! A thread in a namespace that does one thing after the other and says how each came out.
+//! A thread in a namespace that executes orders one after the other and reports each outcome.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crate::error::{MeasureError, Result};
 use capbench_host::bed::Side;
 
-/// The thread. Dropping it ends the thread once it has done what it was asked.
+/// The thread. Dropping it ends the thread after its current order.
 #[derive(Debug)]
 pub(super) struct Worker<Order, Done> {
     orders: Option<SyncSender<Order>>,
@@ -16,7 +16,7 @@ pub(super) struct Worker<Order, Done> {
 }
 
 impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
-    /// Starts it; `work` ends when there are no more orders.
+    /// Starts the thread; `work` ends when there are no more orders.
     pub(super) fn start(
         side: &Side,
         name: &str,
@@ -28,14 +28,14 @@ impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
         Self { orders: Some(orders), done, thread: Some(thread) }
     }
 
-    /// Asks for something. A thread that is gone says why when it is waited for.
+    /// Sends an order. If the thread has ended, waiting for it returns the reason.
     pub(super) fn order(&self, order: Order) {
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);
         }
     }
 
-    /// Waits until it is done.
+    /// Waits for the outcome of an order.
     ///
     /// # Errors
     /// Why the thread ended instead.
@@ -51,7 +51,7 @@ impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
         self.joined().err().unwrap_or_else(gone)
     }
 
-    /// Waits for the end of the thread; its panic goes on here.
+    /// Waits for the end of the thread and propagates its panic.
     fn joined(&mut self) -> Result<()> {
         self.orders = None;
         match self.thread.take() {
@@ -64,7 +64,7 @@ impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
 impl<Order, Done> Drop for Worker<Order, Done> {
     fn drop(&mut self) {
         self.orders = None;
-        // What it holds open is to be closed before anything else is opened; how it ended no longer matters.
+        // The thread's resources must be closed before others are opened; its result no longer matters.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

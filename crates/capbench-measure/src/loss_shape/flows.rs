@@ -1,50 +1,50 @@
-//! Which flows lost frames, and which receive queues.
+//! Flows that lost frames, and receive queues that lost frames.
 
 use capbench_frames::plan::FlowOrder;
 use serde::{Deserialize, Serialize};
 
 use super::spread::{Spread, Spreading};
 
-/// Flows that are named, those that lost most first.
+/// Number of flows listed by name, those with the highest loss first.
 const NAMED: usize = 8;
 /// A burst of more frames than this is counted flow by flow, not frame by frame.
 const LONG: u64 = 1 << 20;
 
-/// Loss by flow. A flow's count is exact, whether its frames came or not: the number of a frame says its flow.
+/// Loss by flow. A flow's count is exact for received and lost frames: a frame's number determines its flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossByFlow {
-    /// Flows that frames were sent in.
+    /// Number of flows with sent frames.
     pub flows: u32,
-    /// Those of them that lost some.
+    /// Number of flows that lost frames.
     pub lossy_flows: u32,
-    /// How many frames the flows lost that lost some.
+    /// Distribution of the lost frames per lossy flow.
     pub lost: Spread,
-    /// The flows that lost most, at most eight of them.
+    /// The flows that lost most, up to eight.
     pub worst: Vec<FlowLoss>,
 }
 
-/// What a flow lost.
+/// The loss of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FlowLoss {
     /// Its number.
     pub flow: u32,
-    /// Its frames.
+    /// Frames sent in it.
     pub sent: u64,
-    /// Those of them that were lost.
+    /// Sent frames that were lost.
     pub lost: u64,
 }
 
-/// Loss by receive queue, for methods that know the queue of a frame. A lost frame's queue is that of its flow, if all
-/// frames of the flow that were looked at, the last one of each batch, came through the same.
+/// Loss by receive queue, for methods that know the queue of a frame. A lost frame is assigned to the queue of its flow, if all
+/// sampled frames of the flow (the last one of each batch) came through one queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossByQueue {
-    /// The queues that frames came through.
+    /// The queues of received frames.
     pub queues: Vec<QueueLoss>,
-    /// Lost frames of flows that were not looked at, or that came through several queues.
+    /// Lost frames of flows that were not sampled, or that came through several queues.
     pub lost_elsewhere: u64,
 }
 
-/// What a queue lost.
+/// The loss of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueueLoss {
     /// Its number.
@@ -67,7 +67,7 @@ impl FlowCounts {
         Self { order, lost: vec![0; order.flows() as usize] }
     }
 
-    /// Counts frames that were lost one after the other.
+    /// Counts consecutive lost frames.
     pub(super) fn lose(&mut self, first: u64, frames: u64) {
         if let [only] = self.lost.as_mut_slice() {
             *only += frames;
@@ -84,7 +84,7 @@ impl FlowCounts {
         }
     }
 
-    /// Loss by flow; absent where there is but one.
+    /// Loss by flow; absent if there is only one.
     pub(super) fn by_flow(&self, sent: u64) -> Option<LossByFlow> {
         if self.lost.len() == 1 {
             return None;
@@ -105,7 +105,7 @@ impl FlowCounts {
         Some(LossByFlow { flows, lossy_flows, lost: lost.spread(), worst })
     }
 
-    /// Loss by queue; absent where no method told a queue.
+    /// Loss by queue; absent if no batch had a queue.
     pub(super) fn by_queue(&self, seen: &QueueWatch) -> Option<LossByQueue> {
         let mut queues: Vec<_> = seen.delivered.clone();
         queues.sort_by_key(|queue| queue.queue);
@@ -124,7 +124,7 @@ impl FlowCounts {
     }
 }
 
-/// Learns which queue a flow comes through, once a batch.
+/// Learns the queue of flows, once per batch.
 #[derive(Clone, Debug)]
 pub(super) struct QueueWatch {
     order: FlowOrder,
@@ -144,7 +144,7 @@ impl QueueWatch {
         Self { order, of_flow: vec![QueueOfFlow::Unseen; order.flows() as usize], delivered: Vec::new() }
     }
 
-    /// A batch came through a queue: so many frames of the trial, of which the last had this number.
+    /// A batch came through a queue: it had `frames` frames of the trial, the last with number `last`.
     pub(super) fn note(&mut self, queue: u32, frames: u64, last: u64) {
         match self.delivered.iter_mut().find(|known| known.queue == queue) {
             Some(known) => known.delivered += frames,

@@ -2,28 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Stretches of time at most. Where a trial is longer, two become one.
+/// Largest number of intervals. In a longer trial each two intervals become one.
 const STRETCHES: usize = 600;
 
-/// Frames lost in each stretch of a trial, all stretches equally long.
+/// Lost frames of each interval of a trial; all intervals have the same length.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossInTime {
-    /// Length of a stretch in nanoseconds: 100 ms in the first minute, then twice as long whenever 600 of them are full.
+    /// Length of an interval in nanoseconds: 100 ms in the first minute; it doubles whenever 600 intervals are full.
     pub length_ns: u64,
-    /// Frames lost in each, from the beginning of the trial to its end; they sum up to all that were lost.
+    /// Frames lost in each interval, from the beginning of the trial to its end; their sum is all lost frames.
     pub lost: Vec<u64>,
 }
 
-/// Counts them while they are found, by steps of time.
+/// Counts lost frames as they are found, by steps of time.
 #[derive(Clone, Debug)]
 pub(super) struct Stretches {
-    /// Steps of one.
+    /// Steps per interval.
     steps: u64,
     lost: Vec<u64>,
 }
 
 impl Stretches {
-    /// Each of so many steps at first. Everything that it needs is allocated here.
+    /// Intervals of `steps` steps at first. All memory is allocated here.
     pub(super) fn new(steps: u64) -> Self {
         Self { steps, lost: Vec::with_capacity(STRETCHES) }
     }
@@ -33,13 +33,13 @@ impl Stretches {
         self.lost[at] += lost;
     }
 
-    /// Those up to the last step.
+    /// The intervals up to the last step.
     pub(super) fn finish(mut self, last_step: u64, step_ns: u64) -> LossInTime {
         self.reach(last_step);
         LossInTime { length_ns: self.steps * step_ns, lost: self.lost }
     }
 
-    /// The stretch of a step, made where it is not there yet.
+    /// The interval of a step; created if it does not exist yet.
     fn reach(&mut self, step: u64) -> usize {
         while step / self.steps >= STRETCHES as u64 {
             for nth in 0..self.lost.len().div_ceil(2) {

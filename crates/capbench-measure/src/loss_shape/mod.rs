@@ -1,19 +1,19 @@
-//! The shape of loss: when frames were lost, how many at a time, in which flows, and whether the ring owns up to it.
+//! The shape of loss: when frames were lost, how many in a row, in which flows, and whether the ring's marks agree.
 //!
-//! It is made from the sequence numbers of the frames that came. A number that never came is lost; a late one that the
-//! tracker still remembers (see `sequence`) has come, and one that it has forgotten counts as a repetition. A
-//! damaged or truncated frame says nothing of its number that could be believed, so its number is one that never came.
-//! So the bursts sum up to what was sent and not delivered, damaged frames included.
+//! It is computed from the sequence numbers of received frames. A number that never arrived is lost. A late frame counts as
+//! received while the tracker remembers its number (see `sequence`), and as a duplicate afterwards. The number of a damaged or
+//! truncated frame is unreliable, so it counts as never received. Therefore the bursts sum up to the sent frames that were not
+//! delivered, damaged ones included.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `sequence` | which numbers came, how often and in what order |
+//! | `sequence` | which numbers arrived, how often and in what order |
 //! | `recorder` | bursts of lost frames, and the time of each frame |
 //! | `in_time` | lost frames over the time of a trial |
 //! | `windows` | the worst 100 ms; start, middle and end of a trial |
 //! | `flows` | loss by flow and by receive queue |
-//! | `watch` | marks of loss that the method gives, against the numbers |
-//! | `spread` | how lengths are spread |
+//! | `watch` | compares the method's loss marks with the numbers |
+//! | `spread` | the distribution of lengths |
 
 mod flows;
 mod in_time;
@@ -40,76 +40,76 @@ use windows::Windows;
 /// When and how frames of a trial were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossShape {
-    /// What times are.
+    /// Meaning of the times.
     pub clock: Clock,
-    /// Frames handed to the kernel.
+    /// Frames passed to the kernel.
     pub sent: u64,
-    /// Those of them that never came, or came damaged.
+    /// Sent frames that never arrived, or arrived damaged.
     pub lost: u64,
-    /// Damaged and truncated frames that came; they are among the lost ones.
+    /// Damaged and truncated frames that arrived; they are among the lost ones.
     pub damaged: u64,
-    /// Frames lost before the first that came.
+    /// Frames lost before the first received one.
     pub before_first: u64,
-    /// Frames lost after the last that came.
+    /// Frames lost after the last received one.
     pub after_last: u64,
-    /// Number of the last frame lost, from 0; absent where none was.
+    /// Number of the last lost frame, from 0; absent if none was lost.
     #[serde(default)]
     pub last_lost: Option<u64>,
     /// Frames lost in the first 100 ms.
     pub lost_at_start: u64,
-    /// Frames lost in between.
+    /// Frames lost between start and end.
     pub lost_steadily: u64,
-    /// Frames lost in the last 100 ms, where that is not the start, too.
+    /// Frames lost in the last 100 ms, if that is not also the start.
     pub lost_at_end: u64,
-    /// How many frames were lost one after the other.
+    /// Consecutive frames lost per burst.
     pub bursts: Spread,
-    /// How many came between two bursts.
+    /// Frames received between two bursts.
     pub gaps: Spread,
-    /// How much time lay between two bursts, in nanoseconds.
+    /// Time between two bursts in nanoseconds.
     pub gaps_ns: Spread,
-    /// The longest bursts, at most eight, the longest first.
+    /// The longest bursts, up to eight, in descending order.
     pub longest: Vec<Burst>,
-    /// The 100 ms that lost most frames; absent where none was lost.
+    /// The 100 ms window that lost most frames; absent if none was lost.
     pub worst_window: Option<Window>,
-    /// Number of times 100 ms from the beginning on, the last of them begun.
+    /// Number of 100 ms windows from the beginning, including the last partial one.
     pub windows: u64,
-    /// Those of them that lost something.
+    /// Number of windows with loss.
     pub lossy_windows: u64,
-    /// How many were lost when; absent where none was, and in results of versions before this was stored.
+    /// Lost frames over time; absent if none was lost, and in results of versions that did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_time: Option<LossInTime>,
-    /// By flow; absent where there was but one.
+    /// Loss by flow; absent if there was only one.
     pub flows: Option<LossByFlow>,
-    /// By receive queue; absent where the method does not know the queue of a frame.
+    /// Loss by receive queue; absent if the method does not know the queue of a frame.
     pub queues: Option<LossByQueue>,
-    /// What the method said itself of where it lost frames; absent where it does not say.
+    /// The method's own loss marks; absent if it has none.
     pub marks: Option<MarkedLoss>,
 }
 
-/// What the times of frames are.
+/// Meaning of a frame's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// When they were planned to be sent.
+    /// The planned send time.
     PlannedSendTime,
-    /// At maximum load, which has no plan: when the generator began to write the batch that they were sent in.
+    /// At maximum load, which has no plan: when the generator began to write the frame's batch.
     GeneratorTime,
 }
 
-/// Frames lost one after the other.
+/// Consecutive lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Burst {
-    /// Number of the first, from 0.
+    /// Number of the first lost frame, from 0.
     pub first: u64,
-    /// How many.
+    /// Number of lost frames.
     pub frames: u64,
-    /// Time of the first.
+    /// Time of the first lost frame.
     pub from_ns: u64,
-    /// Time of the first frame that came again; the end of sending where none did.
+    /// Time of the next received frame; the end of sending if there is none.
     pub to_ns: u64,
-    /// In which part of the trial it began.
+    /// The part of the trial in which it began.
     pub position: Position,
-    /// Whether the method marked the place; absent where it has no marks, or no frame came that could bear one.
+    /// Whether the method marked the place; absent if it has no marks, or if no received frame could have the mark.
     pub marked: Option<bool>,
 }
 
@@ -125,57 +125,56 @@ pub enum Position {
     End,
 }
 
-/// Marks of loss (`TP_STATUS_LOSING`) against the numbers that never came.
+/// Loss marks (`TP_STATUS_LOSING`) compared with the missing numbers.
 ///
-/// A ring that is full marks what it hands over next, and everything after it until its counters are read. TPACKET_V3
-/// loses between blocks only, and marks blocks; V1 and V2 mark frames. So a burst that the ring lost ends at a mark, and
-/// one that ends elsewhere was lost elsewhere. A mark without a burst proves nothing: the counters were read too late to
-/// take it off.
+/// A full ring marks what it delivers next, and everything after it until its counters are read. TPACKET_V3 loses frames only
+/// between blocks, and marks blocks; V1 and V2 mark frames. So a burst that the ring lost ends at a mark, and a burst that ends
+/// elsewhere was lost elsewhere. A mark without a burst proves nothing: the counters were read too late to clear it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MarkedLoss {
-    /// Blocks taken; absent where frames are marked.
+    /// Blocks read; absent if frames are marked.
     pub blocks: Option<u64>,
-    /// Those of them that bore a mark.
+    /// Blocks with a mark.
     pub marked_blocks: Option<u64>,
     /// Bursts that end at a mark.
     pub bursts: u64,
-    /// Their frames.
+    /// Frames of the bursts that end at a mark.
     pub frames: u64,
-    /// Of these bursts, those whose mark was taken off by a reading of the counters while the kernel was about to set it:
-    /// one for a reading at most, where the counters cover it.
+    /// Bursts among these whose mark was cleared by a counter read while the kernel was about to set it: up to one per read, if
+    /// the counters cover it.
     pub cleared: u64,
-    /// Bursts that end without a mark, those at the end of the trial aside.
+    /// Bursts that end without a mark, except those at the end of the trial.
     pub bursts_elsewhere: u64,
-    /// Their frames.
+    /// Frames of the bursts that end without a mark.
     pub frames_elsewhere: u64,
-    /// How often the counters were read because of a mark.
+    /// Number of counter reads because of a mark.
     pub readings: u64,
     /// Frames lost in the ring, by its own counter.
     pub ring_drops: Option<u64>,
-    /// Of those, what is neither before a mark nor after the last frame that came: marks and counter contradict each
-    /// other, or the ring lost frames that were not of the trial.
+    /// Ring drops that are neither before a mark nor after the last received frame: marks and counter contradict each other, or
+    /// the ring lost frames that did not belong to the trial.
     pub drops_without_mark: Option<u64>,
-    /// Frames before marks that the ring did not count: they were lost elsewhere, next to others that it did.
+    /// Frames before marks that the ring did not count: they were lost elsewhere, next to frames that the ring counted.
     pub frames_beyond_drops: Option<u64>,
 }
 
-/// What was noted while frames arrived.
+/// Records made while frames arrived.
 #[derive(Debug)]
 pub struct LossRecord {
     tracker: SequenceTracker,
     watch: Watch,
 }
 
-/// What is known of a trial only when it is over.
+/// Facts about a trial that are known only after its end.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
     /// Frames sent.
     pub sent: u64,
-    /// When the next frame would have been sent, nanoseconds since the trial started.
+    /// Planned time of the next frame after the last one, in nanoseconds since the trial started.
     pub at_ns: u64,
-    /// What the times of its frames are.
+    /// Meaning of the frames' times.
     pub clock: Clock,
-    /// Frames that came damaged or truncated.
+    /// Frames that arrived damaged or truncated.
     pub damaged: u64,
     /// Frames that the method's ring lost.
     pub ring_drops: Option<u64>,
@@ -261,7 +260,7 @@ fn marked(recorded: &recorder::Recorded, watch: &Watch, end: &End) -> MarkedLoss
 }
 
 impl LossShape {
-    /// Loss of which only the times of 100 ms are known, as where no single frame is seen: all of it lies in the middle of the trial.
+    /// Loss known only by 100 ms windows, because single frames are not visible: all of it counts as middle of the trial.
     pub fn in_windows(sent: u64, lost: u64, windows: u64, lossy_windows: u64) -> Self {
         Self {
             clock: Clock::PlannedSendTime,
@@ -293,7 +292,7 @@ impl LossShape {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
     }
 
-    /// Share of the worst 100 ms that was lost; 0 where nothing was.
+    /// Share of the worst 100 ms that was lost; 0 if nothing was lost.
     pub fn worst_ratio(&self) -> f64 {
         self.worst_window.map_or(0.0, |window| window.loss_ratio())
     }

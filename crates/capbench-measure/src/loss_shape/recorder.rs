@@ -1,4 +1,4 @@
-//! Records which numbers of a stream never came: in order of their numbers, in bounded memory.
+//! Records the numbers of a stream that never arrived: in the order of their numbers, in bounded memory.
 
 use capbench_frames::plan::FlowOrder;
 
@@ -6,12 +6,12 @@ use super::flows::FlowCounts;
 use super::spread::{Spread, Spreading};
 use super::windows::{InTime, Windows};
 
-/// Bursts that are kept one by one, the longest of all.
+/// Bursts that are stored one by one, the longest of all.
 const KEPT: usize = 8;
-/// Runs between two anchors at most: one for each bit of two words, and what lies between.
+/// Largest number of runs between two anchors: one per bit of two words, plus the runs between the words.
 const RUNS: usize = 132;
 
-/// A frame of which the planned time is known.
+/// A frame with a known planned time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anchor {
     /// Its number.
@@ -21,7 +21,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// When frame `number`, between this anchor and the next, was planned: on the line between the two.
+    /// Planned time of frame `number`, between this anchor and the next, by linear interpolation.
     fn time_of(&self, number: u64, next: &Self) -> u64 {
         let frames = next.number.saturating_sub(self.number);
         let time_ns = next.time_ns.saturating_sub(self.time_ns);
@@ -46,47 +46,47 @@ fn scale(value: u64, factor: u64, divisor: u64, more: u64) -> u64 {
     }
 }
 
-/// Frames one after the other with the same fate.
+/// Consecutive frames that all arrived or all were lost.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     frames: u64,
     is_lost: bool,
-    /// Whether the first of them, which came, bears a mark that frames before it were lost.
+    /// Whether its first frame, a received one, has a mark that frames before it were lost.
     is_marked: bool,
 }
 
-/// Frames one after the other that never came.
+/// Consecutive frames that never arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LostRun {
     pub(super) first: u64,
     pub(super) frames: u64,
     pub(super) from_ns: u64,
-    /// Planned time of the first frame that came again; the end of the trial where none did.
+    /// Planned time of the next received frame; the end of the trial if there is none.
     pub(super) to_ns: u64,
     pub(super) is_marked: bool,
 }
 
-/// Takes the fate of all numbers in order, word by word.
+/// Receives the outcome of all numbers in order, word by word.
 ///
-/// Times are those of anchors: the frame of each word that came first. Between two anchors time is taken to
-/// pass evenly, which is exact for a constant load.
+/// Times are those of anchors: the first received frame of each word. Between two anchors times are interpolated linearly, which
+/// is exact for a constant load.
 #[derive(Clone, Debug)]
 pub struct LossRecorder {
-    /// Numbers from here on are still to come, up to the limit.
+    /// First number whose outcome is not known yet.
     at: u64,
     limit: u64,
     anchor: Anchor,
-    /// What happened since the anchor.
+    /// Runs since the anchor.
     runs: Vec<Run>,
     open: Option<LostRun>,
-    /// Frames that came since the last burst, and when it ended; absent before the first.
+    /// Frames received since the last burst, and the end of that burst; absent before the first burst.
     since_burst: Option<(u64, u64)>,
     pub(super) tally: Tally,
     pub(super) windows: Windows,
     pub(super) flows: FlowCounts,
 }
 
-/// What is counted of bursts.
+/// Counts of bursts.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     pub(super) delivered: u64,
@@ -98,7 +98,7 @@ pub(super) struct Tally {
     bursts: Spreading,
     gaps: Spreading,
     gap_times: Spreading,
-    /// The longest first; of equally long ones, the earliest.
+    /// Longest first; of equally long ones, the earliest.
     pub(super) longest: Vec<LostRun>,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Recorded {
 }
 
 impl LossRecorder {
-    /// A recorder for a stream with flows in this order. Everything that it needs is allocated here.
+    /// A recorder for a stream with this order of flows. All memory is allocated here.
     pub fn new(flows: FlowOrder) -> Self {
         Self {
             at: 0,
@@ -141,18 +141,18 @@ impl LossRecorder {
         }
     }
 
-    /// Whether the memory that it was given at first was enough so far.
+    /// Whether the initially allocated memory was enough so far.
     #[cfg(test)]
     pub(super) fn is_within_its_memory(&self) -> bool {
         (self.runs.capacity(), self.tally.longest.capacity()) == (RUNS, KEPT + 1)
     }
 
-    /// Leaves out numbers from `sent` on: they were never sent.
+    /// Ignores numbers from `sent` on: they were never sent.
     pub(crate) fn limit(&mut self, sent: u64) {
         self.limit = sent;
     }
 
-    /// The next 64 numbers: which came, which of those bear a mark of loss before them, and an anchor among them.
+    /// The next 64 numbers: which arrived, which of those have a mark of loss before them, and an anchor among them.
     pub(crate) fn word(&mut self, came: u64, marks: u64, anchor: Option<Anchor>) {
         let end = (self.at + 64).min(self.limit);
         let split = anchor.filter(|anchor| anchor.number >= self.at && anchor.number < end);
@@ -167,7 +167,7 @@ impl LossRecorder {
         self.at = end.max(self.at);
     }
 
-    /// The next numbers, none of which came.
+    /// The next numbers, none of which arrived.
     pub(crate) fn skip(&mut self, frames: u64) {
         let frames = frames.min(self.limit.saturating_sub(self.at));
         self.push(Run { frames, is_lost: true, is_marked: false });
@@ -211,7 +211,7 @@ impl LossRecorder {
         }
     }
 
-    /// Counts what happened between the last anchor and this one.
+    /// Counts the runs between the last anchor and this one.
     fn settle(&mut self, next: Anchor) {
         let anchor = std::mem::replace(&mut self.anchor, next);
         let (first_step, last_step) = (Windows::step_of(anchor.time_ns), Windows::step_of(next.time_ns));
@@ -233,7 +233,7 @@ impl LossRecorder {
         self.runs.clear();
     }
 
-    /// Counts a run in each of the steps of time that it lies in.
+    /// Counts a run in each of its steps of time.
     fn spread_over_steps(&mut self, run: Run, first: u64, anchor: &Anchor, next: &Anchor) {
         let (mut at, end) = (first, first + run.frames);
         while at < end {
@@ -293,7 +293,7 @@ impl LossRecorder {
 }
 
 impl Recorded {
-    /// What time says.
+    /// The loss over time.
     pub(super) fn in_time(&self) -> InTime {
         self.windows.clone().finish()
     }

@@ -1,63 +1,63 @@
-//! Which sequence numbers of a stream arrived, how often, and in what order; and, where that is wanted, which never did.
+//! Which sequence numbers of a stream arrived, how often, and in what order. On request also which numbers never arrived.
 
 use capbench_frames::plan::FlowOrder;
 
 use super::recorder::{Anchor, LossRecorder};
 
-/// Numbers that one word of the memory stands for.
+/// Numbers per word of the memory.
 const BITS: u64 = u64::BITS as u64;
-/// Words remembered of a stream: 2^24 numbers, in 2 MiB. Whatever is further back is too old to be told from a repetition.
+/// Words remembered of a stream: 2^24 numbers, in 2 MiB. An older number cannot be distinguished from a duplicate.
 const WORDS: usize = 1 << 18;
 
-/// What a frame's sequence number says.
+/// Meaning of a frame's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// First arrival, and just the number that was to be next.
+    /// First arrival, with exactly the expected number.
     InOrder,
-    /// First arrival, and no later frame of the stream came before, but not all earlier ones have come.
+    /// First arrival after all its predecessors so far, but with missing numbers before it.
     AfterGap {
-        /// How many numbers lie between it and the highest one before.
+        /// Missing numbers between it and the highest one before.
         missing: u64,
     },
     /// First arrival, after a later frame of the stream (RFC 4737: Type-P-Reordered).
     Reordered,
-    /// It arrived before, or lies so far back that nobody can tell.
+    /// It arrived before, or is too old to decide.
     Duplicate,
 }
 
 /// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64.
 ///
-/// A number that comes late, but before it is forgotten, has come; one that comes later than that counts as a
-/// repetition, and stays lost. So a number's fate is known when it is forgotten, and a tracker that records loss hands
-/// it on to [`crate::loss_shape`] then: what is recorded as lost never came.
+/// A late number counts as received if it is still remembered; later it counts as a duplicate and stays lost. So a number's
+/// outcome is final when it is forgotten. A tracker that records loss then passes the outcome to [`crate::loss_shape`]: a number
+/// recorded as lost never arrived in time.
 #[derive(Debug)]
 pub struct SequenceTracker<const N: usize = WORDS> {
-    /// One more than the highest number seen: what an ordered stream brings next.
+    /// Highest number seen plus 1: the next number of an ordered stream.
     next: u64,
-    /// Words begun: those from `top - N` on are remembered.
+    /// Number of words begun: those from `top - N` on are remembered.
     top: u64,
     seen: Box<[u64; N]>,
     recording: Option<Recording>,
 }
 
-/// What is remembered of a word beside who arrived, until it is forgotten.
+/// Additional data per word, besides the arrivals, until it is forgotten.
 #[derive(Debug)]
 struct Recording {
     words: Box<[Notes]>,
     recorder: LossRecorder,
 }
 
-/// Notes about 64 numbers.
+/// Data about 64 numbers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Notes {
-    /// The one that came first, and its planned time: see [`Notes::anchor`].
+    /// The frame that arrived first, and its planned time: see [`Notes::anchor`].
     anchor: u64,
-    /// Those with a mark of loss before them.
+    /// Frames with a mark of loss before them.
     marks: u64,
 }
 
 impl Notes {
-    /// 48 bits of time and 6 of the number leave bits free; one says that there is something.
+    /// 48 bits of time and 6 bits of the number leave bits free; one means "present".
     const IS_THERE: u64 = 1 << 63;
 
     fn at(sequence: u64, planned_ns: u64) -> Self {
@@ -78,7 +78,7 @@ impl Default for SequenceTracker {
 }
 
 impl SequenceTracker {
-    /// A tracker that records which numbers never came, of a stream with flows in this order.
+    /// A tracker that records missing numbers, for a stream with this order of flows.
     pub fn recording(flows: FlowOrder) -> Self {
         Self::sized_recording(flows)
     }
@@ -95,10 +95,10 @@ impl<const N: usize> SequenceTracker<N> {
         Self { recording: Some(Recording { words, recorder: LossRecorder::new(flows) }), ..Self::sized() }
     }
 
-    /// Notes a frame that was planned for this time.
+    /// Records the arrival of a frame with this planned time.
     #[inline]
     pub fn note(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
-        // The usual frame: the next one, in a word that is begun.
+        // The usual frame: the next one, in a word that has begun.
         if sequence == self.next && !sequence.is_multiple_of(BITS) {
             self.mark(sequence);
             self.next = sequence + 1;
@@ -107,24 +107,24 @@ impl<const N: usize> SequenceTracker<N> {
         self.note_closely(sequence, planned_ns)
     }
 
-    /// One more than the highest number seen.
+    /// Highest number seen plus 1.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether it records which numbers never came.
+    /// Whether it records missing numbers.
     pub fn is_recording(&self) -> bool {
         self.recording.is_some()
     }
 
-    /// Notes that the frame, which has just arrived after a gap, bears a mark that frames before it were lost.
+    /// Records that the frame, which has just arrived after a gap, has a mark that frames before it were lost.
     pub fn note_mark(&mut self, sequence: u64) {
         if let Some(recording) = &mut self.recording {
             recording.words[Self::slot(sequence / BITS)].marks |= 1 << (sequence % BITS);
         }
     }
 
-    /// Whether this number has come, as far as it is remembered.
+    /// Whether this number has arrived, if it is still remembered.
     #[cfg(test)]
     pub(crate) fn has_seen(&self, sequence: u64) -> bool {
         sequence < self.next && self.is_marked(sequence)
@@ -135,7 +135,7 @@ impl<const N: usize> SequenceTracker<N> {
         self.recording.as_ref().map(|recording| &recording.recorder)
     }
 
-    /// Ends the stream after `sent` frames: what was recorded, if anything was.
+    /// Ends the stream after `sent` frames. Returns the recorded data, if any.
     pub(crate) fn finish(self, sent: u64) -> Option<LossRecorder> {
         let Recording { words, mut recorder } = self.recording?;
         recorder.limit(sent);
@@ -171,7 +171,7 @@ impl<const N: usize> SequenceTracker<N> {
         Arrival::Reordered
     }
 
-    /// Begins a word and those before it, and forgets as many.
+    /// Begins a word and those before it, and forgets as many old ones.
     fn begin(&mut self, word: u64, notes: Notes) {
         let first = (word + 1).saturating_sub(N as u64);
         if let Some(Recording { words, recorder }) = &mut self.recording {

@@ -1,9 +1,9 @@
-//! How a quantity is spread, in bounded memory however many values there are.
+//! The distribution of a quantity, in bounded memory for any number of values.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Values from here on are not told apart: 2^48 is beyond any number of frames or of nanoseconds in a trial.
+/// Larger values count as this one: 2^48 exceeds any number of frames or of nanoseconds in a trial.
 const MOST: u64 = (1 << 48) - 1;
 
 /// Counts values; its memory is bounded, and allocated at once.
@@ -46,29 +46,29 @@ impl Spreading {
     }
 }
 
-/// How a quantity is spread.
+/// The distribution of a quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Spread {
     /// Number of values.
     pub count: u64,
     /// Their sum.
     pub total: u64,
-    /// Half of them are at most this, to 1 %; absent without values.
+    /// Median: half of the values are less than or equal to this, with a resolution of 1 %; absent without values.
     pub p50: Option<u64>,
-    /// 99 % of them are at most this, to 1 %.
+    /// 99 % of the values are less than or equal to this, with a resolution of 1 %.
     pub p99: Option<u64>,
-    /// The largest, exactly.
+    /// The largest value, exactly.
     pub max: Option<u64>,
-    /// How many there are between two powers of two; only those that there are.
+    /// Number of values between two powers of two; without empty buckets.
     pub buckets: Vec<Bucket>,
 }
 
-/// Values from `from` to less than twice as much.
+/// Values from `from` to less than twice `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bucket {
-    /// The least value, a power of two; 0 counts as 1.
+    /// The smallest value, a power of two; 0 counts as 1.
     pub from: u64,
-    /// How many values.
+    /// Number of values.
     pub count: u64,
 }
 

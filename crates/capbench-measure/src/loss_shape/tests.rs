@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use capbench_capture::{Batch, Frame, LossMark, PacketType};
 use capbench_frames::layout::Flows;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::{FrameLayout, FramePlan, Mtu, Recogniser, Stamp, StreamId, TrialId};
+use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Stamp, StreamId, TrialId};
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
 use proptest::prelude::*;
@@ -262,7 +262,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let plan = plan(1, "64");
-        let recogniser = Recogniser::new(TrialId(1), plan.layout(), None).unwrap();
+        let recogniser = Classifier::new(TrialId(1), plan.layout(), None).unwrap();
         let verifier = Verifier::recording(recogniser, plan.flow_order(), true);
         Self { plan, verifier, sent: 0, drops: 0 }
     }

@@ -1,4 +1,4 @@
-//! Sets marks of loss that a method gives against gaps in the sequence numbers, while frames arrive.
+//! Compares a method's loss marks with gaps in the sequence numbers, while frames arrive.
 
 use capbench_capture::{Frame, LossMark};
 use capbench_frames::plan::FlowOrder;
@@ -6,8 +6,8 @@ use capbench_frames::plan::FlowOrder;
 use super::flows::QueueWatch;
 use capbench_model::arrivals::Arrivals;
 
-/// Frames between two readings of the counters that marks ask for, at least: what a reading costs is little beside
-/// taking so many frames.
+/// Minimum number of frames between two counter reads because of marks: compared with reading that many frames, a counter read is
+/// cheap.
 const READ_AGAIN_AFTER: u64 = 256;
 
 /// Follows marks and queues of the batches of a trial.
@@ -15,7 +15,7 @@ const READ_AGAIN_AFTER: u64 = 256;
 pub(crate) struct Watch {
     mark: LossMark,
     queue: Option<u32>,
-    /// Frames of the trial before the current batch, repetitions included.
+    /// Frames of the trial before the current batch, duplicates included.
     ours_before: u64,
     delivered_before: u64,
     next_before: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     pub(super) marks: Marks,
 }
 
-/// What marks said so far.
+/// Evaluation of the marks so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     /// Whether the method marks batches.
@@ -34,15 +34,15 @@ pub(super) struct Marks {
     pub(super) marked_batches: u64,
     pub(super) cleared: u64,
     pub(super) readings: u64,
-    /// A mark was seen since the last reading.
+    /// Whether a mark was seen since the last counter read.
     is_waiting: bool,
-    /// Frames read when the counters were.
+    /// Frames read at the last counter read.
     read_at: u64,
-    /// Frames that the ring had lost by then.
+    /// Frames that the ring had lost at the last counter read.
     counted: u64,
     /// Frames missing before marks.
     missing: u64,
-    /// Readings that may have taken off a mark that was due.
+    /// Counter reads that may have cleared a due mark.
     may_lack: u64,
 }
 
@@ -59,7 +59,7 @@ impl Watch {
         }
     }
 
-    /// A batch begins, after these arrivals, when `next` is what an ordered stream brings next.
+    /// Begins a batch, after these arrivals; `next` is the next number of an ordered stream.
     #[inline]
     pub(crate) fn begin(&mut self, mark: LossMark, queue: Option<u32>, arrivals: &Arrivals, next: u64) {
         self.end(arrivals, next);
@@ -80,7 +80,7 @@ impl Watch {
         }
     }
 
-    /// The last batch is over.
+    /// Ends the last batch.
     #[inline]
     pub(crate) fn end(&mut self, arrivals: &Arrivals, next: u64) {
         if let Some(queue) = self.queue.take()
@@ -90,12 +90,12 @@ impl Watch {
         }
     }
 
-    /// A frame of the trial came after so many that did not, and after these arrivals. Whether a mark says that they
+    /// A frame of the trial arrived after `missing` missing ones, and after these arrivals. Returns whether a mark says that they
     /// were lost here.
     ///
-    /// Reading the counters takes the mark off what the kernel has not handed over yet: from the block that it is
-    /// filling, or the frame that it is writing, though frames were lost right before. That happens to one at most for a
-    /// reading that told of new losses, and then these losses were among them.
+    /// Reading the counters clears the mark of data that the kernel has not delivered yet: of the block that it fills, or the
+    /// frame that it writes, although frames were lost right before. That happens up to once per read that reported new losses,
+    /// and these losses were among them.
     #[cold]
     pub(crate) fn gap(&mut self, frame: &Frame<'_>, missing: u64, arrivals: &Arrivals) -> bool {
         let is_first = ours(arrivals) == self.ours_before;
@@ -117,13 +117,13 @@ impl Watch {
         true
     }
 
-    /// Whether the method's counters are to be read, which takes off the marks.
+    /// Whether the method's counters must be read, which clears the marks.
     #[inline]
     pub(crate) fn wants_counters(&self, read: u64) -> bool {
         self.marks.is_waiting && read - self.marks.read_at >= READ_AGAIN_AFTER
     }
 
-    /// The counters were read: so many frames were lost in the ring so far.
+    /// The counters were read: `lost_in_ring` frames were lost in the ring so far.
     pub(crate) fn counted(&mut self, lost_in_ring: Option<u64>, read: u64) {
         let marks = &mut self.marks;
         let counted = lost_in_ring.unwrap_or(marks.counted);

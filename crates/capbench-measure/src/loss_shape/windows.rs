@@ -1,15 +1,15 @@
-//! Where in time frames were lost: the worst 100 ms, and beginning, middle and end of a trial.
+//! When frames were lost: the worst 100 ms, and beginning, middle and end of a trial.
 
 use serde::{Deserialize, Serialize};
 
 use super::in_time::{LossInTime, Stretches};
 
-/// A window begins at a multiple of this, in nanoseconds.
+/// Windows begin at multiples of this, in nanoseconds.
 const STEP_NS: u64 = 10_000_000;
-/// Steps of a window.
+/// Steps per window.
 const STEPS: u64 = 10;
 
-/// A stretch of time and its frames.
+/// An interval of time and its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Window {
     /// Its beginning, nanoseconds since the trial started.
@@ -18,31 +18,31 @@ pub struct Window {
     pub length_ns: u64,
     /// Frames sent in it.
     pub sent: u64,
-    /// Those of them that were lost.
+    /// Frames sent in it that were lost.
     pub lost: u64,
 }
 
 impl Window {
-    /// Share of its frames that was lost.
+    /// Share of its sent frames that was lost.
     pub fn loss_ratio(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
     }
 }
 
-/// Frames in time. They come in order, and only the last 100 ms are remembered.
+/// Frames over time. They arrive in order, and only the last 100 ms are remembered.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
-    /// The step that frames are counted in now.
+    /// The current step, in which frames are counted.
     step: u64,
     steps: [Window; STEPS as usize],
     worst: Window,
     lost_at_start: u64,
-    /// The last window beginning at a multiple of 100 ms that lost something, and how many did.
+    /// Start of the last 100 ms window with loss, and the number of such windows.
     lossy: (Option<u64>, u64),
     stretches: Stretches,
 }
 
-/// What [`Windows`] tell in the end.
+/// The final result of [`Windows`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InTime {
     pub(super) worst: Option<Window>,
@@ -88,7 +88,7 @@ impl Windows {
         Self::step_of(time_ns) + STEPS > self.step
     }
 
-    /// Counts frames of one step. A step before the last one, which only a disordered plan could have, counts as that.
+    /// Counts frames of one step. An earlier step, possible only with a disordered plan, counts as the last one.
     pub(super) fn add(&mut self, step: u64, frames: u64, is_lost: bool) {
         if step > self.step {
             self.go_to(step);
@@ -132,7 +132,7 @@ impl Windows {
             self.step += 1;
             self.steps[(self.step % STEPS) as usize] = Window::default();
         }
-        // Whatever lies between is empty.
+        // All steps in between are empty.
         self.step = step;
     }
 

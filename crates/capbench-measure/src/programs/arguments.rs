@@ -4,7 +4,7 @@ use std::path::Path;
 
 use capbench_capture::{CaptureOptions, Interface};
 
-/// What can stand between braces in an argument.
+/// The names that may be between braces in an argument.
 pub const PLACEHOLDERS: [(&str, &str); 7] = [
     ("interface", "the interface to capture on"),
     ("file", "the capture file to write, pcap or pcapng"),
@@ -20,12 +20,12 @@ pub(super) fn has(argument: &str, name: &str) -> bool {
     argument.contains(&format!("{{{name}}}"))
 }
 
-/// Refuses arguments with placeholders that there are not.
+/// Rejects arguments with unknown placeholders.
 pub(super) fn check(argument: &str) -> std::result::Result<(), String> {
     for (start, _) in argument.match_indices('{') {
         let name: String =
             argument[start + 1..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
-        // Braces with something else in them belong to the program, such as a shell's ${X} or an awk script.
+        // Other text in braces belongs to the program, such as a shell's ${X} or an awk script.
         let closed = argument[start + 1 + name.len()..].starts_with('}');
         let shell = argument[..start].ends_with('$');
         if !name.is_empty() && closed && !shell && !PLACEHOLDERS.iter().any(|(known, _)| *known == name) {

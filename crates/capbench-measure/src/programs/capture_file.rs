@@ -1,4 +1,4 @@
-//! Frames out of a capture file, one after the other: pcap and pcapng. Only what verification needs is read.
+//! Reads frames from a capture file, pcap or pcapng, one after the other. It reads only what verification needs.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -7,21 +7,21 @@ use std::path::Path;
 use capbench_capture::{Frame, PacketType};
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, Record};
 
-/// What a file turned out to be.
+/// Properties of a capture file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     /// `pcap` or `pcapng`.
     pub(super) format: &'static str,
-    /// Frames in it.
+    /// Number of its frames.
     pub(super) frames: u64,
     /// Whether it ends within a record, as the file of a killed program does.
     pub(super) ends_early: bool,
 }
 
-/// Gives every frame of the file to `each`.
+/// Passes every frame of the file to `each`.
 ///
 /// # Errors
-/// Why it is no capture file of Ethernet frames, as the rest of a sentence about it.
+/// Why it is not a capture file of Ethernet frames, as the rest of a sentence about the file.
 pub(super) fn read(path: &Path, each: impl FnMut(&Frame<'_>)) -> Result<Summary, String> {
     let file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => "was not written".to_string(),

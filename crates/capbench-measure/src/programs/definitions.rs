@@ -13,7 +13,7 @@ use super::arguments;
 use super::program::{Count, Meaning, Program, Ready};
 use crate::error::{MeasureError, Result};
 
-/// How long a program may take to become ready and to end, where the file does not say.
+/// Time limit for a program to become ready and to end, if the file sets none.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ struct Definition {
     without: Vec<Absent>,
 }
 
-/// A place that a program does not have, by its name in results.
+/// A place that a program lacks, by its name in results.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Absent {
@@ -49,7 +49,7 @@ enum Absent {
 }
 
 impl Absent {
-    /// The place, and the meaning of a count that says there is one.
+    /// The place, and the meaning of a count that contradicts its absence.
     fn place(self) -> (LossPlace, Option<Meaning>) {
         match self {
             Self::FillRing => (LossPlace::FillRing, None),
@@ -62,7 +62,7 @@ impl Absent {
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
-/// A file that cannot be read ([`MeasureError::File`]) or says something else ([`MeasureError::Definition`]).
+/// A file that cannot be read ([`MeasureError::File`]) or is not a valid definition ([`MeasureError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
     let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse(&text).map_err(|reason| MeasureError::Definition { path: path.into(), reason })
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
 pub(crate) fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        // The library shows the place in further lines.
+        // The library shows the position in further lines.
         format!("line {line}: {}", error.message().lines().collect::<Vec<_>>().join(" "))
     })?;
     if file.programs.is_empty() {
@@ -159,7 +159,7 @@ fn count(name: &str, pattern: &str) -> std::result::Result<Count, String> {
 }
 
 fn regex(pattern: &str) -> std::result::Result<Regex, String> {
-    // The library draws the place in further lines; the last one says what is wrong.
+    // The library draws the position in further lines; the last line is the error.
     Regex::new(pattern).map_err(|error| {
         let text = error.to_string();
         format!("{pattern:?} is no regular expression: {}", text.lines().last().unwrap_or_default().trim())

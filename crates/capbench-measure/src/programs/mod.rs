@@ -1,17 +1,17 @@
 //! `cmd:NAME`: any capture program as the method under test.
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
-//! | `program` | what there is to know about a program before it runs |
-//! | `presets`, `definitions` | programs that capbench knows, one row each, and those that a user defines |
-//! | `arguments`, `report` | placeholders of a command line; counts out of what a program prints |
-//! | `capture_file` | frames out of the file that it writes, pcap or pcapng |
-//! | `scratch`, `output`, `process`, `version` | where it writes, what it says, how it is started and ended |
+//! | `program` | the properties of a program, before it runs |
+//! | `presets`, `definitions` | the programs that capbench knows, one row each, and those that a user defines |
+//! | `arguments`, `report` | placeholders of a command line; counts from a program's output |
+//! | `capture_file` | frames from the file that it writes, pcap or pcapng |
+//! | `scratch`, `output`, `process`, `version` | its directory, its output, its start and end, its version |
 //! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
-//! | `run`, `quiet`, `outcome` | a trial with it, when it has read everything, and what comes of it |
+//! | `run`, `quiet`, `outcome` | runs a trial with it, detects when it has read everything, and makes the result |
 //!
-//! A program is started in the receiving namespace, on the application's CPU. It has no part in the trial's clockwork: that
-//! it receives is seen from its socket, that it has read everything from its standing still.
+//! A program starts in the receiving namespace, on the application's CPU. It does not take part in the trial's synchronisation:
+//! its socket shows that it receives, and its inactivity shows that it has read everything.
 
 mod arguments;
 mod capture_file;
@@ -37,7 +37,7 @@ use crate::error::{MeasureError, Result};
 pub use program::{Count, Meaning, Program, Ready, Version};
 pub use run::{Expected, Job, run};
 
-/// The name that a method's text begins with.
+/// The method name of programs.
 pub const METHOD: &str = "cmd";
 
 /// The programs that can be measured: those that capbench knows, and those that the user defined.
@@ -52,7 +52,7 @@ impl Default for Programs {
     }
 }
 
-/// Reads what a program printed, for the fuzz target: the numbers agree with each other.
+/// Reads a program's output, for the fuzz target: the numbers are consistent.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz_report(program: &Program, text: &str) {
     let report = report::Report::read(program, text);
@@ -68,8 +68,8 @@ pub(crate) fn fuzz_report(program: &Program, text: &str) {
 pub(crate) use definitions::parse as parse_definitions;
 
 impl Programs {
-    /// Those that capbench knows and those that the file at `path` defines, if there is one. A program of a name that is
-    /// known already takes that one's place.
+    /// The programs that capbench knows and those that the file at `path` defines, if there is one. A definition replaces a known
+    /// program of the same name.
     ///
     /// # Errors
     /// A file that cannot be read or does not define programs.
@@ -84,15 +84,15 @@ impl Programs {
         Ok(programs)
     }
 
-    /// All of them, in the order of tables.
+    /// All programs, in the order of tables.
     pub fn rows(&self) -> &[Program] {
         &self.rows
     }
 
-    /// The program that `spec` names behind `cmd:`.
+    /// The program that `spec` names after `cmd:`.
     ///
     /// # Errors
-    /// [`MeasureError::UnknownProgram`], which lists those that there are; a setting, of which programs have none.
+    /// [`MeasureError::UnknownProgram`], which lists the known programs; a setting, since programs have none.
     pub fn find(&self, spec: &MethodSpec) -> Result<&Program> {
         let name = spec.argument().unwrap_or_default();
         let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };

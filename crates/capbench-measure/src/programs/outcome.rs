@@ -1,4 +1,4 @@
-//! What a program left behind when it ended, made into the result of its trial.
+//! Makes the result of a trial from what a program left when it ended.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::loss_shape::LossRecord;
 use crate::receiver::{Received, Verifier};
 use capbench_model::arrivals::Arrivals;
 
-/// A program that has ended, and where it left its traces.
+/// A program that has ended, and its files and output.
 pub(super) struct Outcome<'a> {
     pub(super) program: &'a Program,
     pub(super) job: &'a Job<'a>,
@@ -27,10 +27,10 @@ pub(super) struct Outcome<'a> {
     pub(super) output: &'a Output,
 }
 
-/// What a look at every frame of its file gave.
+/// Result of verifying every frame of its file.
 struct Verified {
     arrivals: Arrivals,
-    /// One more than the last of the trial's frames in it.
+    /// Highest number of the trial's frames in it, plus 1.
     reached: u64,
     summary: Summary,
     record: Option<LossRecord>,
@@ -74,12 +74,12 @@ impl Outcome<'_> {
             kernel: window.kernel,
             switches: Some(window.switches),
             drain: window.drain,
-            // That it stands still is seen long after, and a program that still works may work on something else.
+            // Inactivity is detected much later, and a program that still works may do other work.
             emptying: None,
             cut_short: window.cut_short,
             engine: String::new(),
             running: self.running(summary),
-            taken_on_trust: summary.is_none().then(|| {
+            unverified_because: summary.is_none().then(|| {
                 "it only counts frames: they are as it says, and what they contained is unknown".into()
             }),
             record,
@@ -95,7 +95,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// What is to be said about how it ended.
+    /// Notes on how it ended.
     fn ending(&self, ended: &Ended) -> Result<Vec<String>> {
         let name = &self.program.name;
         let mut notes = Vec::new();
@@ -122,9 +122,9 @@ impl Outcome<'_> {
         Ok(notes)
     }
 
-    /// Looks at every frame in its file.
+    /// Verifies every frame in its file.
     fn verify(&self, file: &Path) -> Result<Verified> {
-        // libpcap puts a tag that the kernel took out back into the frame; other programs may leave it out.
+        // libpcap reinserts a VLAN tag that the kernel removed into the frame; other programs may omit it.
         let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.flows, false);
         let summary = capture_file::read(file, |frame| verifier.note(frame)).map_err(|reason| {
             self.failed(format!("its capture file {reason}; {}", self.output.last_words()))
@@ -133,7 +133,7 @@ impl Outcome<'_> {
         Ok(Verified { arrivals, reached, summary, record: verifier.into_record() })
     }
 
-    /// Takes the program's word.
+    /// Uses the program's own counts.
     fn believe(&self, report: &Report) -> Result<Arrivals> {
         let captured = report.captured().ok_or_else(|| {
             self.failed(format!(
@@ -144,20 +144,20 @@ impl Outcome<'_> {
         Ok(Arrivals { read: captured, delivered: captured, ..Arrivals::default() })
     }
 
-    /// Frames that were sent; unknown where the trial was given up.
+    /// Frames that were sent; unknown if the trial was given up.
     fn sent(&self) -> Option<u64> {
         // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
         let progress = self.job.progress;
         progress.finished.load(Ordering::Acquire).then(|| progress.sent.load(Ordering::Relaxed))
     }
 
-    /// What it says against what its file has, and against what there was to capture.
+    /// Compares its report with its file, and with the frames that it could capture.
     fn set_against(&self, report: &Report, verified: Option<&Verified>) -> Vec<String> {
         let name = &self.program.name;
         let Some(Verified { arrivals, summary, .. }) = verified else {
             return report.contradictions(name, None, None);
         };
-        // Frames of others are in its file, except for those that it dropped.
+        // Its file also contains frames of others, except those that it dropped.
         let others = summary.frames.saturating_sub(arrivals.delivered) + report.all_dropped().unwrap_or(0);
         let mut notes =
             report.contradictions(name, Some(summary.frames), self.sent().map(|sent| sent + others));
@@ -167,11 +167,11 @@ impl Outcome<'_> {
         notes
     }
 
-    /// Frames that a program of the user's definition does not account for: it may not have been given the time.
+    /// Frames that a user-defined program does not account for: it may have had too little time.
     fn missing_tail(&self, report: &Report, verified: Option<&Verified>) -> Option<String> {
         let dropped = report.all_dropped().unwrap_or(0);
         let reached = match verified {
-            // That explains more.
+            // The truncated file explains more.
             Some(verified) if verified.summary.ends_early => return None,
             Some(verified) => verified.reached,
             None => report.captured()?,
@@ -191,7 +191,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// The command as it ran, without names that only the trial had.
+    /// The command as it ran, without names that only this trial used.
     fn running(&self, summary: Option<&Summary>) -> String {
         let values =
             Values::new(self.job.interface, self.job.capture, Path::new("{directory}"), Path::new("{file}"));

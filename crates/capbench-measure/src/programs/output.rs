@@ -1,12 +1,12 @@
-//! What a program prints: into files of the trial's directory, so that it never waits for a reader.
+//! A program's output goes to files in the trial's directory, so that it never waits for a reader.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Kept of the beginning and of the end of each stream; a program may print more.
+/// Octets kept of the beginning and of the end of each stream; a program may print more.
 const KEPT: u64 = 64 << 10;
-/// Of a line that is shown in a message.
+/// Longest line shown in a message, in characters.
 const SHOWN: usize = 240;
 
 /// Both streams of a program.
@@ -17,7 +17,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Of a run called `name`, in files of that directory.
+    /// Output of a run called `name`, in files of that directory.
     pub(super) fn new(directory: &Path, name: &str) -> Self {
         let file = |stream| directory.join(format!("{name}.{stream}"));
         Self { out: file("stdout"), errors: file("stderr") }
@@ -33,13 +33,13 @@ impl Output {
         [&self.out, &self.errors].into_iter().map(|path| path.metadata().map_or(0, |data| data.len())).sum()
     }
 
-    /// What was printed so far, standard output first; of much, the beginning and the end.
+    /// The output so far, standard output first; of long output, the beginning and the end.
     pub(super) fn text(&self) -> String {
         let [out, errors] = [&self.out, &self.errors].map(|path| ends(path).unwrap_or_default());
         format!("{out}\n{errors}")
     }
 
-    /// The last line, for messages: what it says last is mostly why it ended. Standard error goes first.
+    /// The last line, for messages: it is mostly the reason why the program ended. Standard error goes first.
     pub(super) fn last_words(&self) -> String {
         let of = |path| {
             let text = ends(path).unwrap_or_default();
@@ -52,7 +52,7 @@ impl Output {
     }
 }
 
-/// Without characters that could do something to a terminal.
+/// Removes characters that could control a terminal.
 fn shortened(line: &str) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match clean.char_indices().nth(SHOWN) {

@@ -1,5 +1,5 @@
-//! The programs that capbench knows, one row each. Arguments give each the memory of `--ring` and the snapshot length where
-//! it offers that, turn name look-ups and printing of frames off, and leave everything else as its users run it.
+//! The programs that capbench knows, one row each. Arguments set each program's memory to `--ring` and its snapshot length if it
+//! has such an option. They turn name look-ups and printing of frames off. Everything else is as its users run it.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use regex::Regex;
 
 use super::program::{Count, Meaning, Program, Ready, Version};
 
-/// A row. What the fields mean stands at [`Program`].
+/// A row. [`Program`] documents the fields.
 struct Row {
     name: &'static str,
     summary: &'static str,
     command: &'static [&'static str],
     not_promiscuous: &'static [&'static str],
-    /// Absent: its packet socket.
+    /// Text that shows readiness; absent: its packet socket shows it.
     says: Option<&'static str>,
     patience_s: u64,
     holds_ms: u64,
-    /// An argument, and a pattern for what is shown of the answer.
+    /// An argument, and a pattern for the shown part of the answer.
     version: (&'static str, &'static str),
     counts: &'static [(&'static str, Meaning, &'static str)],
     without: &'static [LossPlace],
@@ -34,10 +34,10 @@ const UNTRIED: Option<&str> = Some("untested: written after its documentation");
 /// They receive by packet sockets, which have no fill ring.
 const NO_FILL_RING: &[LossPlace] = &[LossPlace::FillRing];
 
-/// The same, with nothing between ring and file in which frames could be lost.
+/// The same, without a queue between ring and file in which frames could be lost.
 const ONE_RING: &[LossPlace] = &[LossPlace::FillRing, LossPlace::MethodQueue];
 
-/// What most rows have in common.
+/// Common values of most rows.
 const USUAL: Row = Row {
     name: "",
     summary: "",
@@ -55,7 +55,7 @@ const USUAL: Row = Row {
     remark: None,
 };
 
-/// tracestats of libtrace, over whichever input.
+/// tracestats of libtrace, for any input.
 const TRACESTATS: Row = Row {
     version: ("-H", r"^libtrace \S+"),
     counts: LIBTRACE_COUNTS,
@@ -65,9 +65,9 @@ const TRACESTATS: Row = Row {
 };
 
 const ROWS: [Row; 7] = [
-    // "received by filter" includes what was dropped (pcap_stats(3PCAP) on Linux: tp_packets). The user is kept (-Z): the
-    // one that Debian's build changes to may not write to the trial's directory. libpcap's ring retires a block after
-    // the read timeout, which is 1 s here.
+    // "received by filter" includes dropped frames (pcap_stats(3PCAP) on Linux: tp_packets). -Z keeps the user: Debian's build
+    // would change to a user who may not write to the trial's directory. libpcap's ring retires a block after the read timeout,
+    // which is 1 s here.
     Row {
         name: "tcpdump",
         summary: "tcpdump writing a pcap file (libpcap: PACKET_RX_RING V3)",
@@ -100,7 +100,7 @@ const ROWS: [Row; 7] = [
         only_root: Some("tcpdump sets its user when it starts, which a user namespace refuses"),
         ..USUAL
     },
-    // The first number counts what dumpcap read, without the drops in brackets.
+    // The first number counts frames that dumpcap read, without the drops in brackets.
     Row {
         name: "dumpcap",
         summary: "dumpcap of Wireshark writing a pcapng file (libpcap: PACKET_RX_RING V3)",
@@ -175,8 +175,8 @@ const ROWS: [Row; 7] = [
         only_root: Some("netsniff-ng locks its memory, which a user namespace refuses"),
         ..USUAL
     },
-    // Releases up to 6 say "pkts" and "drop", later ones "packets" and "drops"; both add up tp_packets, which includes the
-    // dropped ones. An empty file of rules in place of the host's.
+    // Releases up to 6 print "pkts" and "drop", later ones "packets" and "drops". Both sum tp_packets, which includes dropped
+    // frames. An empty file replaces the host's rules.
     Row {
         name: "suricata",
         summary: "Suricata over AF_PACKET with the host's suricata.yaml and no rules, counts only",
@@ -204,7 +204,7 @@ const ROWS: [Row; 7] = [
         remark: Some("ring and threads are those of suricata.yaml"),
         ..USUAL
     },
-    // "received" counts what Zeek took from its packet source, without the dropped ones.
+    // "received" counts frames that Zeek read from its packet source, without dropped ones.
     Row {
         name: "zeek",
         summary: "Zeek with its default scripts, counts only",
@@ -224,7 +224,7 @@ const ROWS: [Row; 7] = [
     },
 ];
 
-/// libtrace's "accepted" are packets that it read; "dropped" is what the socket dropped.
+/// libtrace's "accepted" are packets that it read; "dropped" are packets that the socket dropped.
 const LIBTRACE_COUNTS: &[(&str, Meaning, &str)] = &[
     ("total", Meaning::Other, r"(?m)^\s*Total:\s+(\d+)"),
     ("accepted", Meaning::Captured, r"Accepted Packets:\s+(\d+)"),

@@ -1,4 +1,4 @@
-//! Starts a program for a trial, and ends it and everything that it started.
+//! Starts a program for a trial, and ends it and all processes that it started.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -16,18 +16,18 @@ use capbench_sys::host::process::{Signal, lead_own_session, signal_group, signal
 use super::output::Output;
 use super::tree::{self, MARK, Member};
 
-/// Between two looks at something that no event tells of.
+/// Polling interval for conditions without an event.
 pub(super) const TICK: Duration = Duration::from_millis(5);
-/// For a program that the first signal did not end.
+/// Time limit for a program that the first signal did not end.
 const SECOND_PATIENCE: Duration = Duration::from_secs(2);
-/// For processes that were killed: the kernel needs a moment to take them away.
+/// Time limit for killed processes: the kernel needs a moment to remove them.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Nothing to read, and room for what nobody reads.
+/// Standard input without data, and output that nobody reads.
 const NULL: &str = "/dev/null";
 const SHELL: &str = "/bin/sh";
 
-/// A program that runs. Dropping it kills it and everything that it started.
+/// A running program. Dropping it kills the program and all processes that it started.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -35,7 +35,7 @@ pub(super) struct Process {
     mark: String,
     guard: Option<Child>,
     status: Option<ExitStatus>,
-    /// Whether it was made sure that nothing of it is left.
+    /// Whether a check has shown that none of its processes is left.
     is_cleared: bool,
 }
 
@@ -43,15 +43,15 @@ pub(super) struct Process {
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
-    /// The signals that it did not heed.
+    /// The signals that did not end it.
     pub(super) unheeded: Vec<Signal>,
-    /// Processes of it that were still there afterwards, and were killed.
+    /// Number of its processes that still existed afterwards and were killed.
     pub(super) left: usize,
 }
 
 impl Ended {
-    /// Whether a program that was stopped ends like that: without an error, by the signal, or with the status that shells
-    /// give that.
+    /// Whether a stopped program normally ends like that: without an error, by the signal, or with the status that shells give
+    /// for the signal.
     pub(super) fn is_usual(&self) -> bool {
         match self.status.code() {
             Some(code) => code == 0 || code > 128,
@@ -61,11 +61,10 @@ impl Ended {
 }
 
 impl Process {
-    /// Starts it in the calling thread's network namespace and on its CPUs, in `directory`. The calling thread must
-    /// outlive it.
+    /// Starts it in the calling thread's network namespace and on its CPUs, in `directory`. The calling thread must outlive it.
     ///
     /// # Errors
-    /// What could not be done, which need not be the program's fault, and the system's reason.
+    /// The failed step, not always the program's fault, and the system's reason.
     pub(super) fn start(
         program: &Path,
         arguments: &[String],
@@ -87,7 +86,7 @@ impl Process {
         command
             .args(arguments)
             .current_dir(directory)
-            // What it reports is read: as its authors wrote it, in no other language.
+            // capbench parses its output, so the output must be in its original language.
             .env("LC_ALL", "C")
             .env(MARK, &mark)
             .stdin(copy(&null)?)
@@ -106,10 +105,10 @@ impl Process {
         tree::members(self.id)
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     ///
     /// # Errors
-    /// None that the system has a reason for: it is this process's child.
+    /// None with a known cause: it is this process's child.
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.child.try_wait()?;
@@ -117,7 +116,7 @@ impl Process {
         Ok(self.status)
     }
 
-    /// Stops it by `signal`, then by stronger ones, and sees that nothing of it is left.
+    /// Stops it by `signal`, then by stronger ones, and makes sure that none of its processes is left.
     ///
     /// # Errors
     /// As [`Process::status`].
@@ -127,7 +126,7 @@ impl Process {
         let steps = [(signal, patience), (Signal::Terminate, SECOND_PATIENCE), (Signal::Kill, LAST_PATIENCE)];
         let mut status = None;
         for (signal, patience) in steps {
-            // Its group, as Ctrl-C does. One that has ended by now is no failure.
+            // Signals its group, as Ctrl-C does. A process that has already ended is no error.
             let _ = signal_group(self.id, signal);
             status = self.wait(patience)?;
             if status.is_some() {
@@ -153,14 +152,14 @@ impl Process {
         }
     }
 
-    /// Kills what is left of it; how many processes that were.
+    /// Kills its remaining processes. Returns their number.
     fn kill_all(&mut self, known: &[Member]) -> usize {
         self.is_cleared = true;
         if self.status.is_none() {
             let _ = signal_group(self.id, Signal::Kill);
         }
-        // Once the program has been waited for, its number may become another's: from here on, processes are told by
-        // session, mark, and the time when they were started.
+        // Once the program has been waited for, the kernel may reuse its number. From here on, session, mark and start time
+        // identify processes.
         let begun = Instant::now();
         let mut killed: Vec<ProcessId> = Vec::new();
         loop {
@@ -184,7 +183,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.is_cleared {
-            // Of one that has ended by itself, the number may be another's by now.
+            // If the program has ended by itself, the kernel may have reused its number.
             let members = if self.status.is_none() { self.members() } else { Vec::new() };
             self.kill_all(&members);
         }
@@ -199,11 +198,11 @@ impl Drop for Process {
     }
 }
 
-/// What the guard runs, given the leader of the program's group, its directory and its mark.
+/// Script of the guard. Its arguments are the leader of the program's group, the program's directory and its mark.
 ///
-/// `read` ends when the other end of the pipe is closed, which the kernel does, however this process ends. Without -s, dash
-/// takes "--" for a number. Processes that left the group are found by their mark, again and again: one may have started
-/// another meanwhile, and one that was killed needs a moment to go.
+/// `read` ends when the other end of the pipe is closed: the kernel does that however this process ends. Without -s, dash parses
+/// "--" as a number. Processes that left the group are found by their mark, repeatedly: one may have started another in the
+/// meantime, and a killed one needs a moment to disappear.
 const GUARD: &str = r#"
 read -r _
 kill -s KILL -- "-$1"
@@ -220,8 +219,8 @@ done
 rm -rf -- "$2"
 "#;
 
-/// A shell that waits for the end of this process and then kills the program and everything that it started, and removes
-/// its directory. The kernel itself ends the program with the thread that started it, but not what that has started.
+/// A shell that waits for the end of this process, then kills the program with all processes that it started, and removes its
+/// directory. The kernel itself ends the program with the thread that started it, but not the program's own children.
 fn guard(process: &Process, directory: &Path, null: &File) -> Result<Child, String> {
     Command::new(SHELL)
         .args(["-c", GUARD, "capbench-guard", &process.id.to_string()])
@@ -238,12 +237,12 @@ fn guard(process: &Process, directory: &Path, null: &File) -> Result<Child, Stri
         })
 }
 
-/// The same file for another process.
+/// A duplicate of the file for another process.
 fn copy(file: &File) -> Result<File, String> {
     file.try_clone().map_err(|error| format!("{NULL} cannot be handed to it: {error}"))
 }
 
-/// An exit status in words.
+/// An exit status as text.
 pub(super) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),

@@ -1,4 +1,4 @@
-//! What there is to know about a capture program before it runs.
+//! The properties of a capture program, before it runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,86 +11,86 @@ use regex::Regex;
 
 use super::arguments;
 
-/// Where Debian and the packages of projects keep programs that an ordinary user's PATH leaves out.
+/// Folders outside an ordinary user's PATH in which Debian and the packages of projects install programs.
 const FURTHER_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/zeek/bin"];
 
-/// A capture program: how it is started, when it is ready, how it is stopped, and how its counts are read.
+/// A capture program: how to start it, when it is ready, how to stop it, and how to read its counts.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What follows `cmd:`.
+    /// The name after `cmd:`.
     pub name: String,
-    /// One line for lists.
+    /// Summary of one line, for lists.
     pub summary: String,
-    /// Program and arguments, with placeholders: `{interface}`, `{ring}` and their kind. With `{file}` it writes a capture
-    /// file, which is verified frame by frame.
+    /// Program and arguments, with placeholders such as `{interface}` and `{ring}`. With `{file}` it writes a capture file, whose
+    /// frames capbench verifies one by one.
     pub command: Vec<String>,
-    /// Further arguments where the interface is not to be made promiscuous.
+    /// Further arguments if the interface must not become promiscuous.
     pub not_promiscuous: Vec<String>,
-    /// How it shows that it can receive.
+    /// The sign that it can receive.
     pub ready: Ready,
-    /// How long it may take to become ready, and again to end.
+    /// Time limit to become ready, and again to end.
     pub patience: Duration,
-    /// How long it may hold a received frame back although nothing keeps it busy, such as the retire timeout of its ring.
+    /// How long it may delay a received frame although it is idle, for example the retire timeout of its ring.
     pub holds: Duration,
-    /// What it is stopped with.
+    /// The signal that stops it.
     pub stop: Signal,
-    /// How its version is asked for.
+    /// How to ask for its version.
     pub version: Option<Version>,
-    /// The counts in what it prints.
+    /// The counts in its output.
     pub counts: Vec<Count>,
-    /// Places of [`capbench_capture::Counters`] where it cannot lose frames, as it does not have them.
+    /// Places of [`capbench_capture::Counters`] that it does not have, so that it cannot lose frames there.
     pub without: Vec<LossPlace>,
-    /// Where it can be had, in words.
+    /// Where users can get it, as text.
     pub source: Option<&'static str>,
     /// Why it runs for root only.
     pub only_root: Option<&'static str>,
-    /// What capbench's authors could not try.
+    /// Features that capbench's authors could not test.
     pub untested: Option<&'static str>,
-    /// What there is to say about its results, for example a setting that it does not offer.
+    /// A remark on its results, for example a setting that it does not offer.
     pub remark: Option<&'static str>,
 }
 
-/// How a program shows that it can receive.
+/// The sign that a program can receive.
 #[derive(Clone, Debug)]
 pub enum Ready {
-    /// A packet socket that is not there before receives on the interface (`/proc/net/packet`).
+    /// A new packet socket receives on the interface (`/proc/net/packet`).
     Socket,
-    /// It prints text that matches.
+    /// Its output matches.
     Says(Regex),
 }
 
-/// How a program tells its version.
+/// How to ask a program for its version.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// Arguments that make it do so and end.
+    /// Arguments with which it prints its version and ends.
     pub arguments: Vec<String>,
-    /// What of it is shown: every match.
+    /// The shown part: every match.
     pub pattern: Regex,
 }
 
-/// One number in what a program prints.
+/// One number in a program's output.
 #[derive(Clone, Debug)]
 pub struct Count {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
-    /// What capbench makes of it.
+    /// Its meaning for capbench.
     pub meaning: Meaning,
-    /// Where it stands: the first group of the last match.
+    /// Its place in the output: the first group of the last match.
     pub pattern: Regex,
 }
 
-/// What a reported count means. Any two of the first three give the third.
+/// Meaning of a reported count. Any two of the first three determine the third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// Frames that reached the program's socket or ring, those dropped there included.
+    /// Frames that reached the program's socket or ring, including those dropped there.
     Received,
-    /// Frames that found no room in the program's socket or ring.
+    /// Frames dropped because the program's socket or ring was full.
     Dropped,
-    /// Frames that the program took in.
+    /// Frames that the program read.
     Captured,
-    /// Frames that were lost in a queue of the program's own, after it had taken them from its socket or ring.
+    /// Frames lost in a queue of the program, after it had read them from its socket or ring.
     QueueDropped,
-    /// Something else: it is saved and not interpreted.
+    /// Any other count: saved, not interpreted.
     Other,
 }
 
@@ -116,7 +116,7 @@ impl Program {
         options
     }
 
-    /// Settings that were asked for and that it does not offer, in words.
+    /// Requested settings that it does not offer, as text.
     pub(super) fn unheeded(&self, options: &CaptureOptions) -> Vec<String> {
         let default = CaptureOptions::default();
         let heeded = self.options();
@@ -135,7 +135,7 @@ impl Program {
     /// Whether it can capture in the calling thread's namespaces.
     ///
     /// # Errors
-    /// Why it cannot: it is not installed, may not be executed, needs root, or lacks the privilege to capture, which it has
+    /// Why it cannot: it is not installed, may not be executed, needs root, or lacks the privilege to capture, which it inherits
     /// from this thread.
     pub fn supported(&self) -> std::result::Result<(), String> {
         self.executable()?;
@@ -165,7 +165,7 @@ impl Program {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(FURTHER_FOLDERS.map(PathBuf::from));
         let mut refused = None;
-        // As shells do: a file that may not be executed does not hide one further on.
+        // As in shells: a file that may not be executed does not hide a later one.
         for file in folders.map(|folder| folder.join(program)).filter(|file| file.is_file()) {
             match check_executable(&file) {
                 Ok(()) => return Ok(file),

@@ -1,11 +1,11 @@
-//! When a program has read everything: it stands still. Nothing else can be asked of a program that one did not write.
+//! Detects when a program has read everything: it becomes inactive. A foreign program offers no other sign.
 
 use std::time::{Duration, Instant};
 
-/// Share of a CPU beyond its idle time that makes a program busy.
+/// Share of a CPU beyond its idle time from which a program counts as busy.
 const BUSY: f64 = 0.05;
 
-/// What is seen of a program at one moment.
+/// State of a program at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Look {
     pub(super) at: Instant,
@@ -15,22 +15,22 @@ pub(super) struct Look {
     pub(super) written: u64,
     /// Octets that wait in its sockets.
     pub(super) queued: u64,
-    /// Whether one of its threads could go on: it runs, waits for a CPU, or for a disk.
+    /// Whether one of its threads could continue: it runs, waits for a CPU, or for a disk.
     pub(super) can_go_on: bool,
 }
 
 impl Look {
-    /// CPUs that were busy with it between an earlier look and this one.
+    /// CPUs that it kept busy between an earlier look and this one.
     pub(super) fn share_since(&self, before: &Self) -> f64 {
         let wall = (self.at - before.at).as_nanos().max(1) as f64;
         self.cpu_ns.saturating_sub(before.cpu_ns) as f64 / wall
     }
 }
 
-/// Watches a program until it has stood still for a while.
+/// Watches a program until it has been inactive for a while.
 #[derive(Debug)]
 pub(super) struct Stillness {
-    /// What it takes when there is nothing to do, in CPUs: a program may poll.
+    /// Its CPU use without work, in CPUs: a program may poll.
     idle: f64,
     last: Look,
     moved: Instant,
@@ -41,10 +41,10 @@ impl Stillness {
         Self { idle, last: first, moved: first.at }
     }
 
-    /// Whether it has stood still for `quiet` up to this look.
+    /// Whether it has been inactive for `quiet` up to this look.
     pub(super) fn has_lasted(&mut self, quiet: Duration, now: Look) -> bool {
         let busy = now.share_since(&self.last) > self.idle + BUSY;
-        // On a busy host a program may want to go on for long without getting a CPU. One that polls wants to all the time.
+        // On a busy host a program may wait long for a CPU. One that polls is always runnable.
         let waits = now.can_go_on && self.idle < BUSY;
         if busy || waits || now.written != self.last.written || now.queued != self.last.queued {
             self.moved = now.at;

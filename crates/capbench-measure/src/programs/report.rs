@@ -1,16 +1,16 @@
-//! Counts out of what a program prints.
+//! Reads counts from a program's output.
 
 use capbench_capture::{Counters, Loss, LossPlace};
 
 use super::program::{Meaning, Program};
 use crate::trial::ProgramReport;
 
-/// What a program says that it counted.
+/// The counts that a program reported.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Report {
     /// Name, meaning and value of each count that was found.
     found: Vec<(String, Meaning, u64)>,
-    /// Names of those that were not.
+    /// Names of the counts that were not found.
     pub(super) missing: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ impl Report {
         let mut report = Self::default();
         for count in &program.counts {
             let last = count.pattern.captures_iter(text).last();
-            // A number that does not fit is no number.
+            // A number that does not fit the type counts as missing.
             match last.and_then(|groups| groups.get(1)?.as_str().parse().ok()) {
                 Some(value) => report.found.push((count.name.clone(), count.meaning, value)),
                 None => report.missing.push(count.name.clone()),
@@ -33,12 +33,12 @@ impl Report {
         self.found.iter().find(|(_, known, _)| *known == meaning).map(|(_, _, value)| *value)
     }
 
-    /// Frames that it had no room for, in its socket or ring and in its own queue.
+    /// Frames dropped because its socket, its ring or its own queue was full.
     pub(super) fn all_dropped(&self) -> Option<u64> {
         self.of(Meaning::Dropped)?.checked_add(self.of(Meaning::QueueDropped).unwrap_or(0))
     }
 
-    /// Frames that reached its socket or ring, those dropped there included.
+    /// Frames that reached its socket or ring, including those dropped there.
     fn received(&self) -> Option<u64> {
         self.of(Meaning::Received).or_else(|| {
             let dropped = self.all_dropped()?;
@@ -46,7 +46,7 @@ impl Report {
         })
     }
 
-    /// Frames that it took in.
+    /// Frames that it read.
     pub(super) fn captured(&self) -> Option<u64> {
         self.of(Meaning::Captured).or_else(|| {
             let dropped = self.all_dropped()?;
@@ -54,7 +54,7 @@ impl Report {
         })
     }
 
-    /// What it says of itself, beside the frames of its file: nothing that follows from other numbers.
+    /// Its own statements besides the frames of its file, without numbers that follow from others.
     pub(super) fn said(&self, in_file: Option<u64>) -> ProgramReport {
         ProgramReport {
             captured: self.of(Meaning::Captured),
@@ -64,8 +64,8 @@ impl Report {
         }
     }
 
-    /// Where it contradicts itself or its file, in words about the program of this name; `most` are the frames that can have
-    /// reached it.
+    /// Its contradictions with itself or with its file, as text about the program called `name`. `most` is the upper bound of
+    /// frames that reached it.
     pub(super) fn contradictions(&self, name: &str, in_file: Option<u64>, most: Option<u64>) -> Vec<String> {
         let mut found = Vec::new();
         let captured = self.of(Meaning::Captured);
@@ -89,7 +89,7 @@ impl Report {
         found
     }
 
-    /// Whether it lacks a number that the ledger is made from.
+    /// Names of missing numbers that the ledger needs.
     pub(super) fn lacks<'p>(&self, program: &'p Program) -> Vec<&'p str> {
         let counts = program.counts.iter().filter(|count| count.meaning != Meaning::Other);
         counts
@@ -98,7 +98,7 @@ impl Report {
             .collect()
     }
 
-    /// The counters of the program, those whose meaning is known at their place.
+    /// The program's counters; those with a known meaning at their place.
     pub(super) fn counters(&self, program: &Program) -> Counters {
         let lost = |meaning, place, whither: &str| {
             let count = program.counts.iter().find(|count| count.meaning == meaning)?;

@@ -1,4 +1,4 @@
-//! A trial with a program: start it, see that it receives, let the sender go, see that it has read everything, and stop it.
+//! A trial with a program: start it, wait until it receives, release the sender, wait until it has read everything, and stop it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{CaptureOptions, Interface};
+use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::Recogniser;
 
 use super::arguments::Values;
 use super::outcome::Outcome;
@@ -27,29 +27,29 @@ use crate::trial::Load;
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
 
-/// A drain that still makes progress after this time is ended all the same.
+/// Longest drain, even if it still makes progress.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
-/// How long a program has to stand still before it counts as idle, and how long that is waited for at most.
+/// How long a program must be inactive to count as idle, and the time limit for that.
 const SETTLED: Duration = Duration::from_millis(40);
 const LONGEST_SETTLING: Duration = Duration::from_secs(1);
-/// More frames than a generator on a veth pair sends in a second today; for the room that maximum load may need.
+/// Upper bound of the frames per second of a generator on a veth pair today; for the disk space at maximum load.
 const MOST_PPS: f64 = 3e6;
-/// What a capture file has around each frame: header of record or block, options, padding.
+/// Overhead of a capture file per frame: header of record or block, options, padding.
 const RECORD: u64 = 48;
-/// A program may print and write so much beside its frames.
+/// Octets that a program may print and write besides its frames.
 const FURTHER: u64 = 64 << 20;
 
-/// How much will be sent, so that there is room for it.
+/// Expected traffic, for which there must be disk space.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// Frames at most, about.
+    /// Approximate upper bound of frames.
     pub frames: u64,
     /// Mean octets of a frame.
     pub octets: f64,
 }
 
 impl Expected {
-    /// What a load may bring in a duration, in frames of this mean size.
+    /// The expected traffic of a load in a duration, in frames of this mean size.
     pub fn of(load: Load, duration: Duration, octets: f64) -> Self {
         let most = || (MOST_PPS * duration.as_secs_f64()).ceil() as u64;
         Self { frames: load.intended(duration).unwrap_or_else(most), octets }
@@ -61,38 +61,38 @@ impl Expected {
     }
 }
 
-/// What a program is run with in a trial.
+/// The conditions of a program's trial.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// Where to capture; the calling thread is in its namespace and on the application's CPU.
+    /// The interface to capture on; the calling thread is in its namespace and on the application's CPU.
     pub interface: &'a Interface,
-    /// How to capture.
+    /// Options of the capture.
     pub capture: &'a CaptureOptions,
-    /// Knows the trial's frames.
-    pub recogniser: Recogniser,
+    /// Recognises the trial's frames.
+    pub recogniser: Classifier,
     /// The order of their flows.
     pub flows: FlowOrder,
-    /// How much will be sent.
+    /// The expected traffic.
     pub expected: Expected,
-    /// News from the sender.
+    /// State of the sender.
     pub progress: &'a Progress,
-    /// The user wants to stop.
+    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
-    /// Told once the program can receive.
+    /// Receives a message once the program can receive.
     pub ready: SyncSender<()>,
     /// Reads the kernel's account.
     pub probe: KernelWorkProbe,
-    /// How long nothing may come before a trial that still misses frames is over.
+    /// How long no frame may arrive before a trial that still misses frames ends.
     pub quiet: Duration,
-    /// Whether and how the latency of frames is to be recorded.
+    /// Whether and how to record the latency of frames.
     pub latency: Option<Recording>,
 }
 
-/// Runs it for a trial. The calling thread must not end before this returns, which nothing makes it do.
+/// Runs it for a trial. The calling thread must not end before this returns; nothing enforces that.
 ///
 /// # Errors
-/// [`MeasureError::Program`]: it cannot be started, ends early, does not become ready, does not stop, or does not tell what
-/// it captured. Nothing of it is left then.
+/// [`MeasureError::Program`]: it does not start, ends early, does not become ready, does not stop, or does not report its
+/// captured frames. None of its processes is left then.
 pub fn run(program: &Program, job: Job<'_>) -> Result<Received> {
     let failed = |reason: String| MeasureError::Program { program: program.name.clone(), reason };
     let executable = program.executable().map_err(failed)?;
@@ -108,7 +108,7 @@ struct Running<'a> {
     program: &'a Program,
     job: &'a Job<'a>,
     scratch: &'a Scratch,
-    /// What its files may take.
+    /// Octets that its files may use.
     room: u64,
     file: PathBuf,
     output: Output,
@@ -117,18 +117,18 @@ struct Running<'a> {
     others: Sockets,
 }
 
-/// What was measured while it ran.
+/// Measurements during its run.
 pub(super) struct Window {
     pub(super) cpu_ns: u64,
     pub(super) switches: ThreadTimes,
     pub(super) kernel: KernelWorkSnapshot,
     pub(super) drain: Duration,
-    /// Whether frames may still have waited for it when it was told to stop.
+    /// Whether frames may still have waited for it when it was stopped.
     pub(super) cut_short: bool,
     pub(super) notes: Vec<String>,
 }
 
-/// How long it has to stand still before it has read everything.
+/// How long it must be inactive before it counts as having read everything.
 pub(super) fn stillness(program: &Program, job: &Job<'_>) -> Duration {
     job.quiet.max(program.holds.mul_f64(1.1) + Duration::from_millis(50))
 }
@@ -172,7 +172,7 @@ impl<'a> Running<'a> {
         MeasureError::Program { program: self.program.name.clone(), reason }
     }
 
-    /// Looks for its socket or its words. An idle loop: nothing tells when either comes.
+    /// Polls for its socket or its output: no event announces either.
     fn wait_until_ready(&mut self) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -200,8 +200,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits until it has nothing more to do, so that its start is no part of the account; its processes, and the CPU share
-    /// that it takes when it is idle.
+    /// Waits until it has nothing more to do, so that its start is not part of the account. Returns its processes and its idle
+    /// CPU share.
     fn settle(&mut self) -> Result<(Vec<Member>, f64)> {
         let begun = Instant::now();
         let mut members = self.process.members();
@@ -217,7 +217,7 @@ impl<'a> Running<'a> {
             if begun.elapsed() >= LONGEST_SETTLING {
                 return Ok((self.process.members(), look.share_since(&since)));
             }
-            // What it does at first is its start, and no polling.
+            // Its first activity is its start, not polling.
             if begun.elapsed() < LONGEST_SETTLING / 2 {
                 since = look;
             }
@@ -225,11 +225,11 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Lets the sender go, and watches the program until it has read everything.
+    /// Releases the sender, and watches the program until it has read everything.
     fn measure(&mut self, members: &[Member], idle: f64) -> Result<Window> {
         let before = Usage::of(members);
         let mut notes = Vec::new();
-        // A trial that has been given up says so by `stop`.
+        // A trial that was given up sets `stop`.
         let _ = self.job.ready.send(());
         // Acquire: pairs with the Release store of the sender's side.
         while !self.job.progress.finished.load(Ordering::Acquire) && !self.is_stopped() {
@@ -248,7 +248,7 @@ impl<'a> Running<'a> {
             self.check_room()?;
             let look = self.look(&members)?;
             if stillness.has_lasted(quiet, look) {
-                // What waits in a socket's queue shows; what waits in a ring does not.
+                // Octets in a socket's queue are visible; those in a ring are not.
                 cut_short = look.queued > 0;
                 break;
             }

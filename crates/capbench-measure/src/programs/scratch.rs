@@ -1,4 +1,4 @@
-//! The directory of one trial: in memory where there is room for the capture file, so that no disk is measured.
+//! The directory of one trial: in memory if the capture file fits, so that no disk is measured.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -9,24 +9,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use capbench_capture::ByteCount;
 use capbench_sys::host::{filesystem, memory};
 
-/// A file system in memory that every Linux with a C library has (shm_overview(7)).
+/// A memory file system of every Linux with a C library (shm_overview(7)).
 const SHARED_MEMORY: &str = "/dev/shm";
-/// Left free of disk or memory in any case.
+/// Octets of disk or memory that always stay free.
 const RESERVE: u64 = 256 << 20;
 
-/// A directory that is removed with everything in it when this is dropped.
+/// A directory that is removed with its content when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
-    /// Whether it is on a disk, as far as is known.
+    /// Whether it is on a disk, as far as known.
     pub(super) is_on_disk: bool,
 }
 
 impl Scratch {
-    /// A directory with room for so many bytes, that its user alone may look into.
+    /// A directory with room for `bytes` bytes. Only its user may access it.
     ///
     /// # Errors
-    /// Why there is none, with what to do.
+    /// Why there is none, and the remedy.
     pub(super) fn with_room(bytes: u64) -> Result<Self, String> {
         Self::in_first_of(&[PathBuf::from(SHARED_MEMORY), std::env::temp_dir()], bytes)
     }
@@ -53,7 +53,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A failure means that somebody else removed it.
+        // On failure somebody else has removed it.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
@@ -62,7 +62,7 @@ fn make(folder: &Path, bytes: u64) -> Result<Scratch, String> {
     let room = filesystem::room(folder).map_err(|error| error.to_string())?;
     let mut free = room.free_bytes;
     if room.is_memory {
-        // Such a file system promises more than there is.
+        // Such a file system reports more space than there is memory.
         free = free.min(memory::available().map_or(free, |available| available.bytes));
     }
     if free < bytes.saturating_add(RESERVE) {

@@ -10,9 +10,9 @@ const FILE: &str = "/proc/thread-self/net/packet";
 /// A packet socket that receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Socket {
-    /// What tells it from others.
+    /// Its unique number.
     inode: u64,
-    /// Bytes that wait in its queue; 0 where it has a ring.
+    /// Bytes that wait in its queue; 0 if it has a ring.
     queued: u64,
 }
 
@@ -21,26 +21,26 @@ pub(super) struct Socket {
 pub(super) struct Sockets(Vec<Socket>);
 
 impl Sockets {
-    /// Those that receive on `interface` now.
+    /// Sockets that receive on `interface` now.
     pub(super) fn on(interface: InterfaceIndex) -> Result<Self> {
         let text = std::fs::read_to_string(FILE).map_err(|source| MeasureError::reading(FILE, source))?;
         Ok(Self(parse(&text, interface)))
     }
 
-    /// Whether there is one that `before` does not have.
+    /// Whether there is a socket that `before` does not have.
     pub(super) fn has_more_than(&self, before: &Self) -> bool {
         self.0.iter().any(|socket| !before.0.iter().any(|known| known.inode == socket.inode))
     }
 
-    /// Bytes that wait in the queues of those that `before` does not have.
+    /// Bytes that wait in the queues of sockets that `before` does not have.
     pub(super) fn queued(&self, before: &Self) -> u64 {
         let others = self.0.iter().filter(|socket| !before.0.iter().any(|known| known.inode == socket.inode));
         others.map(|socket| socket.queued).sum()
     }
 }
 
-/// Columns: sk RefCnt Type Proto Iface R Rmem User Inode. A socket that is bound and not running (R) gets no frames yet:
-/// libpcap binds one before it sets up the ring.
+/// Columns: sk RefCnt Type Proto Iface R Rmem User Inode. A bound socket that is not running (R) receives no frames yet: libpcap
+/// binds one before it sets up the ring.
 fn parse(text: &str, interface: InterfaceIndex) -> Vec<Socket> {
     let socket = |line: &str| {
         let columns: Vec<_> = line.split_ascii_whitespace().collect();

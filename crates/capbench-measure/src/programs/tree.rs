@@ -1,4 +1,4 @@
-//! All processes of a program, and the CPU time that they took together: proc_pid_stat(5) and their CPU clocks.
+//! All processes of a program, and the sum of their CPU time: proc_pid_stat(5) and their CPU clocks.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use capbench_sys::host::{ProcessId, ThreadId, clock};
 use capbench_host::accounts::cpu::tick_ns;
 use capbench_host::accounts::threads::ThreadTimes;
 
-/// The variable of the environment by which processes of a program are found that left its session.
+/// The environment variable that identifies a program's processes that left its session.
 pub(super) const MARK: &str = "CAPBENCH_TRIAL";
 
-/// A process, told from a later one of the same number by when it was started.
+/// A process. Its start time distinguishes it from a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) id: ProcessId,
@@ -26,10 +26,10 @@ impl Member {
         Self::parse(id, &fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
     }
 
-    /// The program's name is in brackets and may have anything in it, brackets included; numbers follow.
+    /// The program's name is in brackets and may contain any characters, brackets included; numbers follow.
     fn parse(id: ProcessId, stat: &str) -> Option<Self> {
         let rest: Vec<_> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
-        // A zombie has ended: it only waits for its parent to ask how.
+        // A zombie has ended: it only waits until its parent reads its status.
         if matches!(rest.first(), Some(&("Z" | "X"))) {
             return None;
         }
@@ -51,14 +51,14 @@ impl Member {
     }
 }
 
-/// Every process that this one can see.
+/// Every process visible to this one.
 fn all() -> Vec<Member> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let ids = entries.flatten().filter_map(|entry| ProcessId::new(entry.file_name().to_str()?.parse().ok()?));
     ids.filter_map(Member::read).collect()
 }
 
-/// The process `root`, everybody in its session, and their descendants.
+/// The process `root`, all processes in its session, and their descendants.
 pub(super) fn members(root: ProcessId) -> Vec<Member> {
     let everybody = all();
     let mut members: Vec<Member> = everybody
@@ -79,7 +79,7 @@ pub(super) fn members(root: ProcessId) -> Vec<Member> {
     members
 }
 
-/// Processes whose environment has [`MARK`] with this value, wherever they went.
+/// Processes whose environment has [`MARK`] with this value, in any session.
 pub(super) fn marked(value: &str) -> Vec<Member> {
     let wanted = format!("{MARK}={value}");
     all()
@@ -91,17 +91,17 @@ pub(super) fn marked(value: &str) -> Vec<Member> {
         .collect()
 }
 
-/// What processes took together, up to now.
+/// Total CPU use of processes up to now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// CPU time in ns, user and system. Of children that ended and were waited for, in steps of a timer tick.
+    /// CPU time in ns, user and system. That of children that ended and were waited for comes in steps of a timer tick.
     pub(super) cpu_ns: u64,
     voluntary_switches: u64,
     involuntary_switches: u64,
 }
 
 impl Usage {
-    /// That of all members of the tree that are there now.
+    /// The CPU use of all current members of the tree.
     pub(super) fn of(members: &[Member]) -> Self {
         let mut usage = Self::default();
         for member in members {
@@ -117,7 +117,7 @@ impl Usage {
         usage
     }
 
-    /// Whether a thread of them could go on: it runs or waits for a CPU (R), or for a disk (D).
+    /// Whether one of their threads could continue: it runs or waits for a CPU (R), or for a disk (D).
     pub(super) fn can_go_on(members: &[Member]) -> bool {
         members.iter().any(|member| {
             let tasks = fs::read_dir(format!("/proc/{}/task", member.id)).into_iter().flatten().flatten();
@@ -128,12 +128,12 @@ impl Usage {
         })
     }
 
-    /// CPU time alone, which is cheap to ask for again and again.
+    /// Only the CPU time, which is cheap to read repeatedly.
     pub(super) fn cpu_ns_of(members: &[Member]) -> u64 {
         members.iter().filter_map(|member| clock::process_cpu_ns(member.id).ok()).sum()
     }
 
-    /// CPU time since `before`, and context switches where no thread that had any has ended.
+    /// CPU time since `before`, and context switches unless a thread that had any has ended.
     pub(super) fn since(&self, before: &Self) -> (u64, ThreadTimes) {
         let times = ThreadTimes {
             run_ns: None,

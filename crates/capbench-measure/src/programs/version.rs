@@ -1,4 +1,4 @@
-//! What really runs: a program's version, asked for before its trial.
+//! A program's version, read before its trial.
 
 use std::path::Path;
 use std::thread;
@@ -8,10 +8,10 @@ use super::output::Output;
 use super::process::{Process, TICK};
 use super::program::Program;
 
-/// For an answer to a question that needs no thinking.
+/// Time limit for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Version and path of a program; the path alone where it tells no version.
+/// Version and path of a program; only the path if it reports no version.
 pub(super) fn ask(program: &Program, executable: &Path, directory: &Path) -> String {
     let path = executable.display().to_string();
     match answer(program, executable, directory) {
@@ -32,7 +32,7 @@ fn answer(program: &Program, executable: &Path, directory: &Path) -> Option<Stri
         thread::sleep(TICK);
     }
     let text = output.text();
-    // An answer may be broken into lines anywhere.
+    // An answer may contain line breaks anywhere.
     let words = |found: &str| found.split_whitespace().collect::<Vec<_>>().join(" ");
     let found: Vec<_> =
         version.pattern.find_iter(text.trim_start()).map(|found| words(found.as_str())).collect();

@@ -1,12 +1,12 @@
-//! A queue between the thread that takes frames and one that does the work on them, as applications have it that decode
-//! or analyse in threads of their own.
+//! A queue between the thread that reads frames and the thread that works on them, as in applications that decode or analyse in
+//! separate threads.
 //!
-//! Each frame is copied into a buffer that was allocated before the trial, and its buffer handed over; the other thread
-//! verifies the frame, does its work and hands the buffer back. Both ways are queues of one producer and one consumer
-//! without locks. When no buffer is free the frame is refused and counted: that is what a full queue is.
+//! The reading thread copies each frame into a buffer that was allocated before the trial, and passes the buffer on. The other
+//! thread verifies the frame, does the work and returns the buffer. Both directions are lock-free queues of one producer and one
+//! consumer. If no buffer is free, the queue is full: the frame is refused and counted.
 //!
-//! Frames are verified behind the queue, each once: a frame that the queue refused was not delivered to the application,
-//! and what the queue itself would damage or lose shows.
+//! Frames are verified behind the queue, each once: a refused frame was not delivered to the application, and damage or loss in
+//! the queue itself shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -17,13 +17,13 @@ use capbench_capture::{Counters, Frame, PacketType, Taker, Tally, VlanTag};
 use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::{Done, Hands, LONGEST_DRAIN, Verifier};
+use super::{Done, FrameSink, LONGEST_DRAIN, Verifier};
 use crate::error::{MeasureError, Result};
 use crate::evidence::QueueAccount;
 use crate::work::{QueueLength, Work};
 use capbench_host::accounts::threads::ThreadTimes;
 
-/// How long the worker sleeps at most before it looks again by itself.
+/// Longest sleep of the worker before it looks at the queue again.
 const NAP: Duration = Duration::from_millis(10);
 
 /// The memory of a queue.
@@ -34,10 +34,10 @@ pub struct QueueSize {
 }
 
 impl QueueSize {
-    /// Room for so many frames of at most so many octets; longer ones would be cut short.
+    /// Room for `length` frames of up to `frame_octets` octets; longer frames would be truncated.
     ///
     /// # Errors
-    /// When the host has not so much memory.
+    /// When the host has too little memory.
     pub fn new(length: QueueLength, frame_octets: usize) -> Result<Self> {
         let needed = u64::from(length.frames()) * frame_octets as u64;
         if let Ok(available) = capbench_sys::host::memory::available()
@@ -55,7 +55,7 @@ impl QueueSize {
     }
 }
 
-/// A frame on its way: its octets, and what is known of it.
+/// A frame in the queue: its octets and its properties.
 #[derive(Debug)]
 struct Slot {
     octets: Box<[u8]>,
@@ -69,7 +69,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Written once, so that its pages are there before the trial.
+    /// Written once, so that the kernel maps its pages before the trial.
     fn new(octets: usize) -> Self {
         Self {
             octets: vec![0xff; octets].into(),
@@ -107,16 +107,16 @@ impl Slot {
     }
 }
 
-/// What both threads know.
+/// State shared by both threads.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether the worker found the queue empty and sleeps, or is about to.
+    /// Whether the worker found the queue empty and sleeps, or is about to sleep.
     sleeps: AtomicBool,
     /// Frames of the trial that the worker had verified when it last found the queue empty.
     accounted: AtomicU64,
-    /// No more frames will come.
+    /// No more frames will arrive.
     closed: AtomicBool,
-    /// What is in the queue is to be left there.
+    /// The worker must leave the remaining frames in the queue.
     stopped: AtomicBool,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct Queue {
     tally: Tally,
 }
 
-/// What the worker's thread returns.
+/// Result of the worker's thread.
 #[derive(Debug)]
 struct Worked {
     verifier: Verifier,
@@ -146,7 +146,7 @@ impl Queue {
     /// Starts the worker, on the CPU of the calling thread: threads inherit their affinity.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When no thread can be started.
     pub(super) fn start(size: QueueSize, verifier: Verifier, work: Work) -> Result<Self> {
         let length = size.length.frames() as usize;
         let (mut give, free) = RingBuffer::new(length);
@@ -195,7 +195,7 @@ impl Taker for Queue {
     }
 }
 
-impl Hands for Queue {
+impl FrameSink for Queue {
     fn end_batch(&mut self) {
         // Pairs with the fence of the worker: either it sees the frames, or this sees that it sleeps.
         fence(Ordering::SeqCst);
@@ -210,7 +210,7 @@ impl Hands for Queue {
         self.handed + self.refused
     }
 
-    /// Marks of lost frames are not handed over, so nothing is to be read for them.
+    /// Loss marks do not pass the queue, so no counter read is needed for them.
     fn wants_counters(&self) -> bool {
         false
     }
@@ -224,7 +224,7 @@ impl Hands for Queue {
         is_more
     }
 
-    /// Frames that were refused may have been any; with some of those the trial ends by its quiet time, as with any loss.
+    /// Refused frames may belong to any trial. If there are some, the trial ends by its quiet time, as with any loss.
     fn accounted(&self) -> u64 {
         self.shared.accounted.load(Ordering::Relaxed) + self.tally.marked
     }
@@ -296,7 +296,7 @@ impl Worker {
         }
     }
 
-    /// Tells what is done, and sleeps unless there is something again.
+    /// Publishes the progress, and sleeps unless there are frames again.
     fn sleep(&self) {
         let Shared { sleeps, accounted, .. } = &*self.shared;
         accounted.store(self.verifier.accounted(), Ordering::Relaxed);
@@ -312,9 +312,9 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use capbench_frames::classify::Classifier;
     use capbench_frames::layout::FrameLayout;
     use capbench_frames::plan::FlowOrder;
-    use capbench_frames::recognise::Recogniser;
     use capbench_frames::stamp::TrialId;
     use std::sync::atomic::AtomicBool;
 
@@ -322,7 +322,7 @@ mod tests {
     use crate::work::{LoopSpeed, WorkModel};
 
     fn queue(length: &str, model: WorkModel) -> Queue {
-        let recogniser = Recogniser::new(TrialId(1), &FrameLayout::default(), None).unwrap();
+        let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
         let verifier = Verifier::recording(recogniser, FlowOrder::default(), true);
         let size = QueueSize::new(length.parse().unwrap(), 64).unwrap();
         Queue::start(size, verifier, Work::new(model, LoopSpeed { iterations_per_ns: 1.0 })).unwrap()

@@ -1,21 +1,21 @@
-//! Verification of every frame that an application takes.
+//! Verification of every frame that an application reads.
 
 use std::time::Instant;
 
 use capbench_capture::{Counters, Frame, LossMark, LossPlace, Tally};
+use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
-use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
 
 use crate::latency::Timekeeper;
 use crate::loss_shape::{Arrival, SequenceTracker};
 use crate::loss_shape::{LossRecord, Watch};
 use capbench_model::arrivals::Arrivals;
 
-/// Verifies frames: is it of this trial, intact, and which number does it have.
+/// Verifies frames: whether a frame belongs to this trial, is intact, and which number it has.
 #[derive(Debug)]
 pub struct Verifier {
-    recogniser: Recogniser,
+    recogniser: Classifier,
     vlan_metadata: bool,
     streams: Vec<SequenceTracker>,
     arrivals: Arrivals,
@@ -23,16 +23,15 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier for the frames that `recogniser` knows, in so many streams.
-    pub fn new(recogniser: Recogniser, streams: u8, vlan_metadata: bool) -> Self {
+    /// A verifier for the frames that `recogniser` recognises, in `streams` streams.
+    pub fn new(recogniser: Classifier, streams: u8, vlan_metadata: bool) -> Self {
         let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
         let watch = Watch::new(FlowOrder::default());
         Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch }
     }
 
-    /// A verifier for the frames of one stream that records which of them never come: see
-    /// [`Verifier::into_record`].
-    pub fn recording(recogniser: Recogniser, flows: FlowOrder, vlan_metadata: bool) -> Self {
+    /// A verifier for the frames of one stream that records which of them never arrive: see [`Verifier::into_record`].
+    pub fn recording(recogniser: Classifier, flows: FlowOrder, vlan_metadata: bool) -> Self {
         Self {
             streams: vec![SequenceTracker::recording(flows)],
             watch: Watch::new(flows),
@@ -40,31 +39,31 @@ impl Verifier {
         }
     }
 
-    /// Notes that the frames from here on are those of another batch.
+    /// Begins a batch: later frames belong to it.
     #[inline]
     pub fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         let next = self.streams.first().map_or(0, SequenceTracker::next);
         self.watch.begin(mark, queue, &self.arrivals, next);
     }
 
-    /// Whether the method's counters are to be read now, because it marks frames or blocks until that is done.
+    /// Whether the method's counters must be read now, because it marks frames or blocks until they are read.
     #[inline]
     pub fn wants_counters(&self) -> bool {
         self.watch.wants_counters(self.arrivals.read)
     }
 
-    /// Notes what the method's counters say.
+    /// Records the method's counters.
     pub fn note_counters(&mut self, counters: &Counters) {
         self.watch.counted(counters.lost_at(LossPlace::Ring), self.arrivals.read);
     }
 
-    /// Notes a frame.
+    /// Verifies and counts a frame.
     #[inline]
     pub fn note(&mut self, frame: &Frame<'_>) {
         self.note_timed(frame, &mut ());
     }
 
-    /// Notes a frame, and its times where it is one of the trial that has come for the first time.
+    /// Verifies and counts a frame. Records its times if it belongs to the trial and is its first copy.
     #[inline]
     pub fn note_timed(&mut self, frame: &Frame<'_>, timekeeper: &mut impl Timekeeper) {
         let tag = match frame.vlan {
@@ -74,7 +73,7 @@ impl Verifier {
         };
         self.arrivals.read += 1;
         match self.recogniser.look(frame.data, frame.wire_length, tag) {
-            Seen::Ours(stamp) => {
+            FrameClass::Own(stamp) => {
                 let Some(stream) = self.streams.get_mut(usize::from(stamp.stream.0)) else {
                     self.arrivals.foreign += 1;
                     return;
@@ -95,13 +94,13 @@ impl Verifier {
                 self.arrivals.delivered += 1;
                 timekeeper.note(stamp.planned_ns, frame.time_ns);
             }
-            Seen::Corrupt => self.arrivals.corrupt += 1,
-            Seen::Truncated => self.arrivals.truncated += 1,
-            Seen::Foreign => self.arrivals.foreign += 1,
+            FrameClass::Corrupt => self.arrivals.corrupt += 1,
+            FrameClass::Truncated => self.arrivals.truncated += 1,
+            FrameClass::Foreign => self.arrivals.foreign += 1,
         }
     }
 
-    /// Takes over what a method counted in the kernel; whether that is more than before.
+    /// Adopts the count of a method that counts in the kernel. Returns whether it grew.
     pub fn adopt(&mut self, tally: Tally) -> bool {
         let duplicates = tally.duplicates.unwrap_or(0);
         let read = tally.marked + duplicates + tally.other;
@@ -111,42 +110,42 @@ impl Verifier {
         is_more
     }
 
-    /// What arrived so far.
+    /// The arrivals so far.
     pub fn arrivals(&self) -> Arrivals {
         self.arrivals
     }
 
-    /// Which frames came; absent where it is not recorded.
+    /// Which frames arrived; absent if it was not recorded.
     pub fn into_record(mut self) -> Option<LossRecord> {
         let stream = self.streams.pop().filter(SequenceTracker::is_recording)?;
         self.watch.end(&self.arrivals, stream.next());
         Some(LossRecord::new(stream, self.watch))
     }
 
-    /// One more than the highest sequence number that came, streams added up: what is sent beyond it is missing at the end.
+    /// Highest received sequence number plus 1, summed over streams: later sent frames are missing at the end.
     pub fn reached(&self) -> u64 {
         self.streams.iter().map(SequenceTracker::next).sum()
     }
 
-    /// Notes frames that were taken from the method and are not going to be verified.
+    /// Counts frames that were read from the method and will not be verified.
     pub fn note_unverified(&mut self, frames: u64) {
         self.arrivals.read += frames;
     }
 
-    /// Frames of the trial that came, whatever their state.
+    /// Frames of the trial that arrived, in any state.
     pub fn accounted(&self) -> u64 {
         self.arrivals.delivered + self.arrivals.corrupt + self.arrivals.truncated
     }
 }
 
-/// What verifying a frame of so many octets (without FCS) costs on the calling thread's CPU, in nanoseconds: the
-/// fastest of several runs over frames as they lie in memory that was just written.
-pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
+/// Cost of verifying a frame on the calling thread's CPU in nanoseconds: the fastest of several runs over `frames` (without FCS)
+/// in memory that was just written.
+pub fn verification_cost(recogniser: &Classifier, frames: &[Vec<u8>]) -> f64 {
     const ROUNDS: usize = 20;
     let mut fastest = f64::INFINITY;
     for _ in 0..ROUNDS {
         let mut verifier = Verifier::recording(recogniser.clone(), FlowOrder::default(), true);
-        // The first frame is the first to touch memory of the verifier, which a trial does once in thousands of frames.
+        // The first frame touches the verifier's memory for the first time. In a trial that happens once in thousands of frames.
         let (first, frames) =
             frames.split_first().map_or((None, frames), |(first, rest)| (Some(first), rest));
         first.into_iter().for_each(|data| verifier.note(&captured(data)));
@@ -160,7 +159,7 @@ pub fn verification_cost(recogniser: &Recogniser, frames: &[Vec<u8>]) -> f64 {
     fastest
 }
 
-/// A frame as a method hands it over.
+/// A frame as a method delivers it.
 fn captured(data: &[u8]) -> Frame<'_> {
     Frame {
         data,

@@ -1,40 +1,40 @@
-//! Losses at an interface as a file tells them, and as they are.
+//! Losses at an interface: as the file reports them, and as they are.
 
 use capbench_record::file::InterfaceStatistics;
 
-/// What files hold of an interface.
+/// The records of an interface in the files.
 #[derive(Debug, Default)]
 pub struct RecordedInterface {
-    /// Its name, where the file has it.
+    /// Its name, if the file has it.
     pub name: Option<String>,
-    /// Whether the recorder says that VLAN tags are missing.
+    /// Whether the recorder reports missing VLAN tags.
     pub lacks_vlan_tags: bool,
-    /// Its frames.
+    /// Number of its frames.
     pub frames: u64,
-    /// Frames that the file says were lost: its drop counts.
+    /// Frames that the file reports as lost: its drop counts.
     pub told: u64,
-    /// Frames behind a gap in the numbers of their trial.
+    /// Frames after a gap in the numbers of their trial.
     pub gaps: u64,
-    /// Those whose drop count is just what is missing.
+    /// Those whose drop count equals the gap.
     pub gaps_told: u64,
-    /// Drop counts of frames behind no gap, or behind one of another size.
+    /// Drop counts of frames after no gap, or after one of another size.
     pub told_elsewhere: u64,
     /// Its last statistics.
     pub statistics: Option<InterfaceStatistics>,
-    /// What drop counts in front of these told.
+    /// Sum of the drop counts before these statistics.
     told_by_then: u64,
 }
 
 impl RecordedInterface {
-    /// Frames that its last statistics say were lost, at the interface, by the system, or by the program itself.
+    /// Frames that its last statistics report as lost: at the interface, by the system, or by the program itself.
     pub fn lost(&self) -> Option<u64> {
         let statistics = self.statistics.as_ref()?;
         let places = [statistics.interface_dropped, statistics.system_dropped, statistics.own_dropped()];
         places.into_iter().flatten().reduce(u64::saturating_add)
     }
 
-    /// Whether drop counts tell of more than the statistics behind them do. Behind the last statistics of a file that was not
-    /// ended there may be more.
+    /// Whether drop counts exceed the statistics that follow them. Drops after the last statistics of an unfinished file do not
+    /// count.
     pub fn contradicts_itself(&self) -> bool {
         self.lost().is_some_and(|lost| self.told_by_then > lost)
     }

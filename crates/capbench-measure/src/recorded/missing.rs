@@ -1,28 +1,28 @@
-//! Which numbers of a stream did not come, exactly, as ranges.
+//! The missing numbers of a stream, exactly, as ranges.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::loss_shape::Arrival;
 
-/// Follows a stream whose numbers begin at 0. It remembers what is missing, not what came: memory grows with the number of
-/// ranges, and is bounded by a limit to them. Beyond it the earliest are given up: their numbers stay missing, and one of
-/// them that still comes counts as a repetition.
+/// Follows a stream whose numbers begin at 0. It stores missing numbers, not received ones: memory grows with the number of
+/// ranges, up to a limit. Beyond the limit it forgets the earliest ranges: their numbers stay missing, and one that still arrives
+/// counts as a duplicate.
 #[derive(Debug)]
 pub(super) struct MissingRanges {
-    /// Beginning and end of each range that is missing.
+    /// Beginning and end of each missing range.
     ranges: BTreeMap<u64, u64>,
     most_ranges: usize,
     next: u64,
     given_up: Missing,
 }
 
-/// Numbers that are missing, and in how many ranges.
+/// Missing numbers, and the number of their ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// Numbers.
+    /// Number of missing numbers.
     pub numbers: u64,
-    /// Ranges of numbers behind each other.
+    /// Number of ranges of consecutive numbers.
     pub ranges: u64,
 }
 
@@ -53,7 +53,7 @@ impl MissingRanges {
         Arrival::Reordered
     }
 
-    /// Ends the stream after so many numbers, where that is known: what did not come of them is missing, too.
+    /// Ends the stream after `sent` numbers, if that is known: those that did not arrive are also missing.
     pub(super) fn end(&mut self, sent: Option<u64>) {
         if let Some(sent) = sent.filter(|sent| *sent > self.next) {
             self.insert(self.next..sent);
@@ -61,7 +61,7 @@ impl MissingRanges {
         }
     }
 
-    /// What is missing.
+    /// The missing numbers and ranges.
     pub(super) fn missing(&self) -> Missing {
         let numbers: u64 = self.ranges.iter().map(|(start, end)| end - start).sum();
         Missing {
@@ -70,7 +70,7 @@ impl MissingRanges {
         }
     }
 
-    /// The ranges that are remembered, the first first.
+    /// The stored ranges in ascending order.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.ranges.iter().map(|(&start, &end)| start..end)
     }

@@ -1,10 +1,10 @@
-//! What capture files hold of the frames of trials: each looked at, in bounded memory, and what the files say is missing set
-//! against what is.
+//! The frames of trials in capture files: examines each frame in bounded memory, and compares the losses that the files report
+//! with the frames that are missing.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `missing` | which numbers of a trial did not come |
-//! | `interface` | what a file says of losses at an interface, and whether it says so in the right place |
+//! | `missing` | the missing numbers of a trial |
+//! | `interface` | the losses that a file reports for an interface, and whether it reports them at the right place |
 
 mod interface;
 mod missing;
@@ -12,7 +12,9 @@ mod missing;
 use std::io::Read;
 use std::ops::Range;
 
-use capbench_frames::{FrameError, FrameLayout, Recogniser, Seen, Stamp, StreamId, TagMetadata, TrialId};
+use capbench_frames::{
+    Classifier, FrameClass, FrameError, FrameLayout, Stamp, StreamId, TagMetadata, TrialId,
+};
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
 
 pub use self::interface::RecordedInterface;
@@ -20,37 +22,37 @@ pub use self::missing::Missing;
 use self::missing::MissingRanges;
 use crate::loss_shape::Arrival;
 
-/// Ranges of missing numbers that are remembered of a trial: some megabytes.
+/// Largest number of stored missing ranges of a trial: some megabytes.
 const MOST_RANGES: usize = 1 << 16;
 
 /// Why a file was not read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
-    /// It is no capture file, damaged, or cannot be read.
+    /// It is not a capture file, is damaged, or cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its frames are of another link.
+    /// Its frames have another link type.
     #[error("has frames of link type {0}, not Ethernet")]
     Link(u16),
-    /// Its snapshot length cuts off what frames are known by.
+    /// Its snapshot length cuts off the part by which frames are recognised.
     #[error("cannot be verified: {0}")]
     SnapLength(#[from] FrameError),
 }
 
-/// A file, as far as it could be read.
+/// The readable part of a file.
 #[derive(Debug)]
 pub struct FileRead {
-    /// Its format; `None` where it has none that is known.
+    /// Its format; `None` if unknown.
     pub format: Option<FileFormat>,
     /// Frames read.
     pub frames: u64,
     /// Whether it ends within a record.
     pub ends_early: bool,
-    /// Why not all of it was read.
+    /// Why the rest of it was not read.
     pub failure: Option<RecordedError>,
 }
 
-/// Verifies the frames of files that are one recording: those of a rotation, in their order.
+/// Verifies the frames of files that are one recording: the files of a rotation, in their order.
 #[derive(Debug)]
 pub struct Recorded {
     layout: FrameLayout,
@@ -63,25 +65,25 @@ pub struct Recorded {
     late: Late,
 }
 
-/// Frames that are none of a trial, or not as they were sent.
+/// Frames that belong to no trial, or differ from the sent ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OtherFrames {
     /// Other traffic.
     pub foreign: u64,
-    /// Cut shorter than the snapshot length allows.
+    /// Shorter than the snapshot length requires.
     pub truncated: u64,
     /// Damaged.
     pub corrupt: u64,
-    /// Frames of a trial, whole, but without the VLAN tag that they were sent with. They count as delivered, too.
+    /// Whole frames of a trial without the VLAN tag with which they were sent. They also count as delivered.
     pub untagged: u64,
 }
 
-/// Frames that stand behind one of a later time.
+/// Frames after a frame with a later timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Late {
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// By how many nanoseconds at most.
+    /// Largest difference of the timestamps in nanoseconds.
     pub most_ns: u64,
 }
 
@@ -90,21 +92,21 @@ pub struct Late {
 pub struct TrialFrames {
     /// The trial.
     pub trial: TrialId,
-    /// Frames that came once or more.
+    /// Frames that arrived once or more.
     pub delivered: u64,
     /// Further copies.
     pub duplicates: u64,
-    /// Frames behind a later one.
+    /// Frames after one with a higher number.
     pub reordered: u64,
     missing: MissingRanges,
 }
 
 /// Recognises the frames of an interface: one recogniser for each trial.
 #[derive(Debug)]
-struct Look(Vec<Recogniser>);
+struct Look(Vec<Classifier>);
 
 impl Recorded {
-    /// For the frames of these trials, which have this layout.
+    /// For frames of these trials with this layout.
     pub fn new(trials: &[TrialId], layout: FrameLayout) -> Self {
         let of = |&trial| TrialFrames {
             trial,
@@ -125,7 +127,7 @@ impl Recorded {
         }
     }
 
-    /// Reads the next file as far as it is whole.
+    /// Reads the next file up to its last whole record.
     pub fn read(&mut self, source: impl Read) -> FileRead {
         let mut reader = match CaptureReader::new(source) {
             Ok(reader) => reader,
@@ -142,7 +144,7 @@ impl Recorded {
         }
     }
 
-    /// Ends the trials, of which so many frames each were sent, where that is known.
+    /// Ends the trials; `sent` is the number of frames sent in each, if known.
     pub fn end(&mut self, sent: Option<u64>) {
         self.trials.iter_mut().for_each(|trial| trial.missing.end(sent));
     }
@@ -152,7 +154,7 @@ impl Recorded {
         self.frames
     }
 
-    /// The trials, as they were asked for.
+    /// The trials in the requested order.
     pub fn trials(&self) -> &[TrialFrames] {
         &self.trials
     }
@@ -162,7 +164,7 @@ impl Recorded {
         &self.interfaces
     }
 
-    /// Frames that are not as those of the trials were sent.
+    /// Frames that differ from the sent frames of the trials.
     pub fn other(&self) -> OtherFrames {
         self.other
     }
@@ -172,7 +174,7 @@ impl Recorded {
         self.late
     }
 
-    /// Whether every frame of every trial is there once, as it was sent, and the files contradict themselves in nothing.
+    /// Whether every frame of every trial is present once, as sent, and the files have no contradiction.
     pub fn is_right(&self) -> bool {
         let whole = |trial: &TrialFrames| {
             trial.delivered > 0 && trial.duplicates == 0 && trial.missing().numbers == 0
@@ -239,17 +241,17 @@ impl Recorded {
 }
 
 impl TrialFrames {
-    /// What is missing of it.
+    /// Its missing numbers.
     pub fn missing(&self) -> Missing {
         self.missing.missing()
     }
 
-    /// Where, as numbers of frames, the first first; not all, where there are very many.
+    /// The missing ranges of frame numbers in ascending order; incomplete if there are very many.
     pub fn missing_ranges(&self) -> impl Iterator<Item = Range<u64>> {
         self.missing.ranges()
     }
 
-    /// Notes one of its frames; how many are missing just before it.
+    /// Counts one of its frames. Returns the number of frames missing just before it.
     fn note(&mut self, stamp: Stamp) -> u64 {
         let arrival = self.missing.note(stamp.sequence);
         if arrival == Arrival::Duplicate {
@@ -262,7 +264,7 @@ impl TrialFrames {
     }
 }
 
-/// What a frame is.
+/// Classification of a frame.
 enum Found {
     Ours { trial: usize, stamp: Stamp, is_untagged: bool },
     Corrupt,
@@ -272,21 +274,21 @@ enum Found {
 
 impl Look {
     fn new(trials: &[TrialFrames], layout: &FrameLayout, snap: Option<u32>) -> Result<Self, FrameError> {
-        trials.iter().map(|of| Recogniser::new(of.trial, layout, snap)).collect::<Result<_, _>>().map(Self)
+        trials.iter().map(|of| Classifier::new(of.trial, layout, snap)).collect::<Result<_, _>>().map(Self)
     }
 
     fn at(&self, packet: &Packet<'_>, has_tag: bool) -> Found {
         for (trial, recogniser) in self.0.iter().enumerate() {
             let see = |tag| recogniser.look(packet.data, packet.original_length, tag);
             match see(TagMetadata::Absent) {
-                Seen::Ours(stamp) if stamp.stream == StreamId(0) => {
+                FrameClass::Own(stamp) if stamp.stream == StreamId(0) => {
                     return Found::Ours { trial, stamp, is_untagged: false };
                 }
-                Seen::Ours(_) | Seen::Foreign => {}
-                Seen::Truncated => return Found::Truncated,
-                Seen::Corrupt => {
+                FrameClass::Own(_) | FrameClass::Foreign => {}
+                FrameClass::Truncated => return Found::Truncated,
+                FrameClass::Corrupt => {
                     return match see(TagMetadata::Unknown) {
-                        Seen::Ours(stamp) if has_tag => Found::Ours { trial, stamp, is_untagged: true },
+                        FrameClass::Own(stamp) if has_tag => Found::Ours { trial, stamp, is_untagged: true },
                         _ => Found::Corrupt,
                     };
                 }

@@ -1,4 +1,4 @@
-//! Claims as the file of a publication has them, and the one judge of them.
+//! Claims as defined in the file of a publication, and their judge.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::regimes::Regimes;
 use super::words::Words;
 use capbench_model::ledger::LostAt;
 
-/// A claim of a publication, and how it is judged.
+/// A claim of a publication, and the rule that judges it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     claim: String,
-    /// The trials that it is about: each of these, over each of `over`.
+    /// The trials that it concerns: each of these, over each of `over`.
     #[serde(default = "everything")]
     pub(super) of: Vec<Select>,
     #[serde(default = "everything")]
@@ -27,9 +27,9 @@ pub(super) struct Claim {
     /// Whether it is over every point of the step instead.
     #[serde(default)]
     over_points: bool,
-    /// The method without which it cannot be tested.
+    /// The method required to test it.
     needs: Option<String>,
-    /// Answers that a load that was not reached does not withdraw: what is lost at less is lost.
+    /// Answers that remain valid if a load was not reached: what is lost at a lower load is lost.
     #[serde(default)]
     at_what_was_sent: Vec<Answer>,
     rule: Rule,
@@ -59,26 +59,26 @@ enum Rule {
     Regimes(Regimes),
 }
 
-/// What was measured at one of the places that a claim is `over`.
+/// The measurements at one of the places that a claim is `over`.
 pub(super) struct Group<'m> {
     /// The place.
     pub(super) label: String,
-    /// Of each of the claim's `of`, its name and what was measured.
+    /// The name and the measurements of each of the claim's `of`.
     pub(super) names: Vec<String>,
     pub(super) seen: Vec<Seen<'m>>,
 }
 
-/// What a rule says.
+/// The result of a rule.
 pub(super) struct Said<'m> {
     pub(super) answer: Answer,
     pub(super) text: String,
-    /// What it rests on.
+    /// The trials that support it.
     pub(super) seen: Vec<Seen<'m>>,
     pub(super) chance: Chance,
 }
 
 impl Claim {
-    /// The answer; of Dain's effects one for the methods of each answer.
+    /// The answer. For Dain's effects, one answer for all methods with the same result.
     pub(super) fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
         if let Some((method, reason)) =
             self.needs.as_ref().and_then(|method| Some((method, measured.why_left_out(method)?)))
@@ -106,7 +106,7 @@ impl Claim {
         }
     }
 
-    /// What was measured, without methods of `over` that cannot run here.
+    /// The measurements, without methods of `over` that cannot run here.
     fn groups<'m>(&self, measured: &MeasuredSteps<'m>) -> Vec<Group<'m>> {
         let runs = |over: &&Select| {
             over.method.as_ref().is_none_or(|method| measured.why_left_out(method).is_none())
@@ -126,12 +126,12 @@ impl Claim {
         self.over.iter().filter(runs).map(group).collect()
     }
 
-    /// The text of a case; empty where the claim has none.
+    /// The text of a case; empty if the claim has none.
     pub(super) fn says(&self, case: &str) -> &str {
         self.says.get(case).map_or("", String::as_str)
     }
 
-    /// The text of a case, filled in; that of `unmeasured`, where there is one, if a figure is missing that it names.
+    /// The text of a case, filled in. If a named figure is missing, the text of `unmeasured`, if there is one.
     pub(super) fn text(&self, case: &str, mut words: Words<'_, '_>, names: &[String]) -> String {
         let text = words.fill(self.says(case));
         let Some(missing) = words.missing.filter(|_| self.says.contains_key("unmeasured")) else {
@@ -140,12 +140,12 @@ impl Claim {
         words.and("missing", names.get(missing).cloned().unwrap_or_default()).fill(self.says("unmeasured"))
     }
 
-    /// Losses that no counter has.
+    /// Losses that no counter shows.
     fn uncounted<'m>(&self, groups: Vec<Group<'m>>) -> Said<'m> {
         let seen: Vec<Seen<'_>> = groups.into_iter().flat_map(|group| group.seen).collect();
         let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
         let lost: u64 = trials().map(|trial| trial.lost()).sum();
-        // Where counters say more than was lost, they are wrong about it, which is no loss without a counter.
+        // If counters show more than was lost, they are wrong, which is not an uncounted loss.
         let uncounted: u64 = trials().map(|trial| trial.unexplained.max(0).unsigned_abs()).sum();
         let count = |frames: u64| Quantity::Count.text(frames as f64);
         let places = LostAt::sum(trials().flat_map(|trial| trial.losses()));
@@ -153,14 +153,14 @@ impl Claim {
             places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
         let held = super::measured::held(&seen);
         let (answer, case) = if seen.iter().any(Seen::is_empty) {
-            (Answer::CannotBeTold, "unmeasured")
+            (Answer::Inconclusive, "unmeasured")
         } else if trials().any(|trial| trial.unexplained < 0) {
-            (Answer::CannotBeTold, "overcounted")
+            (Answer::Inconclusive, "overcounted")
         } else if uncounted > 0 {
             let is_few = (uncounted as f64) < NOT_FEW * lost as f64;
-            (if is_few { Answer::CannotBeTold } else { Answer::Holds }, "uncounted")
+            (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted")
         } else if lost == 0 {
-            (if held.is_empty() { Answer::Changed } else { Answer::CannotBeTold }, "lossless")
+            (if held.is_empty() { Answer::Changed } else { Answer::Inconclusive }, "lossless")
         } else {
             (Answer::Changed, "counted")
         };
@@ -170,7 +170,7 @@ impl Claim {
     }
 }
 
-/// Losses without a counter from this share of all losses on are not only a few that were counted at another time.
+/// From this share of all losses, uncounted losses are more than frames that were counted at another time.
 const NOT_FEW: f64 = 0.01;
 
 /// A claim that shares meet limits.
@@ -179,19 +179,19 @@ const NOT_FEW: f64 = 0.01;
 struct Share {
     #[serde(default = "captured")]
     share: Figure,
-    /// Of each of the claim's `of`; the last one's of those that have none.
+    /// One per entry of the claim's `of`; further entries use the last one.
     limits: Vec<Limits>,
-    /// Where this is met, the text has what is said of `most`.
+    /// If this is met, the text includes that of `most`.
     most: Option<Limit>,
 }
 
-/// When the claim holds, and when it does not.
+/// The limits that confirm or refute the claim.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Limits {
     holds: Limit,
     changed: Limit,
-    /// What is said where it does not.
+    /// The text if the claim does not hold.
     #[serde(default)]
     because: String,
 }
@@ -201,8 +201,8 @@ fn captured() -> Figure {
 }
 
 impl Share {
-    /// It holds where every share meets its limit, and does not where one meets the contrary. The text names the last such
-    /// share, or the first that does not tell.
+    /// The claim holds if every share meets its limit, and does not hold if one meets the contrary. The text names the last such
+    /// share, or the first undecided one.
     fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
         let mut parts = Vec::new();
         for group in groups {
@@ -216,7 +216,7 @@ impl Share {
         let (answer, case) = match (changed, untold) {
             (Some(_), _) => (Answer::Changed, "changed"),
             (None, None) if !parts.is_empty() => (Answer::Holds, "holds"),
-            _ => (Answer::CannotBeTold, "cannot_be_told"),
+            _ => (Answer::Inconclusive, "cannot_be_told"),
         };
         let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
@@ -246,12 +246,12 @@ impl Share {
 struct Search {
     /// The searches.
     of: Select,
-    /// Differences below this part are none.
+    /// Differences below this share count as none.
     part: f64,
 }
 
 impl Search {
-    /// It holds at all points but one.
+    /// The claim holds if it is true at all points but one.
     fn judge(&self, claim: &Claim, measured: &MeasuredSteps<'_>) -> Judgement {
         let points = measured.plan(&self.of).map_or(&[][..], |plan| plan.points_at(measured.conditions));
         let searched: Vec<&Select> =
@@ -265,11 +265,11 @@ impl Search {
             let Some(found_pps) = found.value else { continue };
             searches.extend(found.trials);
             let is_below = |of| effort.median(of).map(|pps| found_pps < (1.0 - self.part) * pps);
-            // Buffers, and loads below the wire's, are no best effort.
+            // Buffers, and loads below the wire rate, are not best effort.
             let is_below =
                 is_below(Figure::CapturedPps).filter(|told| is_below(Figure::TakenPps) == Some(*told));
             match is_below.filter(|_| !effort.fell_short()) {
-                // What is sustained at least may be sustained up to the best effort.
+                // An "at least" result may be as high as the best effort.
                 Some(true) if found.at_least => {}
                 Some(is_below) => {
                     told += 1;
@@ -289,8 +289,8 @@ impl Search {
     }
 }
 
-/// The answer where it is so in all of so many cases but a few, or otherwise in as many; where `refuting` is named, otherwise
-/// in so many.
+/// Holds if `so` is at least `of` less `exceptions`. Changed if `otherwise` is at least `refuting`, or by default `of` less
+/// `exceptions`.
 pub(super) fn counted(
     so: usize,
     otherwise: usize,
@@ -299,13 +299,13 @@ pub(super) fn counted(
     refuting: Option<usize>,
 ) -> Answer {
     if of <= exceptions {
-        Answer::CannotBeTold
+        Answer::Inconclusive
     } else if so + exceptions >= of {
         Answer::Holds
     } else if otherwise >= refuting.unwrap_or(of - exceptions) {
         Answer::Changed
     } else {
-        Answer::CannotBeTold
+        Answer::Inconclusive
     }
 }
 
@@ -318,11 +318,11 @@ mod tests {
         let answer = |below, told, of| counted(below, told - below, of, 1, None);
         assert_eq!(answer(6, 6, 6), Answer::Holds);
         assert_eq!(answer(5, 5, 6), Answer::Holds);
-        assert_eq!(answer(4, 6, 6), Answer::CannotBeTold);
-        assert_eq!(answer(2, 6, 6), Answer::CannotBeTold);
+        assert_eq!(answer(4, 6, 6), Answer::Inconclusive);
+        assert_eq!(answer(2, 6, 6), Answer::Inconclusive);
         assert_eq!(answer(1, 6, 6), Answer::Changed);
         assert_eq!(answer(0, 5, 6), Answer::Changed);
-        assert_eq!(answer(0, 4, 6), Answer::CannotBeTold);
-        assert_eq!(answer(0, 0, 0), Answer::CannotBeTold);
+        assert_eq!(answer(0, 4, 6), Answer::Inconclusive);
+        assert_eq!(answer(0, 0, 0), Answer::Inconclusive);
     }
 }

@@ -1,4 +1,4 @@
-//! Claims that a figure of one thing is above, below or like that of another.
+//! Claims that one figure is above, below or equal to another.
 
 use serde::Deserialize;
 
@@ -9,29 +9,29 @@ use super::measured::{Limit, Order, Seen};
 use super::outcome::Answer;
 use super::words::Words;
 
-/// Compares the first of the claim's `of` with each other one, over each of `over`.
+/// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Compare {
-    /// The figures, which have to compare alike: where only one of them differs, that tells nothing.
+    /// The figures, which must all compare in the same way: a difference in only one of them is no evidence.
     by: Vec<Figure>,
-    /// Smaller differences are none: so much, or a part of the larger one, or a part of the first.
+    /// Smaller differences count as none: an amount, a share of the larger value, or a share of the first.
     margin: f64,
     part: f64,
     part_of_first: f64,
-    /// How the first one compares where the claim holds.
+    /// How the first entry compares if the claim holds.
     holds: Vec<Order>,
-    /// The claim may fail to hold so often and still hold.
+    /// Number of exceptions with which the claim still holds.
     exceptions: usize,
-    /// How often it has to fail until it does not hold; as often as it has to hold where that is absent.
+    /// Number of failures that refute the claim; absent if it equals the number of cases that confirm it.
     refuted_by: Option<usize>,
-    /// What has to be so as well for it to hold.
+    /// An additional condition of the claim.
     provided: Option<Provided>,
-    /// Compares only where the first captures so much.
+    /// Compares only places where the first entry meets this limit.
     only_where: Option<Limit>,
-    /// Compares only where the generator reached the load.
+    /// Compares only places where the generator reached the load.
     only_reached: bool,
-    /// Compares the first and the last place at which so much is captured.
+    /// Compares the first and the last place at which this limit is met.
     ends_where: Option<Limit>,
     chance: ChanceOf,
 }
@@ -43,20 +43,20 @@ struct Provided {
     order: Order,
 }
 
-/// Which answers chance gives as often as it puts all visits of one thing on one side.
+/// The answers for which the probability of chance is that all visits of one method are on one side.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ChanceOf {
-    /// All, unless some were alike.
+    /// All, unless some were equal.
     #[default]
     Apart,
     /// All.
     Every,
-    /// That it does not hold.
+    /// Only that the claim does not hold.
     Changed,
 }
 
-/// How the first of a group compares with another one of it.
+/// How the first entry of a group compares with another one.
 struct Compared<'g> {
     at: &'g str,
     order: Order,
@@ -93,7 +93,7 @@ impl Compare {
         }
         if compared.is_empty() {
             let text = claim.says("none").to_string();
-            return Said { answer: Answer::CannotBeTold, text, seen, chance: Chance::Unknown };
+            return Said { answer: Answer::Inconclusive, text, seen, chance: Chance::Unknown };
         }
         let answer = self.answer(&compared, &seen);
         let chance = match self.chance {
@@ -125,13 +125,13 @@ impl Compare {
         let answer = counted(so, otherwise, compared.len(), self.exceptions, self.refuted_by);
         let is_provided = |Provided { by, order }: &Provided| seen[0].against(&seen[1], *by, 0.0) == *order;
         if answer == Answer::Holds && !self.provided.as_ref().is_none_or(is_provided) {
-            return Answer::CannotBeTold;
+            return Answer::Inconclusive;
         }
         answer
     }
 }
 
-/// Words for the places by how they compare, and what the claim says where they do so.
+/// Lists of the places by their order, and the claim's text for each order.
 fn orders<'w, 't>(claim: &Claim, compared: &[Compared<'_>], mut words: Words<'w, 't>) -> Words<'w, 't> {
     let list = |is: &dyn Fn(&Compared<'_>) -> bool| -> String {
         let such: Vec<&str> = compared.iter().filter(|one| is(one)).map(|one| one.at).collect();
@@ -152,13 +152,13 @@ fn orders<'w, 't>(claim: &Claim, compared: &[Compared<'_>], mut words: Words<'w,
         .and("if_alike", said("if_alike", are_alike))
 }
 
-/// The first and the last place at which the limit is met; what is said where there are no two.
+/// The first and the last place at which the limit is met; the answer if there are fewer than two.
 fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'m>, Said<'m>> {
     let such = |group: &&Group<'_>| group.seen.iter().all(|seen| seen.meets(limit, Figure::Captured));
     let such: Vec<&Group<'_>> = groups.iter().filter(such).collect();
     let untold = |text: String| {
         let seen = groups.iter().flat_map(|group| &group.seen).cloned().collect();
-        Said { answer: Answer::CannotBeTold, text, seen, chance: Chance::Unknown }
+        Said { answer: Answer::Inconclusive, text, seen, chance: Chance::Unknown }
     };
     match such[..] {
         [] => Err(untold(claim.says("none").into())),

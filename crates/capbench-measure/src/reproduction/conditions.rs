@@ -1,4 +1,4 @@
-//! What holds for every trial of a reproduction.
+//! The conditions of all trials of a reproduction.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,26 +6,27 @@ use std::time::Duration;
 
 use crate::laboratory::Setup;
 
-/// How long trials are, as a part of what was published.
+/// Length of trials, as a share of the published length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(f64);
 
 impl Scale {
     /// As published.
     pub const PUBLISHED: Self = Self(1.0);
-    /// What runs where nothing else is asked for: all publications in less than a quarter of an hour.
+    /// The default: all publications in less than a quarter of an hour.
     pub const DEFAULT: Self = Self(0.005);
     const LEAST: f64 = 1e-6;
     const MOST: f64 = 10.0;
-    /// Shorter trials say little: the kernel counts its own CPU time in ticks of 10 ms, and a ring is to be filled many times.
+    /// Shorter trials are weak evidence: the kernel counts its own CPU time in ticks of 10 ms, and a ring must be filled many
+    /// times.
     const LEAST_TRIAL: Duration = Duration::from_millis(300);
-    /// From this part on, nothing is made coarser to save time.
+    /// From this scale, nothing is made coarser to save time.
     const FULL: f64 = 0.1;
 
-    /// A part.
+    /// Creates a scale.
     ///
     /// # Errors
-    /// None that a trial can have.
+    /// A share that no trial can have.
     pub fn new(part: f64) -> Result<Self, String> {
         if (Self::LEAST..=Self::MOST).contains(&part) {
             Ok(Self(part))
@@ -43,16 +44,16 @@ impl Scale {
         self.0
     }
 
-    /// The length of a trial that had this one: never below a least one, unless the scale is so small that nothing but a
-    /// look at the machinery can be wanted.
+    /// The scaled length of a trial. It is never below a minimum, unless the scale is so small that the user can only want to
+    /// check the tool.
     pub fn of(self, published: Duration) -> Duration {
         self.of_at_least(published, Self::LEAST_TRIAL)
     }
 
-    /// The same where shorter trials than this say nothing.
+    /// The same with this minimum, below which trials are no evidence.
     pub fn of_at_least(self, published: Duration, least: Duration) -> Duration {
         let least = if self.0 < Self::DEFAULT.0 / 2.0 { Self::LEAST_TRIAL / 6 } else { least };
-        // Durations of whole milliseconds are what people read.
+        // Durations of whole milliseconds are easy to read.
         let scaled = Duration::from_millis((published.as_secs_f64() * self.0 * 1e3).round() as u64);
         scaled.max(least.min(published))
     }
@@ -62,7 +63,7 @@ impl Scale {
         self.0 >= Self::FULL
     }
 
-    /// How near the bounds of a search are brought, as a share of the upper one.
+    /// The width of a search's bounds, as a share of the upper one.
     pub fn width(self) -> f64 {
         if self.is_full() { 0.005 } else { 0.05 }
     }
@@ -83,16 +84,16 @@ impl fmt::Display for Scale {
     }
 }
 
-/// What holds for every trial of a reproduction.
+/// The conditions of all trials of a reproduction.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// Everything about a trial that publications leave open: how to send, how long to wait for missing frames.
+    /// Properties of a trial that publications leave open: how to send, how long to wait for missing frames.
     pub base: Setup,
-    /// Length of trials.
+    /// Scale of the length of trials.
     pub scale: Scale,
-    /// How often each point is visited.
+    /// Number of visits per point.
     pub visits: u32,
-    /// Names the order of the points.
+    /// Seed of the order of the points.
     pub seed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is compared of a trial, by the names that the files of the publications use.
+//! The compared figures of a trial, by the names that the files of the publications use.
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -8,45 +8,46 @@ use super::outcome::Quantity;
 use crate::trial::TrialResult;
 use capbench_model::ledger::Place;
 
-/// Something of a trial.
+/// A figure of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
     /// The share of the sent frames that was captured.
     Captured,
-    /// The share of the sent frames that the application read while they came.
+    /// The share of the sent frames that the application read while they arrived.
     Taken,
     /// Captured frames per second of the sending time.
     CapturedPps,
-    /// The same on a link: frame, preamble and gap.
+    /// The same on a link, in bits per second: frame, preamble and gap.
     CapturedBps,
-    /// Frames per second that the application read, for as long as there were any.
+    /// Frames per second that the application read, as long as there were any.
     TakenPps,
     /// Sent frames per second.
     OfferedPps,
-    /// CPU time of the application, as a part of one CPU: at least this, where the kernel only samples how a shared CPU divides.
+    /// CPU time of the application, as a share of one CPU. It is a minimum if the kernel only samples how a shared CPU is
+    /// divided.
     ApplicationLoad,
-    /// CPU time of the kernel's receive work, as a part of one CPU.
+    /// CPU time of the kernel's receive work, as a share of one CPU.
     KernelLoad,
-    /// CPU time of both together, as a part of one CPU.
+    /// CPU time of both together, as a share of one CPU.
     WholeLoad,
-    /// Application and kernel time of a packet that arrived.
+    /// Application and kernel time per received packet.
     PacketNs,
     /// Sent frames.
     Sent,
-    /// Frames that reached the ring, room or not: as `tp_packets` counts them.
+    /// Frames that reached the ring, including those without room: the count of `tp_packets`.
     Received,
     /// Frames that the ring had no room for.
     Dropped,
-    /// Frames that the application got.
+    /// Frames that the application received.
     Seen,
-    /// How often the ring was full: `tp_freeze_q_cnt`.
+    /// Number of times the ring was full: `tp_freeze_q_cnt`.
     Blocked,
     /// The share of the sent frames that reached the ring.
     Reached,
-    /// The share of what reached the ring that the ring had room for.
+    /// The share of the frames at the ring for which the ring had room.
     Kept,
-    /// The same of what the application read while frames came.
+    /// The share of the frames at the ring that the application read while frames arrived.
     KeptAndTaken,
 }
 
@@ -57,7 +58,7 @@ impl Figure {
         Self::deserialize(text).ok()
     }
 
-    /// Its value; `None` where the trial does not know it.
+    /// Its value; `None` if the trial does not know it.
     pub fn of(self, trial: &TrialResult) -> Option<f64> {
         let sent = trial.sent as f64;
         let delivered = trial.delivered as f64;
@@ -88,7 +89,7 @@ impl Figure {
         }
     }
 
-    /// What it is measured in.
+    /// Its quantity.
     pub fn quantity(self) -> Quantity {
         match self {
             Self::Captured | Self::Taken | Self::Reached | Self::Kept | Self::KeptAndTaken => {
@@ -102,12 +103,12 @@ impl Figure {
         }
     }
 
-    /// Whether it counts what was captured, frames among it that were only buffered when sending ended.
+    /// Whether it counts captured frames, including those only buffered when sending ended.
     pub fn counts_buffered(self) -> bool {
         matches!(self, Self::Captured | Self::CapturedPps | Self::CapturedBps | Self::Seen)
     }
 
-    /// A share without what was only buffered when sending ended.
+    /// The figure without frames that were only buffered when sending ended.
     pub fn without_buffered(self) -> Self {
         match self {
             Self::Captured => Self::Taken,
@@ -117,14 +118,14 @@ impl Figure {
     }
 }
 
-/// CPU time as a part of one CPU over the time in which it was spent: sending, and for as long as the application went on
-/// reading frames.
+/// CPU time as a share of one CPU over the time of its use: sending, and the time for which the application continued to read
+/// frames.
 fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
     let time_s = trial.sending_s + trial.emptying.map_or(0.0, |emptying| emptying.after_s);
     Some(ns? as f64 / 1e9 / time_s).filter(|_| time_s > 0.0)
 }
 
-/// Frames that were delivered only because there was room for them until sending had ended; loads here are evenly spaced.
+/// Frames that were delivered only because the buffer had room until sending ended. Loads here are evenly spaced.
 pub(super) fn buffered(trial: &TrialResult) -> Option<f64> {
     trial.backlogged(1).map(|frames| frames as f64)
 }

@@ -1,4 +1,5 @@
-//! How an answer becomes what is saved: which trials it rests on, what withdraws it, and how often chance alone gives it.
+//! Converts an answer to its saved form: the supporting trials, reasons to withdraw it, and the probability that chance gives
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +10,17 @@ use capbench_model::statistics::least_by_chance;
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chance {
-    /// All visits of one thing lie on one side of all visits of another.
+    /// All visits of one method are on one side of all visits of another.
     Apart,
-    /// All visits lie on one side of a limit.
+    /// All visits are on one side of a limit.
     Limit,
-    /// In another way, or visits lie within a margin: how often chance does that is not known here.
+    /// In another way, or within a margin: the probability of chance is unknown.
     Unknown,
 }
 
 impl Chance {
-    /// How often chance does it with so many visits of each thing, whichever side it is: of things that do not differ, or
-    /// that lie as often on one side of the limit as on the other.
+    /// The two-sided probability that chance does this with this number of visits of each method. It assumes that the methods do
+    /// not differ, or that visits are equally often on either side of the limit.
     fn of(self, visits: u32) -> Option<f64> {
         let visits = visits as usize;
         match self {
@@ -31,8 +32,7 @@ impl Chance {
     }
 }
 
-/// What is said of a claim from these trials. A load that the generator did not reach is no load of the publication, and so
-/// there is no answer.
+/// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
 pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
     let short = seen.iter().flat_map(Seen::trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
@@ -44,8 +44,8 @@ pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
     judgement
 }
 
-/// The same where the answer is one at whatever the generator sent: that less than the load is lost already, or that what it
-/// sent is part of the answer.
+/// The same for an answer that is valid at any sent load: a lower load already loses frames, or the sent load is part of the
+/// answer.
 pub(super) fn at_what_was_sent(
     claim: &str,
     (answer, text): (Answer, String),
@@ -61,23 +61,23 @@ pub(super) fn at_what_was_sent(
 }
 
 impl Judgement {
-    /// Says what is wrong with the trials, and that there is no answer.
+    /// Reports the fault of the trials, and withdraws the answer.
     fn withdraw(&mut self, why: &str) {
         self.text.push_str(&format!(" {why}"));
         if matches!(self.answer, Answer::Holds | Answer::Changed) {
-            self.answer = Answer::CannotBeTold;
+            self.answer = Answer::Inconclusive;
             self.text.push_str(", so this is no answer");
         }
         self.text.push('.');
     }
 
-    /// What the host disturbed in more than half of the trials is no answer; of less it is said.
+    /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
     pub(super) fn heed_disturbance(&mut self, done: &[Done]) {
         let trials =
             || done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
         let disturbed =
             trials().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
-        // Where a hypervisor slows its guests every other trial is slow, and no answer would be left: it is said instead.
+        // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
         let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
         if slow > 0 {
             let of = self.trials.len();
@@ -94,7 +94,8 @@ impl Judgement {
         }
     }
 
-    /// Says how many visits an answer rests on, and how often chance gives it; what is no answer has no chance.
+    /// Adds the number of visits that support an answer and the probability that chance gives it. Without an answer there is no
+    /// probability.
     pub(super) fn tell_chance(&mut self) {
         if !matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.chance = None;
@@ -158,9 +159,9 @@ mod tests {
         let some = "Here. The host disturbed 2 of the 4 trials.";
         assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
         let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
-        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::CannotBeTold, most.into()));
+        assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
         let untold = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::CannotBeTold, 4, 4), (Answer::CannotBeTold, untold.into()));
+        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, untold.into()));
     }
 
     #[test]
@@ -188,13 +189,13 @@ mod tests {
         let apart = "Here. 2 visits each: chance alone does this in 1 of 3.";
         assert_eq!(said(Answer::Holds, Chance::Apart), (apart.into(), Some(1.0 / 3.0)));
         assert_eq!(said(Answer::Changed, Chance::Unknown), ("Here. 2 visits each.".into(), None));
-        assert_eq!(said(Answer::CannotBeTold, Chance::Apart), ("Here.".into(), None));
+        assert_eq!(said(Answer::Inconclusive, Chance::Apart), ("Here.".into(), None));
     }
 
     #[test]
     fn a_load_that_was_not_reached_is_no_answer_unless_what_was_sent_is_enough() {
         // 989 of 1000 are below what counts as reached, 990 are not.
-        for (sent, answer) in [(989, Answer::CannotBeTold), (990, Answer::Holds)] {
+        for (sent, answer) in [(989, Answer::Inconclusive), (990, Answer::Holds)] {
             let short = TrialResult { intended: 1000, sent, ..trial(1, false) };
             let seen = Seen::of([&short]);
             let said = || (Answer::Holds, "Here.".into());

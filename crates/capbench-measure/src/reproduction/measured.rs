@@ -1,4 +1,4 @@
-//! What was measured for a reproduction, and how two things that were measured compare.
+//! The measurements of a reproduction, and their comparison.
 
 use capbench_capture::MethodSpec;
 use serde::Deserialize;
@@ -14,48 +14,48 @@ use crate::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::median;
 
-/// A step as far as it was done.
+/// The completed part of a step.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     /// The step's name.
     pub name: String,
     /// Its trials.
     pub trials: Vec<TrialResult>,
-    /// What it was as a sweep, where it was one.
+    /// Its outcome as a sweep, if it was one.
     pub sweep: Option<SweepOutcome>,
     /// Its searches.
     pub searches: Vec<SearchOutcome>,
 }
 
-/// A method that cannot be had in a placement, and why.
+/// A method that is unavailable in a placement, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// The method.
     pub method: MethodSpec,
     /// The placement.
     pub placement: PlacementChoice,
-    /// Why, in a line.
+    /// Why, in one line.
     pub reason: String,
 }
 
-/// Everything that tables and claims are made from.
+/// All data for tables and claims.
 #[derive(Debug)]
 pub(super) struct MeasuredSteps<'m> {
-    /// What was asked for.
+    /// The requested conditions.
     pub(super) conditions: &'m Conditions,
-    /// All steps, as the publication has them.
+    /// All steps of the publication.
     pub(super) plans: &'m [StepPlan],
-    /// Steps, as far as they were done.
+    /// The completed parts of steps.
     pub(super) done: &'m [Done],
-    /// What cannot be had here.
+    /// Unavailable methods.
     pub(super) left_out: &'m [LeftOut],
 }
 
-/// Which trials of a reproduction: those of one step that are so in every respect that is named.
+/// Selects trials of a reproduction: those of one step that match every named property.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Select {
-    /// The step; the publication's first where none is named.
+    /// The step; by default the publication's first.
     pub(super) step: Option<String>,
     /// The method.
     pub(super) method: Option<String>,
@@ -63,9 +63,9 @@ pub(super) struct Select {
     pub(super) placement: Option<String>,
     /// The step's point.
     pub(super) at: Option<u32>,
-    /// Whether the load was the highest that the generator reaches.
+    /// Whether the load was the generator's maximum.
     pub(super) at_maximum: Option<bool>,
-    /// How texts name it.
+    /// Its name in texts.
     pub(super) name: Option<String>,
 }
 
@@ -75,41 +75,41 @@ pub(super) struct Seen<'t> {
     trials: Vec<&'t TrialResult>,
 }
 
-/// How two things that were measured compare.
+/// The order of two measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
-    /// Each visit of the first is above each of the second, and by more than the margin.
+    /// Each visit of the first is above each visit of the second by more than the margin.
     Above,
-    /// The other way round.
+    /// The opposite.
     Below,
     /// All visits of both are within the margin.
     Alike,
-    /// Neither.
+    /// None of these.
     Untold,
 }
 
-/// A limit that each visit has to meet.
+/// A limit that each visit must meet.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Limit {
-    /// This, or more, and not only because there was room until sending had ended.
+    /// At least this value, and not only because the buffer had room until sending ended.
     AtLeast(f64),
-    /// More than this, likewise.
+    /// More than this value, under the same condition.
     Above(f64),
-    /// This, or less.
+    /// This value or less.
     AtMost(f64),
-    /// Less than this.
+    /// Less than this value.
     Below(f64),
 }
 
-/// A generator that sends less than this part of what was intended did not reach the load.
+/// A generator that sends less than this share of the intended frames did not reach the load.
 const REACHED: f64 = 0.99;
-/// Frames that were buffered when sending ended make a difference from this share of those sent on.
+/// From this share of the sent frames, frames buffered when sending ended make a difference.
 const HELD: f64 = 0.001;
 
 impl Select {
-    /// The same, and what `other` names where this does not.
+    /// This selection, with properties of `other` where this one names none.
     pub(super) fn or(&self, other: &Self) -> Self {
         let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {
@@ -122,7 +122,7 @@ impl Select {
         }
     }
 
-    /// How texts name it: by its name, else its point, its placement or its method.
+    /// Its label in texts: its name, else its point, its placement or its method.
     pub(super) fn label(&self) -> String {
         let at = self.at.map(|at| at.to_string());
         let names = [self.name.clone(), at, self.placement.clone(), self.method.clone()];
@@ -131,7 +131,7 @@ impl Select {
 }
 
 impl<'m> MeasuredSteps<'m> {
-    /// What a step was to do.
+    /// The plan of a step.
     pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
         match &select.step {
             Some(name) => self.plans.iter().find(|plan| plan.name == *name),
@@ -139,22 +139,22 @@ impl<'m> MeasuredSteps<'m> {
         }
     }
 
-    /// A step that was begun, and what it was to do.
+    /// A started step, with its plan.
     fn begun(&self, select: &Select) -> Option<(&'m StepPlan, &'m Done)> {
         let plan = self.plan(select)?;
         Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
     }
 
-    /// A step that was begun.
+    /// A started step.
     pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
         self.begun(select).map(|(_, done)| done)
     }
 
-    /// These trials.
+    /// The selected trials.
     pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
-        // What a sweep varies is not in a trial's profile.
+        // A trial's profile does not contain the varied parameter of a sweep.
         let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
             let readings = sweep.series.iter().filter(|series| has(&select.method, &series.method));
             let point = select.at.and_then(|at| plan.points.iter().position(|point| *point == at));
@@ -173,8 +173,8 @@ impl<'m> MeasuredSteps<'m> {
         }))
     }
 
-    /// The rate that the search has found: at least that where it was ended before it met a load that is not without loss.
-    /// `None` where there was no search, or no load was without loss.
+    /// The rate that the search found. It is "at least" if the search ended before it found a lossy load. `None` if there was no
+    /// search, or no load was lossless.
     pub(super) fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
@@ -191,7 +191,7 @@ impl<'m> MeasuredSteps<'m> {
         })
     }
 
-    /// Why a method cannot be had; `None` where it was not left out of every placement that was asked for.
+    /// Why a method is unavailable; `None` unless it was left out of all requested placements.
     pub(super) fn why_left_out(&self, method: &str) -> Option<&'m str> {
         let of_method = self.left_out.iter().find(|left| left.method.to_string() == method)?;
         let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == method);
@@ -200,7 +200,7 @@ impl<'m> MeasuredSteps<'m> {
 }
 
 impl<'t> Seen<'t> {
-    /// Trials that show nothing are not among them.
+    /// Creates a selection without invalid trials.
     pub(super) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
@@ -210,7 +210,7 @@ impl<'t> Seen<'t> {
         &self.trials
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.trials.is_empty()
     }
@@ -220,23 +220,23 @@ impl<'t> Seen<'t> {
         self.trials.iter().map(|trial| trial.number).collect()
     }
 
-    /// A figure of each; nothing where one of them does not know it, since what is left would be a choice.
+    /// The values of a figure for all trials; empty if one trial does not know it, since the rest would be a biased selection.
     pub(super) fn values(&self, of: Figure) -> Vec<f64> {
         self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// The median of a figure; `None` where a trial does not know it.
+    /// The median of a figure; `None` if a trial does not know it.
     pub(super) fn median(&self, of: Figure) -> Option<f64> {
         median(self.values(of))
     }
 
-    /// The median of a figure as people read it.
+    /// The median of a figure, formatted.
     pub(super) fn text(&self, of: Figure) -> Option<String> {
         self.median(of).map(|median| of.quantity().text(median))
     }
 
-    /// A figure of them as a field of a table: marked where the generator or room in buffers has a part in it, and at least so
-    /// much where the kernel only samples how a shared CPU divides.
+    /// A figure as a table cell. It is marked if the generator or buffer space affects it. It is "at least" if the kernel only
+    /// samples how a shared CPU is divided.
     pub(super) fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
         let is_buffered = of.counts_buffered() && self.held() > HELD;
@@ -261,13 +261,13 @@ impl<'t> Seen<'t> {
         self.trials.iter().any(|trial| is_short(trial))
     }
 
-    /// The largest share of what was sent that was still buffered when sending ended; 0 where that is unknown.
+    /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
     fn held(&self) -> f64 {
         let share = |trial: &&TrialResult| buffered(trial).unwrap_or_default() / trial.sent.max(1) as f64;
         self.trials.iter().map(share).fold(0.0, f64::max)
     }
 
-    /// Whether it is so of each, of at least two visits: one may be a disturbance.
+    /// Whether the condition is true for each of at least two visits: a single one may be disturbed.
     fn every(&self, of: Figure, is: impl Fn(f64) -> bool) -> bool {
         let values = self.values(of);
         values.len() > 1 && values.into_iter().all(is)
@@ -295,7 +295,7 @@ impl<'t> Seen<'t> {
         }
     }
 
-    /// How a figure of them compares with that of others, where smaller differences count as none.
+    /// Compares a figure with that of other trials. Differences below `margin` count as none.
     pub(super) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
         order(&self.values(of), &other.values(of), margin)
     }
@@ -308,12 +308,12 @@ pub(super) fn is_short(trial: &TrialResult) -> bool {
 
 /// Marks a number whose load the generator did not reach.
 const GENERATOR: char = 'g';
-/// Marks a number that has room in buffers to thank.
+/// Marks a number that buffer space increased.
 const BUFFERS: char = 'b';
 /// Marks both.
 const BOTH: char = 'x';
 
-/// What the marks mean.
+/// The meaning of the marks.
 pub(super) const MARKS: [(char, &str); 3] = [
     (
         GENERATOR,
@@ -330,7 +330,7 @@ pub(super) const MARKS: [(char, &str); 3] = [
     ),
 ];
 
-/// Said where buffers held more than a little of what was sent until sending had ended; empty elsewhere.
+/// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
 pub(super) fn held(seen: &[Seen<'_>]) -> String {
     let most = seen.iter().map(Seen::held).fold(0.0, f64::max);
     if most > HELD {
@@ -343,7 +343,7 @@ pub(super) fn held(seen: &[Seen<'_>]) -> String {
     }
 }
 
-/// Said where the receiver slowed the generator; empty elsewhere.
+/// A note if the receiver slowed the generator; else empty.
 pub(super) fn slowed(seen: &[Seen<'_>]) -> &'static str {
     if seen.iter().flat_map(|seen| &seen.trials).any(|trial| !trial.profile.load_independent) {
         " The receiver's work slowed the generator in some of these trials."
@@ -352,7 +352,7 @@ pub(super) fn slowed(seen: &[Seen<'_>]) -> &'static str {
     }
 }
 
-/// How visits compare. One visit each tells nothing: what chance does is not known then.
+/// Compares visits. One visit each proves nothing: the effect of chance is unknown then.
 fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
     if first.len() < 2 || second.len() < 2 {
         return Order::Untold;

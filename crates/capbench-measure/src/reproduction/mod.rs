@@ -1,22 +1,22 @@
-//! Experiments of publications, run again here, beside their published tables.
+//! Experiments of publications, repeated here, next to their published tables.
 //!
-//! A publication is a file in `publications/`: which trials its experiment is here, which tables it has, and which claims.
-//! What comes out is a [`Reproduction`], which is saved, so that reports need nothing else. Findings follow from what was
-//! measured by rules; where repeats do not tell, that is what they say.
+//! A publication is a file in `publications/`: the trials of its experiment here, its tables, and its claims. The result is a
+//! [`Reproduction`], which is saved, so that reports need nothing else. Rules derive findings from the measurements; if the
+//! repeats cannot decide, the finding says so.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`publication`] | reading the files, and what there is to know of a publication |
+//! | [`publication`] | reads the files, and describes a publication |
 //! | [`published`] | the published tables as data, each number with its place in its file |
-//! | [`conditions`] | how much of the published length |
-//! | `plan`, [`step`] | steps as a file has them; trials, sweeps and searches that they are here, and what they take |
-//! | `run` | doing it |
-//! | `measured`, `figure` | what was measured, ready for comparison |
-//! | `claim`, `compare`, `onset`, `regimes` | claims as a file has them, and their rules |
+//! | [`conditions`] | the scale of the published length, and other conditions |
+//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, and their cost |
+//! | `run` | runs the experiment |
+//! | `measured`, `figure` | the measurements, ready for comparison |
+//! | `claim`, `compare`, `onset`, `regimes` | claims as defined in a file, and their rules |
 //! | `words` | their texts, filled in |
-//! | `judging` | answers: the trials that they rest on, what withdraws them, and how often chance gives them |
-//! | `tables` | tables as a file has them, and how they are made |
-//! | [`outcome`] | what is saved: cells published and measured, claims and answers |
+//! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
+//! | `tables` | tables as defined in a file, and how they are made |
+//! | [`outcome`] | the saved data: cells published and measured, claims and answers |
 
 mod claim;
 mod compare;

@@ -1,4 +1,4 @@
-//! Claims about the point from which on packets are lost.
+//! Claims about the point at which packet loss begins.
 
 use serde::Deserialize;
 
@@ -10,16 +10,16 @@ use super::outcome::{Answer, Quantity};
 use super::plan::StepPlan;
 use super::words::Words;
 
-/// Losses begin at a point of those that the claim is `over`.
+/// Packet loss begins at one of the points that the claim is `over`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Onset {
-    /// The first point at which packets were lost then.
+    /// The first point at which the publication lost packets.
     then: u32,
-    /// Smaller shares are a loss.
+    /// Captured shares below this are a loss.
     limit: f64,
-    /// Whether the first point that is not captured whole decides, one whose load the generator did not reach among them; else
-    /// losses at later points do, too.
+    /// Whether only the first point with incomplete capture decides, including a point whose load the generator did not reach.
+    /// Otherwise losses at later points decide, too.
     #[serde(default)]
     next_only: bool,
 }
@@ -30,7 +30,7 @@ impl Onset {
         let label = |at: usize| groups.get(at).map_or("", |group| group.label.as_str());
         let is_whole = |seen: &Seen<'_>| seen.meets(Limit::AtLeast(self.limit), Figure::Captured);
         let is_clean = |seen: &&Seen<'_>| is_whole(seen) && !(self.next_only && seen.fell_short());
-        // Points before this one lose nothing, and those from `lost` on lose packets; between them nothing is known.
+        // Points before this one lose no packets, and points from `lost` on lose packets. The points between them are undecided.
         let clean = seen.iter().take_while(is_clean).count();
         let lost = seen.iter().position(|seen| seen.meets(Limit::Below(self.limit), Figure::Captured));
         let then = groups.iter().position(|group| group.label == self.then.to_string());
@@ -41,7 +41,7 @@ impl Onset {
             Some(lost) if lost == clean => (Answer::Changed, "changed"),
             Some(lost) if !self.next_only && (lost < then || clean > then) => (Answer::Changed, "changed"),
             _ if self.next_only && clean > then => (Answer::Changed, "open"),
-            _ => (Answer::CannotBeTold, "open"),
+            _ => (Answer::Inconclusive, "open"),
         };
         let at = if case == "open" { clean } else { lost.unwrap_or(clean) };
         let point = seen.get(at).cloned().unwrap_or_default();

@@ -1,63 +1,63 @@
-//! What is saved of a reproduction: its tables, published cells beside measured ones, and what has become of its claims.
+//! The saved outcome of a reproduction: its tables, with published cells next to measured ones, and the answers to its claims.
 
 use capbench_model::figures::grouped;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An experiment that was run again.
+/// A repeated experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reproduction {
     /// The publication.
     pub key: String,
-    /// Who wrote it and what it is about.
+    /// Its authors and its subject.
     pub title: String,
     /// Where it was published.
     pub source: String,
-    /// How it was done then.
+    /// How the publication measured.
     pub then: String,
-    /// What was done here.
+    /// How this run measured.
     pub here: Vec<String>,
-    /// Whether it went to its end.
+    /// Whether it completed.
     pub complete: bool,
     /// Tables.
     pub tables: Vec<Comparison>,
-    /// What holds, what has changed, what cannot be told or tested.
+    /// Claims that hold, have changed, are inconclusive, or cannot be tested.
     pub findings: Vec<Judgement>,
     /// Its trials.
     pub trials: Vec<u32>,
 }
 
-/// A published table beside what was measured.
+/// A published table next to the measured values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Comparison {
-    /// Name, unique in its run, of letters, digits and `-`.
+    /// Identifier, unique in its run, of letters, digits and `-`.
     pub id: String,
-    /// What it shows.
+    /// What the table shows.
     pub caption: String,
-    /// What the rows are.
+    /// The subject of the rows.
     pub rows_are: RowHeader,
     /// Columns, published and measured ones.
     pub columns: Vec<Column>,
-    /// Rows, as many cells each as there are columns.
+    /// Rows, with one cell per column.
     pub rows: Vec<Row>,
-    /// What is to be said under it: known flaws, marks explained.
+    /// Notes below the table: known flaws, explanations of marks.
     pub notes: Vec<String>,
-    /// What its curves show, where it has some: columns of this quantity over the rows.
+    /// The quantity of its curves, if it has curves: columns of this quantity over the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curves: Option<Quantity>,
 }
 
-/// What the rows of a table are.
+/// The subject of the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RowHeader {
-    /// For people.
+    /// The heading.
     pub heading: String,
-    /// What it is measured in.
+    /// The quantity of the row labels.
     pub quantity: Quantity,
 }
 
-/// What a column counts or measures.
+/// The quantity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -67,102 +67,103 @@ pub enum Quantity {
     Captured,
     /// Frames per second.
     PacketsPerSecond,
-    /// Bits per second on a link, preamble and gap included, shown in Gbit/s.
+    /// Bits per second on a link, including preamble and gap, shown in Gbit/s.
     BitsPerSecond,
-    /// CPU time, as a part of one CPU, shown in percent.
+    /// CPU time, as a share of one CPU, shown in percent.
     Load,
-    /// CPU time of a packet in nanoseconds.
+    /// CPU time per packet in nanoseconds.
     NanosecondsPerPacket,
-    /// Frames, or other things that are counted.
+    /// Frames, or other counted objects.
     Count,
-    /// Octets of a frame, FCS included.
+    /// Octets of a frame, including FCS.
     FrameBytes,
     /// Iterations of a wait loop.
     Iterations,
-    /// Work for each packet, nanoseconds.
+    /// Work per packet, nanoseconds.
     Nanoseconds,
-    /// Frames that a ring holds.
+    /// Ring slots: capacity in frames.
     Slots,
 }
 
-/// Whose numbers a column has.
+/// The origin of a column's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The publication's.
     Published,
-    /// Ours.
+    /// This run.
     Here,
-    /// Given by the plan: neither measured nor published.
+    /// The plan: neither measured nor published.
     Given,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Column {
-    /// Whose it is.
+    /// Its origin.
     pub side: Side,
-    /// The method, as it was called there, or here.
+    /// The method, by its name in the publication, or here.
     pub method: String,
-    /// What is told of it.
+    /// What the column shows.
     pub what: String,
-    /// What it counts or measures.
+    /// Its quantity.
     pub quantity: Quantity,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
-    /// What it is about.
+    /// Its label.
     pub label: String,
-    /// Where that lies on an axis; absent for names.
+    /// Its coordinate on an axis; absent for names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    /// In the order of the columns.
+    /// One cell per column, in their order.
     pub cells: Vec<Cell>,
 }
 
-/// A field.
+/// A cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cell {
-    /// The number, published or the median of what was measured; absent where there is none.
+    /// The published number, or the median of the measured values; absent if there is none.
     pub value: Option<f64>,
-    /// Lower end of the interval of several visits.
+    /// Lower limit of the interval of several visits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Its upper end.
+    /// Upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Whether it is at least that: the load, or the generator, was the limit.
+    /// Whether the value is a minimum: the load, or the generator, was the limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// A letter that a note of the table explains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<char>,
-    /// Trials that it rests on.
+    /// Trials that support it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<u32>,
 }
 
-/// What has become of a claim.
+/// The answer to a claim.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is so here, too.
+    /// It is true here, too.
     Holds,
-    /// It is not so here.
+    /// It is not true here.
     Changed,
-    /// What was measured does not tell.
-    CannotBeTold,
-    /// This host, or this bed, cannot show it.
+    /// The measurements cannot decide it.
+    #[serde(rename = "cannot_be_told")]
+    Inconclusive,
+    /// This host, or this test bed, cannot show it.
     NotTestable,
 }
 
 impl Answer {
-    /// All of them, in the order in which reports have them.
-    pub const ALL: [Self; 4] = [Self::Holds, Self::Changed, Self::CannotBeTold, Self::NotTestable];
+    /// All answers, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Holds, Self::Changed, Self::Inconclusive, Self::NotTestable];
 }
 
 impl fmt::Display for Answer {
@@ -170,28 +171,28 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Holds => "Still holds",
             Self::Changed => "Has changed",
-            Self::CannotBeTold => "Cannot be told",
+            Self::Inconclusive => "Cannot be told",
             Self::NotTestable => "Cannot be tested here",
         })
     }
 }
 
-/// A claim of the publication, and what has become of it.
+/// A claim of the publication, and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Judgement {
     /// The claim.
     pub claim: String,
     /// The answer.
     pub answer: Answer,
-    /// What it rests on, in words.
+    /// The evidence, in words.
     pub text: String,
-    /// Trials that it rests on.
+    /// Trials that support it.
     pub trials: Vec<u32>,
-    /// Visits of each point that it rests on, where these differ the fewest; absent where nothing was measured.
+    /// Visits that support it: the minimum over its points; absent if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// How likely chance alone puts so many visits all on one side, of things that do not differ; absent where there is no
-    /// answer, and where the answer does not follow from that.
+    /// The probability that chance alone puts all these visits on one side if the methods do not differ. Absent without an
+    /// answer, and if the answer does not follow from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
 }
@@ -202,7 +203,7 @@ impl Cell {
         Self { value, ..Self::default() }
     }
 
-    /// How it is printed; `-` where there is no number.
+    /// Its printed form; `-` if there is no number.
     pub fn text(&self, quantity: Quantity) -> String {
         let Some(value) = self.value else { return "-".into() };
         let mark = self.mark.map(String::from).unwrap_or_default();
@@ -212,7 +213,7 @@ impl Cell {
 }
 
 impl Quantity {
-    /// A number of this kind as people read it, without a unit.
+    /// A number of this quantity, formatted without a unit.
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Captured => percent(value),
@@ -225,7 +226,7 @@ impl Quantity {
         }
     }
 
-    /// The unit, as a head has it.
+    /// The unit, as used in a column heading.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Name | Self::Count => "",
@@ -242,14 +243,14 @@ impl Quantity {
     }
 }
 
-/// A share in percent, to two decimals, cut and not rounded: never 100 unless nothing is lost, never 0 unless all is.
+/// A share in percent with two decimals, truncated: never 100 unless nothing is lost, never 0 unless everything is.
 fn percent(share: f64) -> String {
-    // What binary fractions take from 0.98 is not to be cut.
+    // Truncation must not remove what binary fractions subtract from 0.98.
     let hundredths = (share * 1e4 + 1e-6).floor();
     if share > 0.0 && hundredths == 0.0 { "<0.01".into() } else { shortest(hundredths / 100.0, 2) }
 }
 
-/// So many decimals at most, without zeros at their end.
+/// Up to this number of decimals, without trailing zeros.
 fn shortest(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }

@@ -1,4 +1,4 @@
-//! Steps as the file of a publication has them, and the plans that they are on this host.
+//! Steps as defined in the file of a publication, and their plans on this host.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -21,43 +21,43 @@ use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
 
-/// A step of an experiment: its methods in its placements at its points under its loads.
+/// A step of an experiment: its methods in its placements at its points with its loads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct StepPlan {
-    /// What tables and claims find it by.
+    /// The name by which tables and claims refer to it.
     pub(super) name: String,
     summary: String,
     pub(super) does: Does,
     methods: Vec<String>,
-    /// `same` where there is none.
+    /// `same` if empty.
     placements: Vec<String>,
     vary: Vary,
     pub(super) points: Vec<u32>,
-    /// The points below a scale of [`super::Scale::is_full`], where they are fewer.
+    /// The points below a scale of [`super::Scale::is_full`], if fewer are used there.
     coarse_points: Vec<u32>,
-    /// Whether every method has a point before any has the next one.
+    /// Whether every method is measured at a point before the next point.
     by_point: bool,
-    /// Packets/s; `wire`, which fills a link of 1 Gbit/s; or `maximum`, which the generator reaches.
+    /// Packets/s; `wire`, the rate that fills a link of 1 Gbit/s; or `maximum`, the generator's maximum.
     loads: Vec<String>,
-    /// Length of a trial, where it is not that of so many `packets`.
+    /// Length of a trial, if `packets` does not define it.
     length_s: f64,
     packets: Option<f64>,
     least_s: Option<f64>,
-    /// Part of the visits that are asked for; all where it is absent.
+    /// Divisor of the requested visits; 1 if absent.
     visits_divided_by: Option<u32>,
-    /// Frame sizes as `--sizes` has them, where they are no points.
+    /// Frame sizes in the syntax of `--sizes`, unless they are the points.
     sizes: Option<String>,
     flows: Option<u32>,
     /// Whether frames are TCP segments as Dain sent them.
     frames_of_dain: bool,
-    /// What a loop of the publication's host took, in nanoseconds.
+    /// Time of a loop on the publication's host, in nanoseconds.
     pub(super) loop_ns: f64,
-    /// Work for each packet, as long as so many of these loops took.
+    /// Work per packet: the time of this number of loops.
     loops: Option<u32>,
     /// Slots of the ring, each of [`SLOT`].
     slots: Option<u32>,
-    /// A ring of so many blocks of 1 MiB.
+    /// A ring of this number of 1 MiB blocks.
     blocks: Option<u64>,
 }
 
@@ -67,20 +67,20 @@ pub(super) enum Does {
     #[default]
     Trials,
     Sweep,
-    /// Searches for the throughput of RFC 2544, up to what fills a link of 1 Gbit/s.
+    /// Searches for the throughput of RFC 2544, up to the rate that fills a link of 1 Gbit/s.
     Search,
 }
 
-/// What points are.
+/// The parameter that the points vary.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Vary {
     /// Frame sizes in octets.
     #[default]
     Size,
-    /// Loops for each packet.
+    /// Loops per packet.
     Loops,
-    /// Work for each packet that takes as long as so many loops took.
+    /// Work per packet: the time of this number of loops.
     LoopTime,
     /// Slots of the ring.
     Slots,
@@ -90,7 +90,7 @@ const SLOT: ByteCount = ByteCount(2048);
 const BLOCK: u64 = 1 << 20;
 
 impl StepPlan {
-    /// The points that it has at the scale of these conditions.
+    /// The points at the scale of these conditions.
     pub(super) fn points_at(&self, conditions: &Conditions) -> &[u32] {
         if conditions.scale.is_full() || self.coarse_points.is_empty() {
             &self.points
@@ -140,7 +140,7 @@ impl StepPlan {
         }
     }
 
-    /// What all of its trials have in common.
+    /// The common properties of all its trials.
     fn base(&self, conditions: &Conditions) -> Result<Setup> {
         let mut setup = Setup { placement: PlacementChoice::Same, ..conditions.base.clone() };
         if let Some(sizes) = &self.sizes {
@@ -254,7 +254,7 @@ fn parsed<T: FromStr<Err = String>>(names: &[String]) -> Result<Vec<T>> {
     names.iter().map(|name| name.parse().map_err(|reason| MeasureError::Sweep { reason })).collect()
 }
 
-/// Frames of one size, and how results name them.
+/// Frames of one size, and their name in results.
 fn fixed(size: FrameSize) -> (SizeLabel, Sizes) {
     (SizeLabel::Octets(size.octets()), Sizes::Fixed(size))
 }
@@ -275,7 +275,7 @@ fn wire(setup: &Setup) -> Result<Pps> {
 /// The rate that fills a link of 1 Gbit/s with frames of this mean size.
 ///
 /// # Errors
-/// None: sizes of frames have rates.
+/// None: all frame sizes have valid rates.
 pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
     const LINK: f64 = 1e9;
     /// Preamble, start delimiter and gap, in octets.

@@ -1,4 +1,4 @@
-//! What there is to know of a publication: its file in `publications/`.
+//! The data of a publication, from its file in `publications/`.
 
 use std::sync::LazyLock;
 
@@ -23,17 +23,17 @@ use capbench_model::placement::PlacementChoice;
 pub struct Publication {
     /// Its name on the command line and in results.
     pub key: String,
-    /// Who wrote it and what it is about.
+    /// Its authors and its subject.
     pub title: String,
     /// Where it was published.
     pub source: String,
-    /// What was measured then.
+    /// What the publication measured.
     pub then: String,
-    /// What takes its place here.
+    /// What replaces it here.
     pub here: String,
-    /// How often each point is visited where nothing else is asked for: as often as the time for all publications allows.
+    /// Default number of visits per point, limited by the time for all publications.
     pub visits: u32,
-    /// What of it cannot be tested on a host like this one, and why.
+    /// The parts that cannot be tested on a host like this one, and why.
     beyond: Vec<Beyond>,
     pub(super) steps: Vec<StepPlan>,
     pub(super) tables: Vec<TablePlan>,
@@ -50,7 +50,7 @@ struct Beyond {
 /// Methods of publications that need a vendor's library and card.
 pub const VENDORS: [&str; 2] = ["pf-ring", "szedata2"];
 
-/// Those of [`VENDORS`] that cannot run here.
+/// The [`VENDORS`] that cannot run here.
 pub fn absent_vendors() -> Vec<&'static str> {
     let runs = |name: &str| {
         let spec = MethodSpec::plain(name);
@@ -76,8 +76,8 @@ pub fn find(key: &str) -> Option<&'static Publication> {
     PUBLICATIONS.iter().find(|publication| publication.key == key)
 }
 
-/// Reads a file. A step, table or claim may be `like` one of the file's templates: it is the template with `{NAME}` filled in
-/// as it has it in `with`, and its other members in the place of the template's.
+/// Reads a file. A step, table or claim may be `like` one of the file's templates. It is then the template with each `{NAME}`
+/// replaced by its value in `with`. Its other members replace those of the template.
 fn parse(text: &str) -> std::result::Result<Publication, toml::de::Error> {
     let mut file: Table = toml::from_str(text)?;
     let templates = file.remove("templates");
@@ -101,7 +101,7 @@ fn parse(text: &str) -> std::result::Result<Publication, toml::de::Error> {
     file.try_into()
 }
 
-/// Fills in every text in it.
+/// Replaces the names in every text of `value`.
 fn fill_in(value: &mut Value, with: &Value) {
     match value {
         Value::String(text) => *text = fill(text, |name| Some(with.get(name)?.as_str()?.to_string())),
@@ -112,7 +112,7 @@ fn fill_in(value: &mut Value, with: &Value) {
 }
 
 impl Publication {
-    /// Its experiment.
+    /// The steps of its experiment.
     ///
     /// # Errors
     /// Conditions that the plan cannot have.
@@ -120,7 +120,7 @@ impl Publication {
         self.steps.iter().map(|step| step.step(conditions)).collect()
     }
 
-    /// What it costs on paths without noise, and without the methods in `absent`.
+    /// Its cost on paths without noise, and without the methods in `absent`.
     ///
     /// # Errors
     /// Conditions that the plan cannot have.
@@ -148,7 +148,7 @@ impl Publication {
         Ok(self.plan(conditions)?.into_iter().map(|step| step.without(&out)).collect())
     }
 
-    /// What of it cannot be tested here, as it is saved.
+    /// The parts that cannot be tested here, in saved form.
     pub(super) fn not_testable(&self) -> impl Iterator<Item = Judgement> {
         self.beyond.iter().map(|beyond| Judgement {
             claim: beyond.claim.clone(),

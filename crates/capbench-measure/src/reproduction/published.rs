@@ -1,4 +1,4 @@
-//! The published tables as data: what stands in `published/*.csv`, number by number.
+//! The published tables as data: the numbers of `published/*.csv`.
 
 /// A published table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Data {
 
 macro_rules! data {
     ($($name:literal),+ $(,)?) => {
-        /// All of them.
+        /// All tables.
         pub const ALL: &[Data] =
             &[$(Data { name: $name, text: include_str!(concat!("published/", $name, ".csv")) }),+];
     };
@@ -41,7 +41,7 @@ impl Data {
         self.text.lines().next().map_or_else(Vec::new, |head| head.split(',').collect())
     }
 
-    /// Its rows, field by field, without the head.
+    /// Its rows as fields, without the header.
     pub fn rows(self) -> Vec<Vec<&'static str>> {
         self.text
             .lines()
@@ -51,8 +51,8 @@ impl Data {
             .collect()
     }
 
-    /// The number in this column of the row whose first field is `label`, times a power of ten; `None` where there is none. The
-    /// power is read with the digits, since a product is another number: 12.3 * 0.01, and 12.3 / 100 too, is
+    /// The number in this column of the row whose first field is `label`, times a power of ten; `None` if there is none. The
+    /// digits and the power are parsed together, because a product is inexact: 12.3 * 0.01, and 12.3 / 100 too, is
     /// 0.12300000000000001.
     pub fn scaled(self, label: &str, column: &str, power: i32) -> Option<f64> {
         let column = self.columns().iter().position(|known| *known == column)?;

@@ -1,4 +1,4 @@
-//! Dain's two effects, which follow from what a packet costs in two regimes: what a sweep of work shows of them.
+//! Dain's two effects, which follow from the cost of a packet in two regimes: the result of a sweep of work.
 
 use serde::Deserialize;
 
@@ -8,8 +8,8 @@ use super::outcome::{Answer, Judgement};
 use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
 use crate::sweep::swept::Swept;
 
-/// An effect is not there where one of half the published size is excluded: his rise is from 81 % to 98 %, by a fifth, and his
-/// ring is behind by more.
+/// An effect is absent if half of the published size is excluded. Dain's rise is from 81 % to 98 %, by a fifth, and his ring is
+/// behind by more.
 const EXCLUDED: f64 = 0.1;
 
 /// One of the effects, with these methods.
@@ -28,7 +28,7 @@ enum Kind {
 }
 
 impl Regimes {
-    /// An answer for each method, those with the same answer together.
+    /// The answers, one for all methods with the same answer.
     pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
         let kind = match self.effect {
             Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
@@ -62,9 +62,9 @@ fn answer(appearance: Appearance) -> Answer {
     match appearance {
         Appearance::Appears => Answer::Holds,
         Appearance::DoesNotAppear { excluded_above } if excluded_above <= EXCLUDED => Answer::Changed,
-        // Where nothing is lost there is nothing to see it in: no answer about what happens where something is.
-        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::CannotBeTold => {
-            Answer::CannotBeTold
+        // A sweep without losses cannot show the effect, so it gives no answer about lossy loads.
+        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
+            Answer::Inconclusive
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Doing an experiment: what can be had, each step, and what is told and saved after each.
+//! Runs an experiment: the available methods, each step, and the reports and saves after each.
 
 use capbench_capture::MethodSpec;
 
@@ -18,27 +18,27 @@ use capbench_model::placement::PlacementChoice;
 
 /// Follows a reproduction.
 pub trait Observer: sweep::Observer {
-    /// A method cannot be had here; the others go on.
+    /// A method is unavailable here; the others continue.
     fn leaves_out(&mut self, left: &LeftOut);
 
-    /// What it shows so far, from its beginning on; it takes the place of what was handed over of this publication before.
+    /// The outcome so far. It replaces the previous outcome of this publication.
     ///
     /// # Errors
     /// When it cannot be saved.
     fn reproduced(&mut self, so_far: Reproduction) -> Result<()>;
 }
 
-/// A step that was done, and whether the user stopped it.
+/// A completed step, and whether the user stopped it.
 struct Ended {
     done: Done,
     stopped: bool,
 }
 
 impl Publication {
-    /// Runs the experiment again; whether the user stopped it. What was measured is kept and compared as far as it goes.
+    /// Repeats the experiment. Returns whether the user stopped it. Partial measurements are kept and compared.
     ///
     /// # Errors
-    /// When nothing of it can be had here, and when a trial cannot be saved.
+    /// When none of its methods is available here, and when a trial cannot be saved.
     pub fn run(
         &self,
         conditions: &Conditions,
@@ -63,7 +63,7 @@ impl Publication {
         Ok(false)
     }
 
-    /// What it shows, as it is saved.
+    /// The outcome in saved form.
     fn reproduction(
         &self,
         conditions: &Conditions,
@@ -92,7 +92,7 @@ impl Publication {
     }
 }
 
-/// How long trials were, against those of the publication.
+/// The length of trials compared with that of the publication.
 fn lengths(conditions: &Conditions, done: &[Done]) -> String {
     let trials = || done.iter().flat_map(|done| &done.trials).map(|trial| trial.duration_s);
     let (least, most) = (trials().fold(f64::INFINITY, f64::min), trials().fold(0.0, f64::max));
@@ -113,10 +113,10 @@ fn lengths(conditions: &Conditions, done: &[Done]) -> String {
     )
 }
 
-/// What cannot be had here.
+/// The unavailable methods.
 ///
 /// # Errors
-/// The first reason, where that is everything.
+/// The first reason, if all are unavailable.
 fn missing(
     steps: &[Step],
     laboratory: &mut dyn Laboratory,
@@ -170,7 +170,7 @@ impl Step {
     }
 }
 
-/// Every case once in each pass, in random order. What could not be run once is not tried again.
+/// Runs every case once per pass, in random order. Failed cases are not tried again.
 fn visit(cases: &[Case], visits: u32, seed: u64, session: &mut Session<'_>) -> Result<()> {
     let mut shuffle = Shuffle::new(seed);
     let mut failed = vec![false; cases.len()];

@@ -1,4 +1,4 @@
-//! Parts of an experiment: a sweep, trials of their own, or searches.
+//! Parts of an experiment: a sweep, separate trials, or searches.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::sweep::SweepPlan;
 use crate::trial::{Load, Phase};
 use capbench_model::placement::PlacementChoice;
 
-/// A trial that is wanted, as often as there are visits.
+/// A requested trial, repeated for each visit.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is measured.
+    /// Its set-up.
     pub setup: Setup,
     /// The load.
     pub load: Load,
@@ -26,42 +26,42 @@ pub struct Case {
     pub duration: Duration,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// One thing varied.
+    /// A sweep of one parameter.
     Sweep(Box<SweepPlan>),
-    /// Trials that differ in more than one thing, in random order, so many times.
+    /// Trials that differ in more than one parameter, in random order.
     Trials {
-        /// Each once.
+        /// Each once per visit.
         cases: Vec<Case>,
-        /// How often.
+        /// Number of visits.
         visits: u32,
-        /// Names the order.
+        /// Seed of the order.
         seed: u64,
     },
-    /// One search for each of these; the maximum load is that of the set-up's size.
+    /// One search for each of these. The maximum load depends on the frame size of the set-up.
     Searches(Vec<(Setup, SearchPlan)>),
 }
 
 /// A part of an experiment.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What comparisons find it by.
+    /// The name by which comparisons refer to it.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, in one line.
     pub summary: String,
-    /// What is done.
+    /// Its action.
     pub action: Action,
 }
 
-/// What hosts take, packets/s: a slow one, one as many are, and one that loses nothing.
+/// Rates at which hosts read frames, packets/s: a slow host, a typical one, and one that loses nothing.
 const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
-/// What stands for the rate that a generator reaches.
+/// The assumed maximum rate of the generator.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
 
 impl Step {
-    /// Its set-ups; those of a sweep in every placement with every method.
+    /// Its set-ups. A sweep has one for every placement with every method.
     pub fn setups(&self) -> Vec<Setup> {
         match &self.action {
             Action::Sweep(plan) => {
@@ -79,7 +79,7 @@ impl Step {
         }
     }
 
-    /// The same without what cannot be had.
+    /// The step without unavailable methods.
     #[must_use]
     pub(super) fn without(mut self, left_out: &[(PlacementChoice, MethodSpec)]) -> Self {
         let is_had = |setup: &Setup| !left_out.contains(&(setup.placement, setup.method.clone()));
@@ -91,7 +91,7 @@ impl Step {
         self
     }
 
-    /// How many trials, about.
+    /// Approximate number of trials.
     ///
     /// # Errors
     /// A plan that contradicts itself.
@@ -103,7 +103,7 @@ impl Step {
         })
     }
 
-    /// What it costs on paths without noise.
+    /// Its cost on paths without noise.
     ///
     /// # Errors
     /// A plan that contradicts itself.
@@ -129,7 +129,7 @@ impl Step {
     }
 }
 
-/// What the trials cost where each is of a method that takes so many packets a second.
+/// The cost of the trials if every method reads frames at the rate `taken`.
 fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
     let mut cost = Cost::default();
     for case in cases {
@@ -139,7 +139,7 @@ fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
         let mut unwatched = ();
         let mut session = Session::new(&mut path, &mut unwatched);
         session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
-        // Each is tried on a path of its own, so the probe after an overload is not in it.
+        // Each is tried on a separate path, so the cost does not include the probe after an overload.
         cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
     }
     Ok(cost)

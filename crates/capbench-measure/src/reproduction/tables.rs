@@ -1,4 +1,4 @@
-//! Tables as the file of a publication has them: published and measured columns side by side over the same rows.
+//! Tables as defined in the file of a publication: published and measured columns next to each other over the same rows.
 
 use serde::Deserialize;
 
@@ -8,14 +8,14 @@ use super::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 use super::plan::{Does, gigabit};
 use super::published::Data;
 
-/// A table as the file of a publication has it.
+/// A table as defined in the file of a publication.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TablePlan {
     id: String,
     caption: String,
     rows_are: RowHeader,
-    /// The step whose points the rows are, where they are not `systems`.
+    /// The step whose points are the rows, unless the rows are `systems`.
     rows_of: Option<String>,
     #[serde(default)]
     systems: Vec<System>,
@@ -24,11 +24,11 @@ pub(super) struct TablePlan {
     columns: Vec<ColumnPlan>,
     #[serde(default)]
     notes: Vec<String>,
-    /// Said where a search ended before it met a load that is not without loss.
+    /// Note used if a search ended before it found a lossy load.
     at_least_note: Option<String>,
-    /// Said where not every point is searched at.
+    /// Note used if not every point has a search.
     coarse_note: Option<String>,
-    /// Methods of which it is said why they cannot run here.
+    /// Methods for which a note explains why they cannot run here.
     #[serde(default)]
     explains: Vec<String>,
     /// Whether methods that cannot run here keep their columns.
@@ -37,15 +37,15 @@ pub(super) struct TablePlan {
     curves: Option<Quantity>,
 }
 
-/// A system of a publication, and what takes its place here.
+/// A system of a publication, and its replacement here.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct System {
     label: String,
-    /// What the published table calls it, where it is in it.
+    /// Its name in the published table, if the table contains it.
     #[serde(default)]
     published: String,
-    /// Nothing here can be it where it is absent.
+    /// The replacement; absent if there is none here.
     method: Option<String>,
 }
 
@@ -53,25 +53,25 @@ struct System {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ColumnPlan {
-    /// Method and what is said of it; the method that was measured where they are absent.
+    /// Method and description; the measured method if absent.
     head: Option<(String, String)>,
-    /// A column of the published table, and what it is in.
+    /// A column of the published table, and its quantity.
     published: Option<(String, Quantity)>,
     given: Option<Given>,
     here: Option<Figure>,
-    /// Trials, of those of the row.
+    /// Selects trials among those of the row.
     of: Select,
 }
 
-/// What is neither measured nor published.
+/// Values that are neither measured nor published.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Given {
-    /// What fills a link of 1 Gbit/s with frames of the row's size.
+    /// The rate that fills a link of 1 Gbit/s with frames of the row's size.
     Wire,
     /// The same in whole packets.
     WholeWire,
-    /// What so many loops took on the publication's host.
+    /// The time of this number of loops on the publication's host.
     LoopTime,
     /// One published column as a share of another.
     Share(String, String),
@@ -94,14 +94,14 @@ const ABOVE_WIRE_NOTE: &str =
 /// Rates are whole packets, and clocks of two hosts differ.
 const ROUNDING_PPS: f64 = 1.0;
 
-/// A row: its name in tables, in the published one, and its trials.
+/// A row: its label, its label in the published table, and its trials.
 struct RowPlan {
     label: String,
     published: String,
     of: Select,
 }
 
-/// A table that grows by columns.
+/// Builds a table column by column.
 struct TableBuilder<'t, 'm> {
     plan: &'t TablePlan,
     measured: &'t MeasuredSteps<'m>,
@@ -111,7 +111,7 @@ struct TableBuilder<'t, 'm> {
 }
 
 impl TablePlan {
-    /// The table with what was measured.
+    /// The table with the measured values.
     pub(super) fn make(&self, measured: &MeasuredSteps<'_>) -> Comparison {
         let rows = self.rows(measured);
         let table = Comparison {
@@ -141,7 +141,7 @@ impl TablePlan {
         let of_systems = self.systems.iter().map(|system| RowPlan {
             label: system.label.clone(),
             published: system.published.clone(),
-            // What nothing here can be has no trials: no method is called so.
+            // A system without replacement has no trials: no method has the empty name.
             of: Select { method: Some(system.method.clone().unwrap_or_default()), ..Select::default() },
         });
         of_points.chain(of_systems).collect()
@@ -182,7 +182,7 @@ impl TableBuilder<'_, '_> {
         }
     }
 
-    /// A published number; a rate above that of the wire is marked.
+    /// A published number; a rate above the wire rate is marked.
     fn published(&self, row: &RowPlan, column: &str, quantity: Quantity) -> Cell {
         let power = match quantity {
             Quantity::BitsPerSecond => 9,
@@ -195,7 +195,7 @@ impl TableBuilder<'_, '_> {
         Cell { mark: is_above.then_some(ABOVE_WIRE), ..Cell::published(value) }
     }
 
-    /// The rate of the wire where rows are frame sizes.
+    /// The wire rate if rows are frame sizes.
     fn wire(&self, row: &RowPlan) -> Option<f64> {
         let octets = row.of.at.filter(|_| self.plan.rows_are.quantity == Quantity::FrameBytes)?;
         gigabit(octets.into()).ok().map(|pps| pps.get())
@@ -213,7 +213,7 @@ impl TableBuilder<'_, '_> {
         }
     }
 
-    /// What was measured; of searches, what was found.
+    /// The measured value; for searches, the found rate.
     fn here(&self, of: &Select, figure: Figure) -> Cell {
         if self.measured.plan(of).is_none_or(|plan| plan.does != Does::Search) {
             return self.measured.seen(of).cell(figure);
@@ -224,7 +224,7 @@ impl TableBuilder<'_, '_> {
         Cell { value: found.value.map(|pps| pps * factor), ..found }
     }
 
-    /// What is to be said under it, each once.
+    /// Adds the notes, each once.
     fn notes(&mut self) {
         let cells = || self.table.rows.iter().flat_map(|row| &row.cells);
         let has = |mark| cells().any(|cell| cell.mark == Some(mark));

@@ -1,9 +1,9 @@
-//! Texts of the publications' files, with `{NAME}` where something is filled in.
+//! Texts of the publications' files, in which `{NAME}` is replaced.
 
 use super::figure::Figure;
 use super::measured::{Seen, held, slowed};
 
-/// The text with each `{NAME}` that has a value filled in.
+/// Replaces each `{NAME}` that has a value.
 pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -17,12 +17,12 @@ pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>
     text + rest
 }
 
-/// What a text can name: `{0.captured}`, the median of a figure of the first operand; `{held}` and `{slowed}`, which are said
-/// where they are so; and words of the rule.
+/// The names that a text can use: `{0.captured}`, the median of a figure of the first operand; `{held}` and `{slowed}`, notes
+/// that are empty unless they apply; and words of the rule.
 pub(super) struct Words<'w, 't> {
     operands: &'w [Seen<'t>],
     more: Vec<(&'static str, String)>,
-    /// The first operand that does not know a figure that was named.
+    /// The first operand that does not know a named figure.
     pub(super) missing: Option<usize>,
 }
 
@@ -31,13 +31,13 @@ impl<'w, 't> Words<'w, 't> {
         Self { operands, more: Vec::new(), missing: None }
     }
 
-    /// Texts can name this, too.
+    /// Adds a name that texts can use.
     pub(super) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.more.push((name, text.into()));
         self
     }
 
-    /// The text with what it names; `-` for what is not known.
+    /// The text with all names replaced; `-` for unknown values.
     pub(super) fn fill(&mut self, template: &str) -> String {
         fill(template, |name| {
             if let Some((_, text)) = self.more.iter().find(|(known, _)| *known == name) {

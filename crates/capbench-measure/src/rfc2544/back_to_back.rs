@@ -1,12 +1,12 @@
-//! Back-to-back frames (RFC 2544 26.4 as updated by RFC 9004): the longest burst at the least gap, from idle, of which no
-//! frame is lost, and the time that all buffers on the way hold.
+//! Back-to-back frames (RFC 2544 26.4 as updated by RFC 9004): the longest burst at the minimum gap, from idle, without a lost
+//! frame, and the time that all buffers on the path can store.
 //!
-//! RFC 9004 divides the mean burst by the theoretical rate, and takes off what was taken out of the buffer meanwhile:
-//! `implied * (1 - throughput / theoretical)`. For a capture that time is the one of ring, socket, backlog and card
-//! together. It has a meaning only where the throughput is below the theoretical rate, since buffers do not fill
-//! otherwise. On a link without a rate the generator's maximum takes its place, as [`MaximumRate`] says.
+//! RFC 9004 divides the mean burst by the theoretical rate, and subtracts what was read from the buffer meanwhile: `implied * (1
+//! - throughput / theoretical)`. For a capture, that time is the one of ring, socket, backlog and card together. It is
+//! meaningful only if the throughput is below the theoretical rate, since buffers do not fill otherwise. On a link without a
+//! rate, the generator's maximum replaces it, as [`MaximumRate`] says.
 //!
-//! Bursts are sent at the very rate that the formulas divide by; [`crate::bursts`] says how the longest is found.
+//! Bursts are sent at exactly the rate by which the formulas divide; [`crate::bursts`] describes the search for the longest.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use capbench_model::figures::grouped;
 
-/// Frames of the burst that is tried first.
+/// Frames of the first burst.
 pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);
-/// The longest burst that the standard wants to be possible.
+/// The longest burst that the standard requires to be possible.
 const LONGEST: Duration = Duration::from_secs(30);
-/// From this share of the longest burst on a result says nothing of the buffer.
+/// From this share of the longest burst, a result does not show the buffer's size.
 const NEAR_LIMIT: f64 = 0.95;
-/// Two clocks differ by this share at most: a throughput as near to the maximum rate is no less.
+/// Maximum difference of two clocks. A throughput this close to the maximum rate equals it.
 const CLOCKS: f64 = 2e-4;
 
 /// A test with back-to-back frames.
@@ -38,32 +38,32 @@ pub struct BackToBackTest {
     pub maximum: MaximumRate,
     /// The highest rate without loss, with the same frames.
     pub throughput: Pps,
-    /// How the longest burst is searched for.
+    /// The parameters of the search for the longest burst.
     pub search: BurstSearch,
     /// Independent searches (RFC 2544: at least 50).
     pub repetitions: NonZeroU32,
 }
 
-/// What it found.
+/// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackToBackOutcome {
     /// The rate of a burst: the theoretical rate of the formulas.
     pub maximum: MaximumRate,
     /// The highest rate without loss, frames per second.
     pub throughput_pps: Pps,
-    /// The longest burst that would have been tried.
+    /// The maximum length of a burst.
     pub limit_frames: u64,
-    /// To what share of it a length was to be found.
+    /// The resolution of the length, as a share of it.
     pub resolution_percent: Percent,
-    /// How often a length that loses was tried again.
+    /// How many times a lossy length was tried again.
     pub verifications: u32,
-    /// How long the path was idle between bursts, at least, in seconds.
+    /// Minimum idle time of the path between bursts, in seconds.
     pub depletion_s: f64,
-    /// Each search that went through.
+    /// Each completed search.
     pub searches: Vec<Searched>,
-    /// What follows from them; absent without any.
+    /// The benchmark computed from them; absent without a search.
     pub benchmark: Option<Benchmark>,
-    /// Why that is not valid; absent where it is.
+    /// Why the benchmark is invalid; absent if it is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_because: Option<String>,
     /// How it ended.
@@ -76,10 +76,9 @@ pub struct Searched {
     /// How it ended; `found` in results of early versions.
     #[serde(default)]
     pub end: BurstEnd,
-    /// The longest burst without loss; 0 where the shortest one lost.
+    /// The longest burst without loss; 0 if the shortest one lost frames.
     pub frames: u64,
-    /// The next length that was tried, less that one: a length in between would have been as good. Absent where the limit
-    /// was reached without loss.
+    /// The next tried length minus this one: the resolution of the result. Absent if the limit was reached without loss.
     pub step_frames: Option<u64>,
     /// The rate at which the longest burst was sent, frames per second.
     pub offered_pps: Option<f64>,
@@ -100,15 +99,15 @@ pub struct Benchmark {
     pub stdev_frames: Option<f64>,
     /// Seconds that the mean length lasts at the theoretical rate.
     pub implied_buffer_s: f64,
-    /// The same, less what was taken out of the buffer meanwhile.
+    /// The same, minus what was read from the buffer meanwhile.
     pub corrected_buffer_s: f64,
-    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. What is below 99
-    /// is no burst.
+    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. Below 99 it is not a
+    /// burst.
     pub offered_percent: Option<f64>,
 }
 
 impl BackToBackTest {
-    /// As the standards have it.
+    /// The test with the parameters of the standards.
     pub fn standard(maximum: MaximumRate, throughput: Pps) -> Self {
         Self {
             maximum,
@@ -130,7 +129,7 @@ impl BackToBackTest {
     }
 
     /// # Errors
-    /// Where the test has no meaning or its figures contradict each other.
+    /// When the test is meaningless or its parameters contradict each other.
     fn check(&self) -> Result<()> {
         let refuse = |reason| Err(MeasureError::Unsupported { what: "a back-to-back test".into(), reason });
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
@@ -151,10 +150,10 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
-    /// Where the test has no meaning, and when a trial cannot be saved.
+    /// When the test is meaningless, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -1,7 +1,7 @@
-//! Frame loss rate (RFC 2544 26.3): the share of frames lost at loads from the maximum rate down, until two trials in
-//! succession lose nothing. A curve of it has the load in percent of the maximum rate as abscissa, and the loss in percent of the
-//! frames sent as ordinate. A load that the generator did not reach was not offered: it shows a loss all the same, and a lack of
-//! one shows nothing of that load.
+//! Frame loss rate (RFC 2544 26.3): the share of lost frames at loads from the maximum rate down, until two trials in succession
+//! lose nothing. The x axis of its curve is the load in percent of the maximum rate; the y axis is the loss in percent of the
+//! sent frames. If the generator did not reach a load, that load was not offered: a loss still counts, but no loss is no
+//! evidence for that load.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 
-/// The coarsest step that the standard allows. It encourages finer ones.
+/// The coarsest step that the standard allows. It recommends finer ones.
 pub const COARSEST: Percent = Percent::fixed(10.0);
 /// Trials in succession that must lose nothing.
 const CLEAN: usize = 2;
@@ -24,25 +24,24 @@ const CLEAN: usize = 2;
 pub struct FrameLossTest {
     /// 100 %.
     pub maximum: MaximumRate,
-    /// By how much of that each load is below the one before.
+    /// Difference of successive loads, as a share of the maximum rate.
     pub step: Percent,
     /// Length of a trial (RFC 2544 24: at least 60 s).
     pub duration: Duration,
 }
 
-/// What it found.
+/// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameLossOutcome {
     /// 100 %.
     pub maximum: MaximumRate,
-    /// By how much of that each load is below the one before.
+    /// Difference of successive loads, as a share of the maximum rate.
     pub step_percent: Percent,
     /// Length of a trial in seconds.
     pub duration_s: f64,
     /// The curve, the highest load first.
     pub points: Vec<LossPoint>,
-    /// Whether the last two trials sent everything and lost nothing, as the standard wants it. If not, there was no lower load
-    /// left.
+    /// Whether the last two trials sent everything and lost nothing, as the standard requires. If not, no lower load was left.
     pub ends_without_loss: bool,
     /// How it ended.
     pub ended: Ended,
@@ -53,17 +52,18 @@ pub struct FrameLossOutcome {
 pub struct LossPoint {
     /// Intended load in percent of the maximum rate.
     pub load_percent: f64,
-    /// Offered load in percent of the maximum rate: less where the generator fell short.
+    /// Offered load in percent of the maximum rate; lower than the intended load if the generator fell short.
     pub offered_percent: f64,
     /// `(sent - delivered) * 100 / sent`.
     pub loss_percent: f64,
-    /// Frames meant to be sent.
+    /// Frames to send.
     pub intended: u64,
     /// Frames sent.
     pub sent: u64,
     /// Frames delivered.
     pub delivered: u64,
-    /// Whether the generator left frames unsent, more than a clock's rounding explains: then it is no point of this load.
+    /// Whether the generator left more frames unsent than a clock's rounding explains. Then the point does not represent this
+    /// load.
     #[serde(default)]
     pub generator_limited: bool,
     /// How its trial ended.
@@ -73,7 +73,7 @@ pub struct LossPoint {
 }
 
 impl FrameLossTest {
-    /// The loads, the highest first.
+    /// The loads, highest first.
     ///
     /// # Errors
     /// A step that is coarser than the standard allows.
@@ -84,13 +84,13 @@ impl FrameLossTest {
                 reason: format!("RFC 2544 26.3 allows {COARSEST} at most"),
             });
         }
-        // Whole numbers of steps, so that a hundred of them do not add up their roundings.
+        // Whole numbers of steps avoid the sum of rounding errors.
         let down = |steps: u32| Percent::WHOLE.get() - f64::from(steps) * self.step.get();
         let above_nothing = |percent: &f64| *percent > self.step.get() * 1e-6;
         (0..).map(down).take_while(above_nothing).map(Percent::new).collect()
     }
 
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
     /// A step that is too coarse, and a trial that cannot be saved.
@@ -142,7 +142,7 @@ impl FrameLossTest {
 }
 
 impl FrameLossOutcome {
-    /// Whether the last trials in succession sent what they were to send and lost nothing of it.
+    /// Whether the last trials in succession sent all intended frames and lost none.
     fn is_clean(&self) -> bool {
         let last = self.points.iter().rev().take(CLEAN);
         last.filter(|point| !point.generator_limited && point.sent == point.delivered).count() == CLEAN

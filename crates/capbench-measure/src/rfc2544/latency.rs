@@ -1,10 +1,10 @@
-//! Latency (RFC 2544 26.2) in the figures of RFC 8219 7.2 and 7.3: repeated trials at one rate, the throughput as a rule,
-//! with every frame's times; [`crate::latency`] says what they are.
+//! Latency (RFC 2544 26.2) in the figures of RFC 8219 7.2 and 7.3: repeated trials at one rate, usually the throughput, with
+//! every frame's times. [`crate::latency`] defines the times.
 //!
-//! RFC 2544 wants a stream of at least 120 s, a frame tagged after 60 s, at least 20 repetitions, and the mean of the tagged
-//! frames' latencies. Here every frame from 60 s on is tagged, and the mean is that of the repetitions' means. RFC 8219
-//! takes from each repetition the median as typical and the 99.9th percentile as worst latency, and reports the median of
-//! either over the repetitions.
+//! RFC 2544 requires a stream of at least 120 s, a frame tagged after 60 s, at least 20 repetitions, and the mean of the tagged
+//! frames' latencies. Here every frame from 60 s on is tagged, and the mean is that of the repetitions' means. RFC 8219 uses the
+//! median of each repetition as typical latency and the 99.9th percentile as worst latency. It reports the median of each over
+//! the repetitions.
 
 use std::time::Duration;
 
@@ -21,34 +21,34 @@ use crate::trial::{Load, Phase, TrialResult};
 /// A test of latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencyTest {
-    /// The rate: the throughput, as a rule.
+    /// The rate: usually the throughput.
     pub rate: Pps,
     /// Length of a trial: at least 120 s.
     pub duration: Duration,
-    /// From when on frames are recorded: 60 s.
+    /// Start of recording: 60 s.
     pub from: Duration,
-    /// How many trials: at least 20.
+    /// Number of trials: at least 20.
     pub repetitions: u32,
 }
 
-/// What it found.
+/// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LatencyOutcome {
     /// The rate, frames per second.
     pub rate_pps: Pps,
     /// Length of a trial in seconds.
     pub duration_s: f64,
-    /// From when on frames were recorded, in seconds.
+    /// Start of recording, in seconds.
     pub from_s: f64,
-    /// From planned send time to the kernel's time stamp; absent unless every trial has it.
+    /// From planned send time to the kernel's timestamp; absent unless every trial has it.
     pub to_kernel: Option<Leg>,
-    /// From the kernel's time stamp to delivery; absent unless every trial has it.
+    /// From the kernel's timestamp to delivery; absent unless every trial has it.
     pub to_application: Option<Leg>,
     /// From planned send time to delivery; absent unless every trial has it.
     pub total: Option<Leg>,
-    /// Trials that are in these figures.
+    /// Number of trials in these figures.
     pub repetitions: u32,
-    /// Numbers of those that lost frames: the rate was above the throughput then, and latency is that of full buffers.
+    /// Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers.
     pub lossy: Vec<u32>,
     /// How it ended.
     pub ended: Ended,
@@ -59,9 +59,9 @@ pub struct LatencyOutcome {
 pub struct Leg {
     /// Mean of the means.
     pub mean_ns: f64,
-    /// Typical latency: of the trials' medians.
+    /// Typical latency: over the trials' medians.
     pub typical: Across,
-    /// Worst latency: of the trials' 99.9th percentiles.
+    /// Worst latency: over the trials' 99.9th percentiles.
     pub worst: Across,
     /// Packet delay variation of the trials.
     pub pdv: Across,
@@ -72,17 +72,17 @@ pub struct Leg {
 pub struct Across {
     /// Its median, the lower one of two.
     pub median_ns: u64,
-    /// The least.
+    /// The minimum.
     pub min_ns: u64,
-    /// The largest.
+    /// The maximum.
     pub max_ns: u64,
 }
 
 impl LatencyTest {
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
-    /// A trial that ends before frames are recorded, and one that cannot be saved.
+    /// A trial that ends before recording starts, and one that cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -1,16 +1,16 @@
-//! The tests of RFC 2544 beside throughput: each a plan that runs trials, and an outcome that is stored.
+//! The tests of RFC 2544 other than throughput: each is a plan that runs trials, and an outcome that is stored.
 //!
 //! | file | RFC 2544 | what it finds |
 //! |---|---|---|
-//! | [`latency`] | 26.2, with the figures of RFC 8219 7.2 and 7.3 | how long a frame takes at the throughput rate |
+//! | [`latency`] | 26.2, with the figures of RFC 8219 7.2 and 7.3 | the latency of a frame at the throughput rate |
 //! | [`frame_loss`] | 26.3 | loss against load, from the maximum rate down |
-//! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers hold |
-//! | [`recovery`] | 26.5 | how long after an overload frames are still lost |
-//! | [`suite`] | 26.1 | the search for the throughput, and after it the tests that are told in terms of it |
-//! | `rehearsal` | | what a suite will take, by running it on paths that are worked out |
+//! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers can store |
+//! | [`recovery`] | 26.5 | how long frames are still lost after an overload |
+//! | [`suite`] | 26.1 | the search for the throughput, then the tests that depend on it |
+//! | `rehearsal` | | the cost of a suite, by running it on simulated paths |
 //!
-//! For a capture a frame is forwarded when it was delivered to the application, once and intact. None of the tests
-//! searches for the throughput that they are told in terms of; the suite brings it.
+//! For a capture, a frame is forwarded when it was delivered to the application, once and intact. The tests do not search for
+//! the throughput that they depend on; the suite provides it.
 
 pub mod back_to_back;
 pub mod frame_loss;
@@ -42,26 +42,26 @@ use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, SizeLabel, TrialResult};
 use capbench_model::figures::grouped;
 
-/// A test that is over.
+/// A finished test.
 #[derive(Clone, Debug)]
 pub struct Finished<T> {
-    /// What is saved beside the trials.
+    /// The saved outcome, without the trials.
     pub outcome: T,
     /// Its trials, in the order in which they ran.
     pub trials: Vec<TrialResult>,
 }
 
-/// How a test ended. Whatever it was, what had been measured by then is in the outcome.
+/// How a test ended. The outcome contains all measurements up to then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ended {
-    /// It went through.
+    /// It completed.
     Complete,
     /// The user stopped it.
     Stopped,
-    /// A trial could not be run; the observer was told why.
+    /// A trial could not run; the observer got the reason.
     NotRun,
-    /// A trial shows nothing, and did not when it was repeated.
+    /// A trial is invalid, and was invalid again when repeated.
     Invalid {
         /// Its number.
         trials: Vec<u32>,
@@ -82,7 +82,7 @@ impl From<Missing> for Ended {
 }
 
 impl<T> Finished<T> {
-    /// What is saved of it, where it ran with this set-up; `found` names the test.
+    /// The saved form of a test that ran with this set-up. `found` names the test.
     pub fn tested(self, found: fn(T) -> Found, setup: &Setup, throughput_status: Option<Status>) -> Tested {
         Tested {
             method: setup.method.to_string(),
@@ -96,7 +96,7 @@ impl<T> Finished<T> {
     }
 }
 
-/// The same trial so many times: those that show something, up to the first that does not.
+/// Repeats a trial. Returns the valid trials, up to the first invalid one.
 fn repeated(
     session: &mut Session<'_>,
     setup: &Setup,
@@ -115,7 +115,7 @@ fn repeated(
     Ok((sound, Ended::Complete))
 }
 
-/// A test with its set-up. Its trials stand with the others.
+/// A test with its set-up. Its trials are in the list of all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tested {
     /// The method.
@@ -126,17 +126,17 @@ pub struct Tested {
     pub frame_size: SizeLabel,
     /// The work per packet.
     pub work: String,
-    /// What the throughput that it is told in terms of is worth; absent where that was given.
+    /// The quality of the throughput on which it depends; absent if the user gave the throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput_status: Option<Status>,
     /// Numbers of its trials, in the order in which they ran.
     pub trials: Vec<u32>,
-    /// Which test it was, and what it found.
+    /// The test, and its outcome.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// What a test found.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "test", rename_all = "kebab-case")]
 pub enum Found {
@@ -162,14 +162,13 @@ impl Found {
     }
 }
 
-/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B), or
-/// what takes its place. On a link without a rate, as a virtual one, that is what the generator reaches, and results depend
-/// on it.
+/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B). On a link
+/// without a rate, such as a virtual one, the generator's maximum replaces it, and results depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumRate {
     /// Frames per second.
     pub pps: Pps,
-    /// Where it comes from.
+    /// Its origin.
     pub source: MaximumSource,
 }
 
@@ -192,10 +191,10 @@ impl fmt::Display for MaximumRate {
 }
 
 impl MaximumRate {
-    /// A part of it.
+    /// A share of it.
     ///
     /// # Errors
-    /// A rate so small that it is none.
+    /// A rate that is too small.
     pub(super) fn part(self, percent: Percent) -> Result<Pps> {
         Ok(Pps::new(self.pps.get() * percent.ratio())?)
     }

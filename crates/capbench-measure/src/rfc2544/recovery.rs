@@ -1,9 +1,9 @@
-//! System recovery (RFC 2544 26.5): after an overload, the rate is halved, and frames may still be lost for a while. How
-//! long, is the time from the change of the rate to the last frame lost.
+//! System recovery (RFC 2544 26.5): after an overload the rate is halved, and frames may still be lost for a while. The recovery
+//! time is the time from the change of the rate to the last lost frame.
 //!
-//! The overload is 110 % of the throughput, or the maximum rate where that is less. Both times are those of the plan: the
-//! moment of the change, and the planned send time of the lost frame with the highest number, so no clock of the receiver is in
-//! it. What the generator is late adds to its uncertainty and is stored beside it.
+//! The overload is 110 % of the throughput, or the maximum rate if that is lower. Both times come from the plan: the moment of
+//! the change, and the planned send time of the lost frame with the highest number. So no clock of the receiver is involved. The
+//! generator's lateness adds to the uncertainty and is stored separately.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;
 
-/// At the end of a trial, so much of the time after the overload must pass without loss, or else nobody knows whether it
-/// is over. And a generator that is later than that at any time has not sent the load that it was to send.
+/// At the end of a trial, this share of the time after the overload must pass without loss. Otherwise it is unknown whether the
+/// loss is over. A generator that is ever later than this did not send the intended load.
 const QUIET: f64 = 0.1;
 
 /// A test of system recovery.
@@ -28,34 +28,34 @@ const QUIET: f64 = 0.1;
 pub struct RecoveryTest {
     /// The highest rate without loss.
     pub throughput: Pps,
-    /// The highest rate there is.
+    /// The maximum rate.
     pub maximum: MaximumRate,
     /// The overload in percent of the throughput: 110.
     pub overload: Percent,
-    /// How long it lasts: at least 60 s.
+    /// Duration of the overload: at least 60 s.
     pub overloaded: Duration,
     /// The rate after it, in percent of the overload: 50.
     pub after: Percent,
-    /// How long that lasts.
+    /// Duration of that rate.
     pub observed: Duration,
-    /// How often all of it is done.
+    /// Number of repetitions.
     pub repetitions: u32,
 }
 
-/// What it found.
+/// The outcome of the test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RecoveryOutcome {
     /// The highest rate without loss, frames per second.
     pub throughput_pps: Pps,
-    /// The highest rate there is.
+    /// The maximum rate.
     pub maximum: MaximumRate,
     /// The overload, frames per second.
     pub overload_pps: Pps,
-    /// How long it lasted, in seconds.
+    /// Duration of the overload, in seconds.
     pub overloaded_s: f64,
     /// The rate after it, frames per second.
     pub after_pps: Pps,
-    /// How long that lasted, in seconds.
+    /// Duration of that rate, in seconds.
     pub observed_s: f64,
     /// Each repetition.
     pub repetitions: Vec<Repetition>,
@@ -65,34 +65,34 @@ pub struct RecoveryOutcome {
     pub ended: Ended,
 }
 
-/// One overload and what came after it.
+/// One overload and the time after it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Repetition {
-    /// What it showed.
+    /// Its result.
     pub recovery: Recovery,
-    /// How late the generator was at most, in nanoseconds: the recovery time is uncertain by as much.
+    /// Maximum lateness of the generator, in nanoseconds: the uncertainty of the recovery time.
     pub generator_late_ns: Option<u64>,
     /// Number of the trial.
     pub trial: u32,
 }
 
-/// What an overload showed.
+/// The result of an overload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Recovery {
-    /// Frames were lost, and then no more.
+    /// Frames were lost, and then none.
     Recovered {
-        /// From the change of the rate to the last frame lost, in seconds; 0 where none was lost after the change.
+        /// From the change of the rate to the last lost frame, in seconds; 0 if none was lost after the change.
         after_s: f64,
     },
-    /// Nothing was lost at all: it was no overload.
+    /// No frame was lost: there was no overload.
     NothingLost,
     /// Frames were lost until the end, or nearly.
     NotRecovered {
-        /// From the change of the rate to the last frame lost, in seconds.
+        /// From the change of the rate to the last lost frame, in seconds.
         at_least_s: f64,
     },
-    /// The trial cannot tell.
+    /// The trial does not show it.
     Unknown {
         /// Why.
         because: String,
@@ -100,7 +100,7 @@ pub enum Recovery {
 }
 
 impl RecoveryTest {
-    /// As the standard has it, but for the repetitions, of which it says no number.
+    /// The test with the parameters of the standard, which does not specify the number of repetitions.
     pub fn standard(throughput: Pps, maximum: MaximumRate) -> Self {
         Self {
             throughput,
@@ -116,7 +116,7 @@ impl RecoveryTest {
     /// The load.
     ///
     /// # Errors
-    /// An overload that is none, or a rate after it that is one.
+    /// An overload that is not above the throughput, or a rate after it that is.
     pub fn load(&self) -> Result<Step> {
         let refuse = |reason: String| MeasureError::Unsupported { what: "a recovery test".into(), reason };
         let whole = Percent::WHOLE;
@@ -151,7 +151,7 @@ impl RecoveryTest {
         Ok(Step { before, at: self.overloaded, after })
     }
 
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
     /// Rates and times that contradict each other, and a trial that cannot be saved.
@@ -188,11 +188,11 @@ impl RecoveryTest {
     }
 }
 
-/// What a trial with this load shows.
+/// The result of a trial with this load.
 pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     let unknown = |because: String| Recovery::Unknown { because };
     let change_s = step.at.as_secs_f64();
-    // What was left unsent is the end of the plan.
+    // Unsent frames are at the end of the plan.
     let observed_s = step.planned_ns(trial.sent) as f64 / 1e9 - change_s;
     let late_s = trial.lateness.map_or(0.0, |lateness| lateness.max_ns as f64 / 1e9);
     if observed_s <= 0.0 {

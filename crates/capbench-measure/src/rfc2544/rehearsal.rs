@@ -1,4 +1,4 @@
-//! What a suite will take, before it starts: its tests, run on paths whose losses are worked out and on which no time passes.
+//! The cost of a suite, before it starts: its tests run on paths with computed losses, where no time passes.
 
 use std::num::NonZeroU32;
 
@@ -12,30 +12,30 @@ use crate::laboratory::Setup;
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 
-/// What a frame takes in a ring: of methods with fixed slots, and at least.
+/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
 const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
-/// A buffer that hardly is one.
+/// A minimal buffer.
 const LITTLE: Room = Room::Frames(16);
-/// Throughputs that are tried, as shares of the maximum rate. The nearer they are to it, the longer are bursts.
+/// Throughputs that the estimate tries, as shares of the maximum rate. The closer they are to it, the longer are bursts.
 const SHARES: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99];
-/// Of the longest burst that is tried, what one lasts that makes the search for it long.
+/// Duration of a burst that makes its search long, as a share of the longest burst.
 const LONG: f64 = 0.9;
 
-/// What a suite costs on paths without noise. With noise it takes more.
+/// The cost of a suite on paths without noise. With noise it costs more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// The search for the throughput; absent where that is given.
+    /// The search for the throughput; absent if the user gave it.
     pub throughput: Option<Spread>,
-    /// Each test, by how high the throughput is and what buffers hold.
+    /// Each test, for several throughputs and buffer sizes.
     pub tests: Vec<(Test, Spread)>,
     /// All of it.
     pub all: Spread,
-    /// Where the maximum rate is held: then no test that overloads is run. Absent where the throughput is given.
+    /// If the maximum rate is sustained: then no test that overloads is run. Absent if the user gave the throughput.
     pub at_maximum: Option<Cost>,
 }
 
 impl Suite {
-    /// What it will cost with this set-up.
+    /// The cost with this set-up.
     ///
     /// # Errors
     /// Goals that need too many trials.
@@ -89,8 +89,8 @@ impl Suite {
 }
 
 impl Extent {
-    /// Buffers: such as the ring can have, hardly any, and where the ring can be as large as that, one that is full shortly
-    /// before the longest burst ends.
+    /// Buffer sizes: that of the ring, a minimal one, and if the ring can be that large, one that is full shortly before the
+    /// longest burst ends.
     fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> impl Iterator<Item = Room> {
         let filling = (maximum.get() - capacity.get()).max(0.0) * self.longest_burst.as_secs_f64() * LONG;
         let most = SLOTS.map(|slot| Room::Slots(slot).frames(&setup.capture)).into_iter().max();
@@ -100,7 +100,7 @@ impl Extent {
 }
 
 impl Test {
-    /// What it costs on a path that holds so much and has this room for more; nothing where it has no meaning there.
+    /// The cost on a path with this capacity and this buffer; `None` if the test is meaningless there.
     fn rehearse(
         self,
         extent: &Extent,

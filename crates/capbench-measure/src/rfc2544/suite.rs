@@ -1,5 +1,5 @@
-//! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then those that are told in
-//! terms of it. What has no meaning with what was found is not run, and its reason is told.
+//! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then the tests that depend on it. A
+//! test that is meaningless with these rates is skipped, and its reason is reported.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ use crate::session;
 use crate::trial::Load;
 use capbench_model::figures::grouped;
 
-/// A test that is told in terms of the throughput.
+/// A test that depends on the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// 26.2
@@ -31,74 +31,74 @@ pub enum Test {
     Recovery,
 }
 
-/// How long everything lasts and how often it is done.
+/// Durations and repetitions of the tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extent {
-    /// Length of a trial, of an overload before recovery, and of what is watched after it; latency takes twice that.
+    /// Length of a trial, of an overload before recovery, and of the observation after it. Latency takes twice that.
     pub trial: Duration,
     /// Trials of latency.
     pub latency: u32,
-    /// By how much of the maximum rate each load of frame loss is below the one before.
+    /// Difference of successive loads of frame loss, as a share of the maximum rate.
     pub step: Percent,
     /// Searches for the longest burst.
     pub bursts: NonZeroU32,
-    /// How long a burst may last at most.
+    /// Maximum duration of a burst.
     pub longest_burst: Duration,
-    /// How long the path is idle before a burst, at least.
+    /// Minimum idle time of the path before a burst.
     pub depletion: Duration,
     /// Overloads.
     pub recovery: u32,
 }
 
-/// Where the throughput comes from.
+/// The origin of the throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Throughput {
     /// It is known, and so is the maximum rate.
     Given {
         /// The throughput.
         throughput: Pps,
-        /// The maximum rate; of no use to tests that need none ([`Test::needs_maximum`]).
+        /// The maximum rate; unused by tests that do not need it ([`Test::needs_maximum`]).
         maximum: Pps,
     },
-    /// It is searched for, by the first goal of a plan.
+    /// The first goal of a plan determines it by a search.
     Search(SearchPlan),
 }
 
 /// Tests of one set-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suite {
-    /// Those beside throughput, in this order.
+    /// The tests other than throughput, in this order.
     pub tests: Vec<Test>,
-    /// How long and how often.
+    /// Durations and repetitions.
     pub extent: Extent,
-    /// What they are told in terms of.
+    /// The throughput that they depend on.
     pub throughput: Throughput,
 }
 
 /// Follows a suite.
 pub trait Follower: session::Observer {
-    /// A test is over, whatever ended it.
+    /// A test has ended, for any reason.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the suite.
     fn tested(&mut self, tested: Tested) -> Result<()>;
-    /// A test has no meaning here, and is not run.
+    /// A test is meaningless here, and is skipped.
     fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
 }
 
-/// The rates that tests are told in terms of.
+/// The rates on which tests depend.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rates {
     pub(super) throughput: Pps,
     pub(super) maximum: MaximumRate,
-    /// What the search's result is worth; absent where the throughput was given.
+    /// The quality of the search's result; absent if the user gave the throughput.
     pub(super) status: Option<Status>,
-    /// Why it is no throughput; absent where it is.
+    /// Why it is not a throughput; absent if it is.
     pub(super) reason: Option<Reason>,
 }
 
 impl Test {
-    /// As results name it.
+    /// Its name in results.
     pub fn key(self) -> &'static str {
         match self {
             Self::Latency => "latency",
@@ -108,12 +108,12 @@ impl Test {
         }
     }
 
-    /// Whether it is told in terms of the maximum rate, too.
+    /// Whether it also depends on the maximum rate.
     pub fn needs_maximum(self) -> bool {
         self != Self::Latency
     }
 
-    /// Whether it offers more than the throughput, and says nothing where that is not known to be more.
+    /// Whether it offers more than the throughput. Such a test needs a maximum rate above the throughput.
     pub fn overloads(self) -> bool {
         matches!(self, Self::BackToBack | Self::Recovery)
     }
@@ -126,7 +126,7 @@ impl fmt::Display for Test {
 }
 
 impl Extent {
-    /// What the standards ask for; of recovery they say no number.
+    /// The parameters that the standards require. They specify no number for recovery.
     pub fn standard() -> Self {
         let seconds = Duration::from_secs;
         Self {
@@ -140,7 +140,7 @@ impl Extent {
         }
     }
 
-    /// A first look.
+    /// The parameters of a first look.
     pub fn quick() -> Self {
         let seconds = Duration::from_secs;
         Self {
@@ -156,10 +156,10 @@ impl Extent {
 }
 
 impl Suite {
-    /// Runs it; whether the user stopped it.
+    /// Runs the suite. Returns whether the user stopped it.
     ///
     /// # Errors
-    /// A plan that contradicts itself, and what cannot be saved.
+    /// A plan that contradicts itself, and results that cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,
@@ -219,7 +219,7 @@ impl Rates {
         Self { throughput, maximum, status: None, reason: None }
     }
 
-    /// What a search found, or what the generator could show of it.
+    /// The rates that a search found, or that the generator could show.
     fn found(outcome: &SearchOutcome) -> Result<Option<Self>> {
         let held = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
         let lower = held.and_then(|goal| Some((goal, goal.lower.as_ref()?)));
@@ -232,7 +232,7 @@ impl Rates {
         }))
     }
 
-    /// Why a test says nothing with these.
+    /// Why a test is meaningless with these rates.
     fn refuse(&self, test: Test) -> Option<String> {
         let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
         test.overloads().then(|| {
@@ -246,7 +246,7 @@ impl Rates {
 }
 
 impl Test {
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
     /// As the test's own.

@@ -1,15 +1,14 @@
-//! A load that is held, or is not, with what its trials lost: how many of them, where, and how much at a time.
+//! A load that is sustained, or is not, and the losses of its trials: how many frames, where, and how many in a row.
 //!
-//! Some loads lose nothing only because there is room: what comes faster than it is taken waits, and a trial that ends
-//! before the room is full delivers all of it. A search is about what is held for as long as one likes, so such frames count
-//! as those that a longer trial loses ([`Backlogged`], [`Buffered`]).
+//! A trial can lose nothing only because the buffer absorbed the excess. Frames that arrive faster than they are read wait, and
+//! a trial that ends before the buffer is full delivers all of them. A search looks for a load that can be sustained without a
+//! time limit. So backlogged frames count as frames that a longer trial loses ([`Backlogged`], [`Buffered`]).
 //!
-//! A search decides each load by itself. On a host that stalls now and then the share of lossy trials grows slowly with the
-//! load: then which load is just held and which is not is luck, and bounds half a per cent apart are no such precision
-//! ([`Apart`]). The probability takes the trials as they are. It knows nothing of the bounds being those two loads that came
-//! out on either side, by these very trials, nor of a load having no more trials once it is decided. Both make chance look
-//! smaller than it is: bounds that are not told apart are in doubt, and those that are told apart are so by a little less than
-//! the level says.
+//! A search decides each load separately. On a host that stalls now and then, the share of lossy trials grows slowly with the
+//! load. Then chance decides which load is just sustained, and bounds half a per cent apart suggest a precision that does not
+//! exist ([`Apart`]). The probability treats the trials as they are. It ignores that these same trials selected the two bounds,
+//! and that a decided load gets no more trials. Both make chance look smaller than it is. So bounds that are not distinguished
+//! are in doubt, and bounds that are distinguished are so at a level slightly worse than the stated one.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +23,7 @@ use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
 
-/// Trials by number, and what tells frames that wait because they came together from those that are too many.
+/// Trials by number, and the burst size that distinguishes frames waiting because they were sent together from excess frames.
 #[derive(Clone, Debug)]
 pub(super) struct Trials<'t> {
     by_number: BTreeMap<u32, &'t TrialResult>,
@@ -32,12 +31,12 @@ pub(super) struct Trials<'t> {
 }
 
 impl<'t> Trials<'t> {
-    /// Those of a search whose traffic sends so many frames at once.
+    /// The trials of a search whose traffic sends `burst_frames` at once.
     pub(super) fn new(trials: &'t [TrialResult], burst_frames: u32) -> Self {
         Self { by_number: trials.iter().map(|trial| (trial.number, trial)).collect(), burst_frames }
     }
 
-    /// The trial of this number.
+    /// The trial with this number.
     pub(super) fn get(&self, number: u32) -> Option<&'t TrialResult> {
         self.by_number.get(&number).copied()
     }
@@ -47,19 +46,20 @@ impl<'t> Trials<'t> {
         self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
     }
 
-    /// The trials that observations were made of.
+    /// The trials that these observations describe.
     pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
 
-    /// Frames of a trial that were delivered only because there was room for them.
+    /// Frames of a trial that were delivered only because the buffer had room for them.
     pub(super) fn backlogged(&self, trial: &TrialResult) -> u64 {
         trial.buffered_frames(self.burst_frames)
     }
 
-    /// A trial that loses in at least half of its times of 100 ms is overloaded: what is offered is too much all the time. One
-    /// that loses in fewer meets moments in which nobody takes frames. Without a look at the frames, a part in a hundred tells.
-    /// And what was taken more slowly than it came is too much whether room for it was there or not.
+    /// A trial that loses frames in at least half of its 100 ms windows is overloaded: the load is too high all the time. A
+    /// trial that loses in fewer windows met moments in which nobody read frames. If the frames were not inspected, the
+    /// threshold is a loss of 1 % of the frames. A trial whose frames were read more slowly than they arrived is overloaded,
+    /// even if the buffer had room for them.
     pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
         match &trial.loss_shape {
             _ if self.backlogged(trial) > 0 => true,
@@ -70,39 +70,39 @@ impl<'t> Trials<'t> {
     }
 }
 
-/// A load that is held, or is not.
+/// A load that is sustained, or is not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Bound {
     /// Intended load, frames per second.
     pub intended_pps: f64,
-    /// The least offered load of the trials that count for it: what a lower bound is good for.
+    /// The lowest offered load of the trials that count for it: a lower bound is valid up to this load.
     pub achieved_pps: f64,
     /// Seconds of trials at this load.
     pub seconds: f64,
     /// Their numbers.
     pub trials: Vec<u32>,
-    /// Those of its full-length trials that lost more than the goal allows, or left it unsent; absent in results of the
-    /// first versions. Early versions counted all its trials.
+    /// High-loss trials among its full-length ones: they lost more than the goal allows, or left it unsent. Absent in results of
+    /// the first versions. Early versions counted all its trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_loss: Option<HighLoss>,
-    /// What they lost; absent where they lost nothing.
+    /// The losses of these trials; absent if they lost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub losses: Option<Losses>,
-    /// Frames that high-loss trials delivered only because there was room; absent where there were none.
+    /// Frames that high-loss trials delivered only because the buffer had room; absent if there were none.
     #[serde(rename = "untaken", default, skip_serializing_if = "Option::is_none")]
     pub backlogged: Option<Backlogged>,
-    /// Those of them that the host disturbed, and that stand because repeats were used up, or because a slow CPU is no reason
-    /// for one: they decide as the others do.
+    /// Trials among them that the host disturbed. They count like the others, because repeats were used up, or because a slow
+    /// CPU causes no repeat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<u32>,
 }
 
-/// Frames that were still in buffers when sending ended: a longer trial loses them.
+/// Frames that were still in buffers when sending ended. A longer trial loses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Backlogged {
-    /// Those frames, of all high-loss trials of the load.
+    /// These frames, summed over all high-loss trials of the load.
     pub frames: u64,
-    /// All frames that made these trials high-loss ones: those, the lost and the unsent.
+    /// All frames that made these trials high-loss: backlogged, lost and unsent ones.
     pub of: u64,
 }
 
@@ -114,7 +114,7 @@ impl Backlogged {
         (frames > 0).then_some(Self { frames, of })
     }
 
-    /// Whether it is above all they that make the load too high.
+    /// Whether backlogged frames are the main reason why the load is too high.
     pub fn decides(self) -> bool {
         self.frames * 2 >= self.of
     }
@@ -125,36 +125,36 @@ impl Backlogged {
 pub struct HighLoss {
     /// High-loss trials.
     pub trials: u32,
-    /// All that count.
+    /// All full-length trials.
     pub of: u32,
-    /// The least share of such trials that this is compatible with (Clopper and Pearson, level 0.95).
+    /// The lower limit of the share of such trials (Clopper and Pearson, level 0.95).
     pub low: f64,
-    /// The largest.
+    /// The upper limit.
     pub high: f64,
 }
 
-/// What trials of one load lost, together.
+/// The losses of all trials of one load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Losses {
-    /// Where, most first.
+    /// The places of the losses, most first.
     pub lost: Vec<LostAt>,
-    /// The largest part of the sent frames that any of them lost.
+    /// The highest loss of a single trial, as a share of its sent frames.
     pub most_of_a_trial: f64,
-    /// When; absent where frames were not looked at one by one.
+    /// The times of the losses; absent if frames were not inspected one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<Moments>,
 }
 
-/// When frames were lost, in times of 100 ms.
+/// The times of the losses, in windows of 100 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Moments {
-    /// Such times.
+    /// All windows.
     pub windows: u64,
-    /// Those in which something was lost.
+    /// Windows with a loss.
     pub lossy_windows: u64,
-    /// Most frames lost one after the other.
+    /// The longest run of consecutive lost frames.
     pub longest_frames: u64,
-    /// Time from the first of them to the next frame that came.
+    /// Time from the first of them to the next received frame.
     pub longest_ns: u64,
 }
 
@@ -166,7 +166,7 @@ impl HighLoss {
 }
 
 impl Losses {
-    /// What trials lost; `None` where that is nothing.
+    /// The losses of these trials; `None` if they lost nothing.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
@@ -176,7 +176,8 @@ impl Losses {
 }
 
 impl Moments {
-    /// Those of all these trials; `None` where one lost frames that nobody looked at. One that lost nothing needs no look.
+    /// The times of the losses of all these trials; `None` if one lost frames that were not inspected. A trial without losses
+    /// needs no inspection.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         trials.iter().try_fold(Self::default(), |all, trial| {
             let Some(shape) = trial.loss_shape.as_ref().filter(|_| trial.lost() > 0) else {
@@ -199,7 +200,7 @@ impl Moments {
 }
 
 impl Bound {
-    /// The load of these trials by some criteria; `counts` are those by which it is as high or as low as it is.
+    /// The load of these trials by some criteria. `counts` are the trials that make it this high or this low.
     pub(super) fn new(
         seen: &[Observation],
         trials: &Trials<'_>,
@@ -227,42 +228,42 @@ impl Bound {
         })
     }
 
-    /// Whether it is too high a load above all because frames were not taken as they came.
+    /// Whether the load is too high mainly because frames were not read as fast as they arrived.
     pub fn is_too_much_to_take(&self) -> bool {
         self.backlogged.is_some_and(Backlogged::decides)
     }
 }
 
-/// High-loss trials among the full-length ones: short ones lose less often, so that a mix of both would say something of their
-/// lengths, too.
+/// High-loss trials among the full-length ones. Short trials lose less often, so a mix of both would also depend on their
+/// lengths.
 pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
     let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
     let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());
     Hits { hits: high.count() as u32, of: full().count() as u32 }
 }
 
-/// Their intended durations together; 0 of none, without the sign that an empty sum of numbers has.
+/// The sum of their intended durations; 0 if there are none, without the negative sign of an empty floating-point sum.
 pub(super) fn seconds<'o>(seen: impl IntoIterator<Item = &'o Observation>) -> f64 {
     seen.into_iter().fold(0.0, |sum, trial| sum + trial.duration.as_secs_f64())
 }
 
-/// Trials that lost nothing, at loads above what is taken.
+/// Trials that lost nothing, at loads above the rate at which frames were read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Buffered {
-    /// The least load of such a trial, frames per second.
+    /// The lowest load of such a trial, frames per second.
     pub from_pps: f64,
     /// The highest.
     pub to_pps: f64,
-    /// The highest rate at which frames were taken in any of them.
+    /// The highest rate at which frames were read in any of them.
     pub taken_pps: f64,
-    /// Seconds for which the application went on when sending had ended, in that trial of them that it was longest in.
+    /// Seconds for which the application kept reading after sending ended, in the trial where that was longest.
     pub behind_s: f64,
     /// Their numbers.
     pub trials: Vec<u32>,
 }
 
 impl Buffered {
-    /// What trials of a search show of that; `None` where none does.
+    /// The buffered trials of a search; `None` if there are none.
     pub(super) fn of(trials: &[TrialResult], burst_frames: u32) -> Option<Self> {
         let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
         let mut such: Vec<_> =
@@ -303,13 +304,13 @@ impl fmt::Display for Buffered {
     }
 }
 
-/// What chance has to do with a goal's bounds.
+/// Whether chance explains the difference between a goal's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Apart {
-    /// The probability of shares of high-loss trials at least as far apart when both bounds have the same (Fisher's exact
-    /// test, one-sided). Less than it is: the bounds were chosen by the same trials.
+    /// The probability of shares of high-loss trials at least this far apart if both bounds have the same share (Fisher's exact
+    /// test, one-sided). The real probability is higher, because the same trials selected the bounds.
     pub by_chance: f64,
-    /// Where bounds are not told apart, the nearest loads around them that are, from the lower; absent where none is.
+    /// If the bounds are not distinguished: the nearest loads around them that are, lower one first; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<[f64; 2]>,
 }
@@ -329,9 +330,8 @@ impl Apart {
         above.reverse();
         let steps = (below.len() + above.len()) as f64;
         let (mut from, mut to) = (lower.get(), upper.get());
-        // Each step takes in the load that widens the interval least. Loss does not become less with the load, so what lies
-        // on the way to a load makes it look less different than it is, not more. Every step is a comparison, so as many
-        // times is chance given its chance (Bonferroni).
+        // Each step includes the load that widens the interval least. Loss does not decrease with the load, so loads on the way
+        // to another load reduce the difference, never increase it. Every step is one more comparison (Bonferroni).
         let nearest = loop {
             let widened = |down: f64, up: f64| up / down;
             let down = below.last().map(|(load, _)| widened(load.get(), to));
@@ -355,7 +355,7 @@ impl Apart {
         Some(Self { by_chance, nearest })
     }
 
-    /// Whether trials tell the bounds apart.
+    /// Whether trials distinguish the bounds.
     pub fn is_told(&self) -> bool {
         self.by_chance <= 1.0 - LEVEL
     }

@@ -16,21 +16,22 @@ use super::strategist::{Request, pursue};
 use crate::error::Result;
 use crate::trial::{Load, Phase, Trial, TrialResult};
 
-/// A search that is over.
+/// A finished search.
 #[derive(Debug)]
 pub struct Finished {
-    /// What is saved beside the trials.
+    /// The saved outcome, without the trials.
     pub outcome: SearchOutcome,
-    /// Its trials, those of the earlier run that were used among them, in the order in which it asked for them.
+    /// Its trials in the order in which it requested them, including the reused trials of the earlier run.
     pub trials: Vec<TrialResult>,
 }
 
 impl SearchPlan {
-    /// Runs the search, on the link that the trial has. Whatever ends it, its trials are in the outcome, with what they show.
+    /// Runs the search, on the link of the trial. The outcome contains all trials and their results, no matter what ends the
+    /// search.
     ///
-    /// `what` names the set-up where trials are announced. `stored` are trials of an earlier run of the same search; what they
-    /// took counts as time spent, and they are not announced again. That a trial could not be run ends the search and stands in
-    /// its outcome.
+    /// `what` names the set-up when trials are announced. `stored` are trials of an earlier run of the same search. Their
+    /// duration counts as time spent, and they are not announced again. A trial that cannot run ends the search; the outcome
+    /// records that.
     ///
     /// # Errors
     /// A plan that contradicts itself, and a trial that cannot be saved.
@@ -44,7 +45,8 @@ impl SearchPlan {
         self.run_nth(None, what, trial, stored, observer)
     }
 
-    /// The same as one of several searches of its set-up, counted from 1: its trials and its outcome say which.
+    /// Like [`Self::run`], as one of several searches of its set-up, counted from 1. Its trials and its outcome contain that
+    /// number.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -98,7 +100,7 @@ impl SearchPlan {
         let mut strategists = self.strategists(load).map_err(failed)?;
         pursue(&mut strategists, seen, |request, seen| {
             if runner.observer.keeps_searches() {
-                // Whoever is killed has not ended, and goes on from here as from a stop.
+                // A killed process resumes from here as if the user had stopped it.
                 let so_far = self.outcome(runner, seen, Some(maximum), End::Stopped, warnings);
                 runner.observer.searching(so_far);
             }
@@ -145,7 +147,7 @@ impl SearchPlan {
     }
 }
 
-/// What the trials themselves leave open.
+/// Doubts that the trials themselves raise.
 fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
     let mut doubts = Vec::new();
     if not_used > 0 {
@@ -177,8 +179,8 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
     doubts
 }
 
-/// What a search takes from a trial. Unsent frames count as lost, and so do frames that were delivered only because there was
-/// room for them; the load is not what was asked for but what was sent.
+/// Converts a trial into an observation of the search. Unsent frames count as lost, and so do frames that were delivered only
+/// because the buffer had room. The load is the sent one, not the requested one.
 fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let lost = result.lost();

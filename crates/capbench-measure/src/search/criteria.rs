@@ -1,35 +1,35 @@
-//! When a load is held: the classification of RFC 9971, a pure function of its trials.
+//! When a load is sustained: the classification of RFC 9971, a pure function of the trials of that load.
 
 use std::time::Duration;
 
 use super::database::Observation;
 use super::goal::Ratio;
 
-/// What decides a load: the attributes of a goal, or of a coarser target on the way to it.
+/// The criteria that decide a load: the attributes of a goal, or of a coarser target on the way to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Criteria {
     /// A trial that loses more is a high-loss trial.
     pub loss_ratio: Ratio,
-    /// The share of the time that may be in high-loss trials.
+    /// The allowed share of the time in high-loss trials.
     pub exceed_ratio: Ratio,
     /// Shorter trials are short trials: they count against a load, not for it.
     pub full_length: Duration,
-    /// Trial time that decides at most.
+    /// Maximum trial time that decides a load.
     pub duration_sum: Duration,
 }
 
-/// What trials say about a load (RFC 9971, load classification).
+/// The classification of a load by its trials (RFC 9971, load classification).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It is held.
+    /// The load is sustained.
     Lower,
-    /// It is not.
+    /// The load is not sustained.
     Upper,
     /// More trials are needed.
     Undecided,
 }
 
-/// Half a nanosecond: durations are whole nanoseconds, so differences below are rounding.
+/// Half a nanosecond. Durations are whole nanoseconds, so smaller differences are rounding.
 const ROUNDING: f64 = 0.5;
 
 /// A duration in nanoseconds; exact up to 104 days.
@@ -66,8 +66,8 @@ impl Tally {
 }
 
 impl Criteria {
-    /// What these trials of one load say about it. Missing time is assumed once to be all good and once all bad; where
-    /// both come to the same, the load is decided.
+    /// Classifies one load by these trials. Missing time is assumed to be all good, then all bad. If both assumptions give the
+    /// same class, the load is decided.
     pub fn classify<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> Class {
         let mut tally = Tally::default();
         trials
@@ -76,16 +76,16 @@ impl Criteria {
         self.decide(&tally)
     }
 
-    /// On which sum a trial of this length and loss is put.
+    /// The sum to which a trial of this length and loss belongs.
     pub(super) fn kind(&self, duration: Duration, loss_ratio: f64) -> Kind {
         Kind { is_full: duration >= self.full_length, is_high: loss_ratio > self.loss_ratio.get() }
     }
 
-    /// What the sums say.
+    /// The class that follows from the sums.
     pub(super) fn decide(&self, tally: &Tally) -> Class {
         let Tally { full_low, full_high, short_low, short_high } = *tally;
         let exceed = self.exceed_ratio.get();
-        // Short low-loss trials excuse short high-loss ones in the share that is allowed, and do no more good.
+        // Short low-loss trials compensate short high-loss ones in the allowed share, and have no other positive effect.
         let excess: f64 = short_high - short_low * exceed / (1.0 - exceed);
         let high = full_high + excess.max(0.0);
         let whole = (full_low + high).max(ns(self.duration_sum));
@@ -97,8 +97,8 @@ impl Criteria {
         }
     }
 
-    /// The loss ratio of the trial that the conditional throughput is computed from: the worst of the best full-length
-    /// trials that make up the share of the time which must not exceed the goal. 1 where there are too few.
+    /// The loss ratio of the trial from which the conditional throughput is computed. This is the worst of the best full-length
+    /// trials that make up the share of the time which must not exceed the goal. 1 if there are too few.
     pub fn quantile_loss<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> f64 {
         let mut full: Vec<_> =
             trials.into_iter().filter(|trial| trial.duration >= self.full_length).collect();

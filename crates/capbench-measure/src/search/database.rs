@@ -1,4 +1,4 @@
-//! Every trial of a search, by load. All goals see all of it.
+//! Every trial of a search, by load. All goals use all of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use super::criteria::{Class, Criteria, Tally};
 use super::goal::Ratio;
 
-/// What the search knows of a trial.
+/// The data of a trial that the search uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     /// Number of the trial.
     pub number: u32,
     /// Intended load.
     pub load: Pps,
-    /// Intended duration. It is the Trial Effective Duration, too.
+    /// Intended duration. It is also the Trial Effective Duration.
     pub duration: Duration,
-    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent ones within the tolerance are none; frames that were
-    /// delivered only because there was room for them until sending had ended are lost ones.
+    /// Trial Loss Ratio: lost and unsent frames by intended ones. Unsent frames within the tolerance do not count. Frames that
+    /// were delivered only because the buffer had room until sending ended count as lost.
     pub loss_ratio: f64,
-    /// The same of the frames sent: what the path lost.
+    /// The loss ratio of the sent frames: the loss of the path.
     pub path_loss_ratio: f64,
-    /// The offered load, at most the intended one.
+    /// The offered load, up to the intended one.
     pub achieved: Pps,
 }
 
@@ -38,9 +38,9 @@ impl Observation {
 /// The relevant bounds for some criteria.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Relevant Lower Bound: the highest load below the upper bound that is held.
+    /// Relevant Lower Bound: the highest sustained load below the upper bound.
     pub lower: Option<Pps>,
-    /// Relevant Upper Bound: the lowest load that is not held.
+    /// Relevant Upper Bound: the lowest load that is not sustained.
     pub upper: Option<Pps>,
 }
 
@@ -62,17 +62,16 @@ impl Ord for Key {
     }
 }
 
-/// Which loss of a trial counts.
+/// The loss of a trial that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LossOf {
     /// Lost and unsent frames.
     Trial,
-    /// What the path lost.
+    /// Frames lost on the path.
     Path,
 }
 
-/// The sums of one load for criteria that sort its trials alike. Every nomination asks for them, so only trials that
-/// came since are added.
+/// The sums of one load for criteria that classify its trials alike. Every nomination uses them, so only new trials are added.
 #[derive(Clone, Debug)]
 struct Sums {
     loss_ratio: Ratio,
@@ -129,22 +128,22 @@ impl Database {
         self.loads.get(&Key(load)).map_or(&[], |at| &at.trials)
     }
 
-    /// Loads with their trials, from the lowest.
+    /// Loads with their trials, lowest first.
     pub fn loads(&self) -> impl Iterator<Item = (Pps, &[Observation])> {
         self.loads.iter().map(|(key, at)| (key.0, at.trials.as_slice()))
     }
 
-    /// What the trials of one load say about it.
+    /// The class of one load by its trials.
     pub fn classify(&self, load: Pps, criteria: &Criteria) -> Class {
         self.loads.get(&Key(load)).map_or(Class::Undecided, |at| at.classify(criteria, LossOf::Trial))
     }
 
-    /// Whether a load that is not held is too much for the path, and not only for the generator.
+    /// Whether a load that is not sustained exceeds the path's capacity, and not only the generator's.
     pub(super) fn is_limit_of_path(&self, load: Pps, criteria: &Criteria) -> bool {
         self.loads.get(&Key(load)).is_some_and(|at| at.classify(criteria, LossOf::Path) == Class::Upper)
     }
 
-    /// The relevant bounds. A load that is held above one that is not (loss inversion) is passed over.
+    /// The relevant bounds. A sustained load above an unsustained one (loss inversion) is ignored.
     pub fn bounds(&self, criteria: &Criteria) -> Bounds {
         let mut bounds = Bounds::default();
         for (load, at) in &self.loads {

@@ -1,5 +1,4 @@
-//! Search goals as data (RFC 9971 section 4.6): what a load must show to count as held, and how closely its bounds are
-//! wanted.
+//! Search goals as data (RFC 9971 section 4.6): the criteria for a sustained load, and the required distance of its bounds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,10 +17,10 @@ use crate::error::{MeasureError, Result};
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Nothing of it.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
 
-    /// A ratio.
+    /// Creates a ratio.
     ///
     /// # Errors
     /// When it is not from 0 to below 1.
@@ -33,7 +32,7 @@ impl Ratio {
         }
     }
 
-    /// A ratio that the source text holds.
+    /// A ratio that is constant in the source code.
     pub(super) const fn fixed(value: f64) -> Self {
         assert!(value >= 0.0 && value < 1.0);
         Self(value)
@@ -58,7 +57,7 @@ impl FromStr for Ratio {
 
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Through a rounding that takes off what binary fractions add: 0.1 % is stored as 0.001, not as 0.00099....
+        // Rounding removes the error of binary fractions: 0.1 % is stored as 0.001, not as 0.00099....
         let percent = (self.0 * 100.0 * 1e9).round() / 1e9;
         write!(f, "{percent} %")
     }
@@ -97,7 +96,7 @@ pub(super) mod seconds {
         Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 
-    /// The same for durations that may be absent.
+    /// The same for optional durations.
     pub(in crate::search) mod optional {
         use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
 
@@ -124,8 +123,8 @@ pub(super) mod seconds {
 pub enum Strategy {
     /// Multiple loss ratio search (RFC 9971): short trials first, all goals from shared trials.
     Mlr,
-    /// Plain binary search over the rate, each load until it is decided (RFC 2544 section 26.1; with more than one trial a
-    /// load, binary search with loss verification, ETSI GS NFV-TST 009 section 12.3.3).
+    /// Plain binary search over the rate. Each load is tried until it is decided (RFC 2544 section 26.1; with more than one
+    /// trial per load, binary search with loss verification, ETSI GS NFV-TST 009 section 12.3.3).
     Binary,
 }
 
@@ -138,7 +137,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// How far apart the bounds of a regular result may be.
+/// The maximum distance between the bounds of a regular result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Width {
@@ -161,7 +160,7 @@ impl Width {
             Self::Relative(_) => upper,
             Self::OfMaximum(_) => maximum,
         };
-        // Rounding of rates is no width.
+        // A difference due to rounding is not a width.
         upper - lower <= self.ratio().get() * whole * (1.0 + 1e-9)
     }
 }
@@ -178,13 +177,13 @@ impl fmt::Display for Width {
 /// A search goal with all its attributes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Goal {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
     /// How loads are chosen.
     pub strategy: Strategy,
     /// Goal Loss Ratio: a trial that loses more is a high-loss trial.
     pub loss_ratio: Ratio,
-    /// Goal Exceed Ratio: the share of the time that may be in high-loss trials.
+    /// Goal Exceed Ratio: the allowed share of the time in high-loss trials.
     pub exceed_ratio: Ratio,
     /// Goal Width.
     pub width: Width,
@@ -192,34 +191,34 @@ pub struct Goal {
     #[serde(rename = "final_trial_duration_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub final_duration: Duration,
-    /// Goal Duration Sum: how much trial time at a load decides it at most.
+    /// Goal Duration Sum: the maximum trial time that decides a load.
     #[serde(rename = "duration_sum_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub duration_sum: Duration,
-    /// Goal Initial Trial Duration: length of the first trials. Of no meaning to [`Strategy::Binary`].
+    /// Goal Initial Trial Duration: length of the first trials. [`Strategy::Binary`] ignores it.
     #[serde(rename = "initial_trial_duration_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub initial_duration: Duration,
-    /// How many coarser targets come before the goal itself. Of no meaning to [`Strategy::Binary`].
+    /// Number of coarser targets before the goal itself. [`Strategy::Binary`] ignores it.
     pub preceding_targets: u32,
 }
 
 impl Goal {
-    /// Expansion of the step of an external search that has missed.
+    /// Factor by which the step of an external search grows after a miss.
     pub(super) const EXPANSION: i64 = 2;
-    /// Coarser targets at most: each doubles the width.
+    /// Maximum number of coarser targets: each doubles the width.
     const MOST_TARGETS: u32 = 8;
-    /// Full-length trials that a load may take: more than any evidence needs, and no search comes to its end with them.
+    /// Maximum number of full-length trials per load. No evidence requires more, and no search with more would end.
     const MOST_TRIALS: u128 = 10_000;
-    /// Longer than any trial or load takes.
+    /// Longer than any trial or load.
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
-    /// The clocks of two hosts are further apart.
+    /// The clocks of two hosts differ by more than this.
     const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
 
-    /// Whether its attributes can be met together.
+    /// Checks that its attributes are consistent.
     ///
     /// # Errors
-    /// [`MeasureError::Goal`] with what contradicts what.
+    /// [`MeasureError::Goal`] with the contradiction.
     pub fn validate(&self) -> Result<()> {
         let (sum, last, first) = (self.duration_sum, self.final_duration, self.initial_duration);
         let (width, share, targets) = (self.width, self.width.ratio(), self.preceding_targets);
@@ -286,7 +285,7 @@ impl Goal {
         }
     }
 
-    /// What decides a load.
+    /// The criteria that decide a load.
     pub fn criteria(&self) -> Criteria {
         Criteria {
             loss_ratio: self.loss_ratio,
@@ -296,8 +295,8 @@ impl Goal {
         }
     }
 
-    /// What decides a load for each of its targets, the coarsest first, its own last: coarser ones decide by less trial
-    /// time, and serve to come near. A goal of [`Strategy::Binary`] has no other than its own.
+    /// The criteria of each of its targets, coarsest first, the goal last. Coarser targets decide with less trial time and
+    /// narrow the range. A goal of [`Strategy::Binary`] has only one target.
     pub(super) fn chain(&self) -> Vec<Criteria> {
         let preceding = match self.strategy {
             Strategy::Mlr => self.preceding_targets,
@@ -319,7 +318,7 @@ impl Goal {
             .collect()
     }
 
-    /// The shortest trial that it asks for.
+    /// The shortest trial that it requires.
     pub fn shortest_trial(&self) -> Duration {
         match self.strategy {
             Strategy::Mlr => self.initial_duration,

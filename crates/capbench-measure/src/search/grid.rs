@@ -1,21 +1,20 @@
-//! The loads that a multiple loss ratio search uses: a geometric series from the least load to the maximum, so that
-//! relative widths are differences of whole numbers.
+//! The loads that a multiple loss ratio search uses: a geometric series from the minimum load to the maximum. Relative widths
+//! are then differences of whole numbers.
 
 use capbench_frames::rates::Pps;
 
 use super::goal::Ratio;
 use crate::error::{MeasureError, Result};
 
-/// A load by its place in the series: 0 is the least.
+/// A load by its index in the series: 0 is the minimum.
 pub(super) type Step = i64;
 
-/// How close a width in whole steps comes to the width that was asked for. It is never above: then a regular result has
-/// the goal's width whatever is rounded.
+/// How close a width in whole steps is to the requested width. It is never larger, so that a regular result has the goal's width
+/// after rounding.
 const CLOSE: std::ops::RangeInclusive<f64> = 0.99..=0.999_999;
-/// Series longer than this are not looked at. Widths above 100 steps are all close enough, so it is reached by widths below
-/// a millionth only.
+/// Maximum length of a series. All widths above 100 steps are close enough, so only widths below a millionth reach it.
 const LONGEST: Step = 100_000_000;
-/// Loads of the series, back from a rate, are off by less than this share of a step.
+/// Loads of the series, computed back from a rate, are off by less than this share of a step.
 const ROUNDING: f64 = 1e-6;
 
 /// The series.
@@ -36,7 +35,7 @@ impl Grid {
     /// The shortest series in which every width is close to a whole number of steps.
     pub(super) fn new(least: Pps, maximum: Pps, widths: &[Ratio]) -> Result<Self> {
         let span = (maximum.get() / least.get()).ln();
-        // Nothing where a series of this length is close enough, else the first length that can be.
+        // `None` if a series of this length is close enough, else the first length that can be.
         let longer = |top: Step, width: Ratio| {
             let per_step = logarithm(width) / span;
             let steps = per_step * top as f64;
@@ -65,7 +64,7 @@ impl Grid {
         Ok(Self { least, maximum, unit: span / top as f64, top })
     }
 
-    /// The place of the maximum load.
+    /// The index of the maximum load.
     pub(super) fn top(&self) -> Step {
         self.top
     }
@@ -75,7 +74,7 @@ impl Grid {
         (logarithm(width) / self.unit).floor() as Step
     }
 
-    /// The load at a place.
+    /// The load at an index.
     pub(super) fn load(&self, step: Step) -> Pps {
         match step {
             0 => self.least,
@@ -87,12 +86,12 @@ impl Grid {
         }
     }
 
-    /// The highest place of at most this rate, where there is one.
+    /// The highest index with a load up to this rate, if there is one.
     pub(super) fn at_most(&self, frames_per_second: f64) -> Step {
         ((self.place(frames_per_second) + ROUNDING).floor() as Step).clamp(0, self.top)
     }
 
-    /// The lowest place of at least this rate, where there is one.
+    /// The lowest index with a load of at least this rate, if there is one.
     pub(super) fn at_least(&self, frames_per_second: f64) -> Step {
         ((self.place(frames_per_second) - ROUNDING).ceil() as Step).clamp(0, self.top)
     }

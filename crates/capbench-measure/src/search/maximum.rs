@@ -1,6 +1,6 @@
-//! The highest load of a search: what the generator reaches with the search's method capturing. A search must not take the
-//! generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method captures
-//! meanwhile as in every trial, so on a path where the load depends on the receiver it is a limit of both.
+//! The highest load of a search: the rate that the generator reaches while the search's method captures. A search must not
+//! mistake the generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method
+//! captures as in every trial. So on a path where the load depends on the receiver, the maximum is a limit of both.
 
 use std::time::Duration;
 
@@ -13,34 +13,34 @@ use crate::guards::line_rate;
 use crate::trial::{Load, Phase};
 use capbench_model::figures::grouped;
 
-/// How often the generator goes as fast as it can: a host that is busy for a moment is no limit of the generator.
+/// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
 pub(super) const UNPACED: u32 = 2;
-/// Trials in all, at most: they are traffic that no goal has anything of.
+/// Maximum number of trials: no goal benefits from their traffic.
 const TRIALS: usize = 8;
-/// So often a rate is tried before it counts as not held.
+/// Number of tries before a rate counts as not sustained.
 const TRIES: usize = 3;
-/// Tries that differ by no more than this share come to the same; a host that disturbs them is not so regular.
+/// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
 const ALIKE: f64 = 0.01;
-/// The next rate, as a share of one that is not held, where a try came closer than that.
+/// The next rate, as a share of an unsustained one, if a try came closer than that.
 const LOWERED: f64 = 0.97;
-/// The highest rate that is held is known where one that is not held is above it by no more than this share.
+/// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
 const NEAR: f64 = 0.04;
-/// Tries at one rate that differ by more of it show the host, not the generator.
+/// Tries at one rate that differ by more than this share of it show the host, not the generator.
 const DISTURBED: f64 = 0.05;
-/// A generator that reaches so much less by plan than without, or once than another time, is to be looked at.
+/// A generator needs attention if it is slower by this share with a plan than without, or in one try than in another.
 const NOTABLE: f64 = 0.2;
 
-/// Where a maximum load comes from.
+/// The origin of a maximum load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MaximumSource {
-    /// The generator reaches no more with this method capturing.
+    /// The generator's limit while this method captures.
     Generator,
-    /// The same on a path where the offered load depends on the receiver: it is the limit of both together.
+    /// The same on a path where the offered load depends on the receiver: the limit of both together.
     GeneratorAndReceiver,
-    /// The link carries no more, and the generator reaches it.
+    /// The link's limit, which the generator reaches.
     LineRate,
-    /// The user wants no more.
+    /// The user's limit.
     Given,
 }
 
@@ -49,22 +49,22 @@ pub enum MaximumSource {
 pub struct MaximumLoad {
     /// Frames per second.
     pub load_pps: Pps,
-    /// Where it comes from.
+    /// Its origin.
     pub source: MaximumSource,
-    /// The generator's self-test; absent where the user gave the load.
+    /// The generator's self-test; absent if the user gave the load.
     pub self_test: Option<SelfTest>,
 }
 
-/// What the generator can do.
+/// The capability of the generator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SelfTest {
-    /// Frames per second without a plan, at best.
+    /// Frames per second without a plan, in the best try.
     pub unpaced_pps: f64,
-    /// Frames per second that it reached at best at the rate which became the maximum load.
+    /// Frames per second in the best try at the rate that became the maximum load.
     pub paced_pps: f64,
-    /// Whether it sent everything there. If not, the maximum load is what it reached in its best try by plan.
+    /// Whether the generator sent everything at that rate. If not, the maximum load is the rate of its best try by plan.
     pub held: bool,
-    /// Every trial, in order. They are no evidence for any goal.
+    /// Every trial, in order. They are not evidence for any goal.
     #[serde(default)]
     pub tries: Vec<Try>,
 }
@@ -74,24 +74,23 @@ pub struct SelfTest {
 pub struct Try {
     /// Its number.
     pub trial: u32,
-    /// Frames per second that the plan asked for; absent where there was none.
+    /// Frames per second that the plan requested; absent if there was no plan.
     pub asked_pps: Option<f64>,
     /// Frames per second that were sent.
     pub offered_pps: f64,
-    /// Whether everything was sent that was asked for.
+    /// Whether the generator sent everything requested.
     pub held: bool,
 }
 
 impl SearchPlan {
-    /// Length of a trial of the self-test: no longer than a trial that decides something.
+    /// Length of a trial of the self-test: no longer than a trial that decides a load.
     pub(super) fn self_test_trial(&self) -> Duration {
         self.goals.iter().map(|goal| goal.final_duration).fold(self.self_test, Duration::min)
     }
 }
 
-/// Finds out what the generator can do: as fast as it goes, then at that rate by plan, which is less where keeping to a
-/// plan costs something. What is not held is lowered, and between the highest rate that is held and the lowest that is not
-/// the next one lies in the middle.
+/// Measures the generator: first at full speed, then at that rate by plan, which is lower if following a plan costs time. An
+/// unsustained rate is lowered. The next rate is in the middle between the highest sustained and the lowest unsustained one.
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();
@@ -105,7 +104,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
         });
     }
     let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
-    // What a ring takes at once is handed over faster than the link carries it.
+    // A ring accepts frames faster than the link carries them.
     let top = plan.line_rate_pps.map_or(unpaced_pps, |line| unpaced_pps.min(line.get())).floor();
     while tries.len() < TRIALS
         && let Some(rate) = next(top, &rates(&tries))
@@ -137,7 +136,7 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     Ok(MaximumLoad { load_pps, source, self_test: Some(SelfTest { unpaced_pps, paced_pps, held, tries }) })
 }
 
-/// What tries at one rate came to.
+/// The result of the tries at one rate.
 #[derive(Clone, Debug, PartialEq)]
 struct Rate {
     pps: f64,
@@ -151,18 +150,18 @@ impl Rate {
         most(self.offered.iter().copied())
     }
 
-    /// How far its tries lie apart, as a share of the rate.
+    /// The range of its tries, as a share of the rate.
     fn spread(&self) -> f64 {
         (self.best() - self.offered.iter().copied().fold(f64::INFINITY, f64::min)) / self.pps
     }
 
-    /// Whether it is known to be held, or not to be.
+    /// Whether it is known to be sustained, or to be unsustained.
     fn is_decided(&self) -> bool {
         self.held || self.offered.len() >= TRIES || (self.offered.len() > 1 && self.spread() <= ALIKE)
     }
 }
 
-/// Tries by plan, by their rate, in the order in which rates were asked for.
+/// Tries by plan, grouped by rate, in the order in which rates were requested.
 fn rates(tries: &[Try]) -> Vec<Rate> {
     let mut rates: Vec<Rate> = Vec::new();
     for paced in tries {
@@ -178,7 +177,7 @@ fn rates(tries: &[Try]) -> Vec<Rate> {
     rates
 }
 
-/// The rate of the next try; `None` where the highest that is held is known.
+/// The rate of the next try; `None` if the highest sustained rate is known.
 fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let Some(last) = rates.last() else { return Some(top) };
     if !last.is_decided() {
@@ -190,7 +189,7 @@ fn next(top: f64, rates: &[Rate]) -> Option<f64> {
     let Some(held) = held else {
         return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED).floor());
     };
-    // Two rates above at which it sends no more show that there is no more.
+    // Two higher rates at which the generator sends no more show its limit.
     let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + ALIKE);
     let is_known = lowest <= held * (1.0 + NEAR) || failed.iter().filter(says_limit).count() > 1;
     (!is_known).then(|| held.midpoint(lowest).floor())
@@ -201,7 +200,7 @@ fn most(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl SelfTest {
-    /// What it leaves open, with the tries that show it.
+    /// The doubts that it leaves, with the tries that show them.
     pub(super) fn doubts(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         let percent = |part: f64, whole: f64| format!("{:.1} %", part * 100.0 / whole);

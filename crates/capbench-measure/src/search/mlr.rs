@@ -1,7 +1,7 @@
 //! Multiple loss ratio search (RFC 9971): all its goals from one set of trials.
 //!
-//! It starts with a trial at maximum load: what is delivered there tells where to look. Then each goal has a selector that
-//! nominates its next trial, and the lowest load is run: a low load that turns out lossy spares higher ones.
+//! It starts with a trial at maximum load. The rate delivered there shows where to search. Then the selector of each goal
+//! nominates its next trial, and the lowest load is run: a low load that turns out lossy makes higher ones unnecessary.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ pub(super) struct Mlr {
     chains: Vec<Vec<Target>>,
     start: Start,
     selectors: Vec<Selector>,
-    /// How precise the search is at present.
+    /// The current precision of the search.
     global_width: Step,
-    /// Whose candidate was measured last.
+    /// The goal whose candidate was measured last.
     measured: Option<usize>,
 }
 
-/// How the first trials are made.
+/// The parameters of the first trials.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     /// The smallest loss ratio of all goals.
@@ -37,21 +37,21 @@ struct Start {
     width: Step,
 }
 
-/// What comes next.
+/// The next step.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     /// A trial at maximum load.
     AtMaximum,
     /// A trial at the rate that was delivered there.
     AtDelivered(Step),
-    /// A trial on the other side of what is sought, so that there is an interval.
+    /// A trial on the other side of the sought load, so that there is an interval.
     Beside { delivered: Step, beside: Step },
-    /// What the selectors nominate.
+    /// The trials that the selectors nominate.
     Selecting,
 }
 
 impl Mlr {
-    /// A search for these goals, of which there is at least one, on this grid.
+    /// A search for these goals, at least one, on this grid.
     pub(super) fn new(goals: &[Goal], grid: Grid) -> Self {
         let chains: Vec<_> = goals.iter().map(|goal| targets(goal, &grid)).collect();
         let coarsest = || chains.iter().filter_map(|chain| chain.first());
@@ -88,7 +88,7 @@ impl Mlr {
         self.stage = Stage::Selecting;
     }
 
-    /// The candidates' winner: the lowest load, then the longest trial, then the widest, then the earlier goal.
+    /// The winner of the candidates: the lowest load, then the longest trial, then the widest, then the earlier goal.
     fn winner(&mut self, seen: &Database) -> Option<Candidate> {
         let last = self.measured.take();
         if let Some(width) = last.and_then(|goal| self.selectors[goal].missed(&self.grid, seen)) {
@@ -138,7 +138,7 @@ impl Strategist for Mlr {
                     _ => self.stage = Stage::Beside { delivered: step, beside: below },
                 }
             }
-            // The maximum load has had its trial.
+            // The maximum load was already tried.
             Stage::AtDelivered(step) if top - step <= width => {
                 self.select(Interval { lower: Some(step), upper: Some(top) });
             }

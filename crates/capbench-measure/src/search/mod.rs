@@ -1,22 +1,22 @@
-//! Searches: the highest load that is held, by goals of the standards or of one's own.
+//! Searches: the highest sustained load, by goals of the standards or of the user.
 //!
-//! A search knows trials by load and duration only. Terms are those of RFC 9971 (MLRsearch).
+//! A search knows only load and duration of trials. Terms are those of RFC 9971 (MLRsearch).
 //!
 //! | file | what |
 //! |---|---|
-//! | `goal`, `notation` | goals as data; how users write them, and those that have a name |
-//! | `plan` | goals with their limits, and what they will cost |
-//! | `criteria`, `database` | when a load is held; every trial by load, and the bounds that follow |
-//! | `strategist` | what a strategy asks for; plain binary search |
+//! | `goal`, `notation` | goals as data; how users write them; presets |
+//! | `plan` | goals with their limits, and their cost |
+//! | `criteria`, `database` | when a load is sustained; every trial by load, and the bounds that follow |
+//! | `strategist` | the trials that a strategy requests; plain binary search |
 //! | `grid`, `selector`, `mlr` | multiple loss ratio search: all its goals from shared trials |
-//! | `maximum` | what the generator can do |
-//! | `runner` | trials that are run, or taken from an earlier run |
+//! | `maximum` | the capability of the generator |
+//! | `runner` | trials that are run, or reused from an earlier run |
 //! | `conduct` | a search from its first trial to its outcome |
-//! | `outcome`, `bound` | what is saved: a result for each goal, its bounds with what was lost there, and whether they differ by more than chance |
-//! | `numbers` | the numbers that belong together |
+//! | `outcome`, `bound` | the saved data: a result per goal; its bounds, their losses, and whether chance explains them |
+//! | `numbers` | strict lossless rate, NDR, PDR and loss events together |
 //! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
 //!
-//! Strategies choose trials and run none, so the same code serves the path, the replay of stored trials and the estimate.
+//! Strategies choose trials and run none. So the same code serves the path, the replay of stored trials and the estimate.
 
 mod bound;
 mod conduct;

@@ -1,5 +1,5 @@
-//! How users write goals, and those that have a name: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. The two forms
-//! have the same keys.
+//! How users write goals: names of presets, `NAME:KEY=VALUE,...`, or a TOML file with tables `[goals.NAME]`. Both forms have the
+//! same keys. This file also defines the presets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,14 +9,14 @@ use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
 use crate::error::{MeasureError, Result};
 
-/// Widths are relative unless the text ends so.
+/// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
 const OF_MAXIMUM: &str = "max";
-/// Where a goal of one's own does not say.
+/// Default of a goal defined by the user.
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 
-/// What the user asks for, the goal's name in results, where its attributes come from, and those as users write them. In the
-/// order in which they are listed.
+/// The presets in list order: the preset's name, the goal's name in results, the source of its attributes, and the attributes in
+/// the user's notation.
 #[rustfmt::skip]
 const PRESETS: [[&str; 4]; 10] = [
     ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
@@ -41,11 +41,11 @@ const PRESETS: [[&str; 4]; 10] = [
         "strategy=binary,loss=0.1%,exceed=0,width=0.1%max,duration=60s,sum=60s"],
 ];
 
-/// The first trials of a multiple loss ratio search, and coarser targets before each goal (CSIT).
+/// Length of the first trials of a multiple loss ratio search, and number of coarser targets before each goal (CSIT).
 const INITIAL: Duration = Duration::from_secs(1);
 const PRECEDING_TARGETS: u32 = 2;
 
-/// The goals of a preset; `None` where there is no such preset.
+/// The goals of a preset; `None` if there is no such preset.
 pub fn preset(name: &str) -> Option<Vec<Goal>> {
     let named = PRESETS.into_iter().filter(|[preset, ..]| *preset == name);
     let goals: Vec<_> = named.map(|row| listed(row).goal).collect();
@@ -55,9 +55,9 @@ pub fn preset(name: &str) -> Option<Vec<Goal>> {
 /// A row of the list of presets.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// What to ask for.
+    /// The preset's name.
     pub preset: &'static str,
-    /// Where its attributes come from.
+    /// The source of its attributes.
     pub source: &'static str,
     /// The goal.
     pub goal: Goal,
@@ -80,14 +80,14 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// The goals that a text names: presets with commas between, or one goal in the form `NAME:KEY=VALUE,...`.
+/// Parses goals: presets separated by commas, or one goal in the form `NAME:KEY=VALUE,...`.
 ///
-/// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width`
-/// (`0.5%` of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`).
-/// `loss` and `duration` are needed where there is no `from`.
+/// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width` (`0.5%`
+/// of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`). `loss` and
+/// `duration` are required without `from`.
 ///
 /// # Errors
-/// [`MeasureError::Goal`] with what cannot be understood or contradicts itself.
+/// [`MeasureError::Goal`] with the invalid or contradictory part.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
         let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
@@ -100,7 +100,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
 /// The goals of a TOML file, in the order of their names.
 ///
 /// # Errors
-/// A file that cannot be read, is no TOML, or defines no valid goal.
+/// A file that cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
     let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse_toml(&text).map_err(|error| match error {
@@ -123,7 +123,7 @@ struct File {
 pub(crate) fn parse_toml(text: &str) -> std::result::Result<Vec<Goal>, Unread> {
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        // The library shows the place in further lines.
+        // The library's message shows the place in further lines.
         Unread::File(format!("line {line}: {}", error.message().lines().collect::<Vec<_>>().join(" ")))
     })?;
     if file.goals.is_empty() {
@@ -147,7 +147,7 @@ pub(super) fn pairs(settings: &str) -> std::result::Result<Vec<(String, String)>
     settings.split(',').map(pair).collect()
 }
 
-/// A value as the other form has it.
+/// A value in the notation of the other form.
 fn text_of((key, value): (String, toml::Value)) -> std::result::Result<(String, String), String> {
     let text = match value {
         toml::Value::String(text) => text,
@@ -181,7 +181,7 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
 const KEYS: [&str; 9] =
     ["from", "loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy"];
 
-/// The goal of this name with these attributes.
+/// The goal with this name and these attributes.
 pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {
@@ -217,7 +217,7 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
         exceed_ratio: value(&said, "exceed", str::parse)?.unwrap_or(usual.exceed_ratio),
         width: value(&said, "width", width)?.unwrap_or(usual.width),
         final_duration,
-        // A preset's sum and first trials fit its own duration; with another one they are made to fit.
+        // A preset's sum and first trials fit its own duration. Another duration adjusts them.
         duration_sum: value(&said, "sum", duration)?.unwrap_or(usual.duration_sum.max(final_duration)),
         initial_duration: value(&said, "initial", duration)?
             .unwrap_or(usual.initial_duration.min(final_duration)),
@@ -225,7 +225,7 @@ pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Resul
     })
 }
 
-/// What was said for a key.
+/// The value of a key, if the user gave it.
 fn value<T>(
     said: &BTreeMap<&str, &str>,
     key: &str,

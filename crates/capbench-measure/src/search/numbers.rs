@@ -1,5 +1,5 @@
-//! The numbers that belong together: what is held without a single loss, what is held by the usual tolerance of NDR and PDR,
-//! and how often something is lost. Any one of them alone misleads on a noisy host.
+//! The numbers of a search that belong together: the load sustained without a single loss, the load sustained within the usual
+//! tolerance of NDR and PDR, and how often frames are lost. Each one alone misleads on a noisy host.
 
 use std::time::Duration;
 
@@ -15,30 +15,31 @@ use super::outcome::{GoalResult, Status};
 use crate::trial::{TrialResult, Verdict};
 use capbench_model::statistics::counts;
 
-/// Of the trials of a search; a function of nothing else.
+/// The numbers of a search, computed only from its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossNumbers {
-    /// The highest load at which no trial lost anything, below any at which one did. It says as much as its seconds.
+    /// The highest load at which no trial lost a frame, below all loads at which one did. Its value as evidence depends on its
+    /// seconds.
     pub strict_lossless: Held,
-    /// The no-drop rate: loss in a share of the time only, given by the goal's exceed ratio.
+    /// The no-drop rate: frames may be lost only in a share of the time, set by the goal's exceed ratio.
     pub ndr: Held,
     /// The partial-drop rate.
     pub pdr: Held,
-    /// How often something was lost at loads that are no overload.
+    /// How often frames were lost at loads below overload.
     pub loss_events: Option<LossEvents>,
 }
 
-/// A load that is held, and by what measure.
+/// A sustained load, and the goal that decides it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Held {
     /// The goal whose attributes decide.
     pub by: String,
-    /// Offered load of the lower bound; absent where trials do not decide any.
+    /// Offered load of the lower bound; absent if the trials decide no load.
     pub pps: Option<f64>,
-    /// Whether no higher load could show the path's limit: the maximum load of the search is held, or the generator left
-    /// frames unsent at the next. What is held is at least this, and no throughput.
+    /// Whether no higher load could show the path's limit: the maximum load of the search is sustained, or the generator left
+    /// frames unsent at the next one. The sustained load is then at least this; it is not a throughput.
     pub at_least: bool,
-    /// Intended load of the upper bound: the lowest that is not held. Absent where trials do not decide any.
+    /// Intended load of the upper bound: the lowest unsustained load. Absent if the trials decide no load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper_pps: Option<f64>,
     /// Seconds of trials at `pps`.
@@ -47,38 +48,37 @@ pub struct Held {
     pub trials: Vec<u32>,
 }
 
-/// Loss at loads that are no overload: below all at which half of the trials or more lose in most times of 100 ms, or did not
-/// take frames as they came.
+/// Loss at loads below overload. Overload begins at the lowest load at which at least half of the trials lose frames in most 100
+/// ms windows, or did not receive frames as fast as they arrived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossEvents {
-    /// Intended load up to which trials were looked at.
+    /// The highest intended load of the trials that were evaluated.
     pub up_to_pps: f64,
     /// Seconds of those trials.
     pub seconds: f64,
-    /// Trials.
+    /// Number of these trials.
     pub trials: u32,
-    /// Those that lost something.
+    /// Trials among them that lost frames.
     pub lossy_trials: u32,
-    /// Attempts among those trials that were set aside because the host disturbed them, and made again. They decide nothing; left
-    /// out here, the loss of just those moments would be that is to be counted. 0 in results of early versions, which left
-    /// them out.
+    /// Attempts at those trials that were retried because the host disturbed them. They decide no load, but they count here:
+    /// otherwise the loss of exactly those moments would be missing. 0 in results of early versions, which left them out.
     #[serde(default)]
     pub set_aside: u32,
-    /// Those of them that lost something.
+    /// Retried attempts that lost frames.
     #[serde(default)]
     pub set_aside_lossy: u32,
-    /// Times of 100 ms in which something was lost: what one stall of the host loses lies in one of them, or two. A lossy
-    /// trial nobody looked into counts as one. Early versions counted bursts, and up to the lower bound of NDR only.
+    /// Number of 100 ms windows with a loss. The loss of one stall of the host falls in one or two of them. A lossy trial that
+    /// was not inspected counts as one. Early versions counted bursts, and only up to the lower bound of NDR.
     pub events: u64,
-    /// Whether there may have been more, in lossy trials nobody looked into.
+    /// Whether there may have been more events, in lossy trials that were not inspected.
     pub at_least: bool,
     /// Events per second.
     pub per_second: f64,
-    /// The rates that so many events can come from, if they come independently: exact, at level 0.95. Without an event the
-    /// second is what the rate is below. Absent in results of early versions.
+    /// Confidence limits of that rate if events are independent: exact, at level 0.95. Without an event the second limit is the
+    /// upper limit of the rate. Absent in results of early versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_second_limits: Option<[f64; 2]>,
-    /// Most frames lost one after the other, and how long that took; absent where nothing was lost, or nobody looked.
+    /// The longest run of consecutive lost frames and its duration; absent if nothing was lost, or no trial was inspected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest: Option<Longest>,
 }
@@ -88,7 +88,7 @@ pub struct LossEvents {
 pub struct Longest {
     /// Frames.
     pub frames: u64,
-    /// Time from the first of them to the next frame that came.
+    /// Time from the first of them to the next received frame.
     pub ns: u64,
 }
 
@@ -101,8 +101,9 @@ const STRICT: Criteria = Criteria {
 };
 
 impl LossNumbers {
-    /// From the trials of a search and the results of its goals. NDR and PDR are those of its goals that are called so, or else
-    /// ask for the same; where it has none, of the presets `ndr` and `pdr`, as far as its trials decide them.
+    /// Computes the numbers from the trials of a search and the results of its goals. NDR and PDR are the goals with these
+    /// names, or goals with the same attributes. If there are none, the presets `ndr` and `pdr` apply, as far as the trials
+    /// decide them.
     pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);
         let of = |name: &str| {
@@ -146,7 +147,7 @@ impl Held {
     }
 }
 
-/// A trial with the attempts before it that were set aside and yet show something.
+/// A trial with its earlier attempts that were retried and are still evidence.
 fn with_attempts(trial: &TrialResult) -> impl Iterator<Item = &TrialResult> {
     let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.set_aside);
     let sound = attempts.map(|attempt| &attempt.trial).filter(|trial| trial.verdict != Verdict::Invalid);

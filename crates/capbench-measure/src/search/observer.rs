@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! The reports of a run while it continues.
 
 use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
@@ -6,30 +6,30 @@ use crate::trial::{Load, TrialResult};
 
 use super::SearchOutcome;
 
-/// Follows trials while they run, and can stop them. Each kind of run that reports more has a trait that extends this one.
+/// Follows trials while they run, and can stop them. Each kind of run with more reports has a trait that extends this one.
 pub trait Observer {
     /// A trial begins.
     fn starts(&mut self, _what: &str) {}
-    /// A trial ended; saving it is the observer's business.
+    /// A trial ended. The observer is responsible for saving it.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the run.
     fn ends(&mut self, _result: &TrialResult) -> Result<()> {
         Ok(())
     }
-    /// A set-up could not be measured; the others go on.
+    /// A set-up could not be measured; the others continue.
     fn skips(&mut self, _setup: &Setup, _load: Load, _why: &MeasureError) {}
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool {
         false
     }
-    /// Whether it keeps what a search has shown so far. That is worked out after each trial only for one who does.
+    /// Whether the observer keeps intermediate outcomes of a search. They are computed after each trial only if it does.
     fn keeps_searches(&self) -> bool {
         false
     }
-    /// What the search that runs has shown so far: what it would show if it were stopped now.
+    /// The intermediate outcome of the running search: its outcome if it were stopped now.
     fn searching(&mut self, _so_far: SearchOutcome) {}
-    /// A search that is a part of a larger plan is over, whatever ended it.
+    /// A search that is part of a larger plan has ended, for any reason.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the run.
@@ -38,5 +38,5 @@ pub trait Observer {
     }
 }
 
-/// Nobody follows the run.
+/// An observer that ignores everything.
 impl Observer for () {}

@@ -1,5 +1,5 @@
-//! What a search has shown, as it is saved: for each goal its attributes, its bounds and what they are worth (reporting
-//! rules of RFC 9971 section 4.8). All rates are frames per second of one interface.
+//! The saved outcome of a search. For each goal: its attributes, its bounds and their quality (reporting rules of RFC 9971
+//! section 4.8). All rates are frames per second of one interface.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::limit::Limit;
 use crate::trial::SizeLabel;
 use capbench_model::figures::grouped;
 
-/// A search and what it has shown. Its trials stand with the others.
+/// A search and its outcome. Its trials are in the list of all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchOutcome {
-    /// The method of its trials; this and the next are absent where no trial was run.
+    /// The method of its trials; this and the next fields are absent if no trial was run.
     pub method: Option<String>,
     /// Their placement.
     pub placement: Option<String>,
@@ -30,40 +30,40 @@ pub struct SearchOutcome {
     pub frame_size: Option<SizeLabel>,
     /// Their work per packet.
     pub work: Option<String>,
-    /// Which of the searches of this set-up it is, from 1; absent where there is one only.
+    /// The number of this search among those of this set-up, from 1; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<u32>,
-    /// What was asked for; a search that is gone on with needs it.
+    /// The plan of the search. A resumed search needs it.
     pub plan: SearchPlan,
-    /// The highest load of the search, and where it comes from; absent where that was not found out.
+    /// The highest load of the search, and its origin; absent if it was not determined.
     pub maximum: Option<MaximumLoad>,
     /// A result for each goal.
     pub goals: Vec<GoalResult>,
     /// Strict, NDR, PDR and loss events.
     pub numbers: LossNumbers,
-    /// Trials that lost nothing at loads above what is taken; absent where there are none.
+    /// Trials that lost nothing at loads above the rate at which frames were read; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffered: Option<Buffered>,
     /// How the search ended.
     pub ended: End,
-    /// What is to be taken with care.
+    /// Warnings about the result.
     pub warnings: Vec<String>,
-    /// Numbers of its trials, in the order in which they were asked for.
+    /// Numbers of its trials, in the order in which they were requested.
     pub trials: Vec<u32>,
     /// Seconds of traffic.
     pub sending_s: f64,
-    /// Seconds in all, drains included.
+    /// Total seconds, including drains.
     pub spent_s: f64,
 }
 
-/// What a goal's result is worth.
+/// The quality of a goal's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// A regular goal result: both bounds, at most the goal's width apart.
+    /// A regular goal result: both bounds are known, and their distance is within the goal's width.
     Regular,
-    /// The lower bound is as high as the generator, the link or the user let the search go: an irregular result that says
-    /// "at least", and never a throughput.
+    /// The lower bound is the highest load that the generator, the link or the user allowed: an irregular result. It means "at
+    /// least", and is never a throughput.
     AtLeast,
     /// Any other irregular result.
     Irregular,
@@ -73,32 +73,32 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Reason {
-    /// The maximum load is held.
+    /// The maximum load is sustained.
     MaximumLoad {
-        /// What limited it.
+        /// The origin of that limit.
         limit: MaximumSource,
     },
-    /// At the upper bound the generator left frames unsent; the path did not lose too many of those that were sent.
+    /// At the upper bound the generator left frames unsent. The path did not lose too many of the sent frames.
     GeneratorFellShort,
-    /// The same on a path where the offered load depends on the receiver: it may have kept the generator from more.
+    /// The same on a path where the offered load depends on the receiver: the receiver may have slowed down the generator.
     GeneratorAndReceiverFellShort,
-    /// The least load of the search is not held.
+    /// The minimum load of the search is not sustained.
     LeastLoadNotHeld,
     /// The search ended before the bounds were close enough.
     Ended {
-        /// How.
+        /// How it ended.
         end: End,
     },
 }
 
-/// Bounds by a coarser target of the search, which asks for less trial time than the goal.
+/// Bounds by a coarser target of the search, which requires less trial time than the goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoFar {
     /// Length of its full-length trials.
     #[serde(rename = "trial_duration_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub trial_duration: Duration,
-    /// Trial time that decides a load at most.
+    /// Maximum trial time that decides a load.
     #[serde(rename = "duration_sum_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub duration_sum: Duration,
@@ -110,14 +110,14 @@ pub struct SoFar {
     pub relative_width: f64,
 }
 
-/// What a search has shown for one goal.
+/// The result of a search for one goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GoalResult {
     /// The goal with all its attributes.
     pub goal: Goal,
-    /// What the result is worth.
+    /// The quality of the result.
     pub status: Status,
-    /// Why it is not regular; absent where it is.
+    /// Why it is not regular; absent if it is.
     pub reason: Option<Reason>,
     /// Relevant Lower Bound.
     pub lower: Option<Bound>,
@@ -125,22 +125,22 @@ pub struct GoalResult {
     pub upper: Option<Bound>,
     /// Distance of the bounds as a share of the upper one.
     pub relative_width: Option<f64>,
-    /// Conditional Throughput: what was forwarded at the lower bound in the worst trial that counts; absent where that is
-    /// held at least, which is no throughput.
+    /// Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent if the result means
+    /// "at least", which is not a throughput.
     pub conditional_throughput_pps: Option<f64>,
-    /// Where the search ended before the goal had both its bounds: those of the finest coarser target that has both.
+    /// If the search ended before the goal had both bounds: those of the finest coarser target that has both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub so_far: Option<SoFar>,
-    /// Whether the trials tell its bounds apart; absent where there are not both.
+    /// Whether the trials distinguish its bounds; absent unless both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// What limits, by where trials at the upper bound lost frames, and by those that were not taken as they came; absent
-    /// where there were neither.
+    /// The limiting component, from the places where trials at the upper bound lost frames and from their backlog; absent
+    /// without either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
 
-/// Bounds of some criteria with what their trials lost.
+/// Bounds by some criteria with the losses of their trials.
 fn bounded(criteria: &Criteria, seen: &Database, trials: &Trials<'_>) -> (Option<Bound>, Option<Bound>) {
     let found = seen.bounds(criteria);
     let is_low = |trial: &Observation| trial.loss_ratio <= criteria.loss_ratio.get();
@@ -160,7 +160,7 @@ impl SoFar {
         let (_, coarser) = chain.split_last()?;
         coarser.iter().rev().find_map(|criteria| {
             let Bounds { lower, upper } = seen.bounds(criteria);
-            // What only the generator could not do is no bound of the method.
+            // A load that only the generator could not reach is not a bound of the method.
             let relative_width = width(lower?, upper.filter(|&load| seen.is_limit_of_path(load, criteria))?);
             let (lower, upper) = bounded(criteria, seen, trials);
             Some(Self {
@@ -232,26 +232,26 @@ impl GoalResult {
         }
     }
 
-    /// Its own bounds, or those of the finest coarser target where it does not have both.
+    /// Its own bounds, or those of the finest coarser target if it does not have both.
     pub fn best_bounds(&self) -> Option<(&Bound, &Bound)> {
         let own = self.lower.as_ref().zip(self.upper.as_ref());
         own.or(self.so_far.as_ref().map(|so_far| (&so_far.lower, &so_far.upper)))
     }
 
-    /// Its upper bound, or where it has none, that of the finest coarser target.
+    /// Its upper bound, or if it has none, that of the finest coarser target.
     pub fn best_upper(&self) -> Option<&Bound> {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
-    /// When frames were lost at the upper bound, where the loss is that of single moments and not of too high a load. Frames
-    /// that were not taken as they came make a load too high, whatever else was lost.
+    /// When frames were lost at the upper bound, if the loss occurred in single moments and not because the load was too high. A
+    /// backlog makes a load too high regardless of other losses.
     pub fn stalls(&self) -> Option<Moments> {
         let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
         let moments = upper.losses.as_ref()?.moments?;
         (moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows).then_some(moments)
     }
 
-    /// Numbers of the trials that its bounds rest on, those of the coarser target included; some may be there twice.
+    /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
     pub fn trials(&self) -> Vec<u32> {
         let coarser = self.so_far.as_ref();
         let bounds = [
@@ -264,8 +264,8 @@ impl GoalResult {
     }
 }
 
-/// What limits where trials at an upper bound lost frames, or did not take them as they came: then what little was lost
-/// beside it, wherever that was, is not what makes the load too high.
+/// The limiting component, from the places where trials at an upper bound lost frames, or from their backlog. If the backlog
+/// makes the load too high, minor losses at other places are not the cause.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
     if upper.is_too_much_to_take() {
         return Some(Limit::Application);

@@ -1,4 +1,5 @@
-//! What a search is to do, and what it will cost: the search itself, run on paths of known capacity that lose nothing below it.
+//! The plan of a search and its cost. The estimate runs the search itself, on paths of known capacity that lose nothing below
+//! it.
 
 use std::time::Duration;
 
@@ -15,35 +16,35 @@ use crate::cost::{Cost, Meter, Spread};
 use crate::error::{MeasureError, Result};
 use capbench_model::figures::grouped;
 
-/// Parts of the range of loads, by its logarithm; a capacity between any two is tried.
+/// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
 const CAPACITIES: u32 = 24;
-/// The maximum load that stands for one that only the self-test will tell. The count of trials depends on its logarithm.
+/// The assumed maximum load before the self-test measures it. The number of trials depends on its logarithm.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
-/// Trials of the self-test, where the generator keeps to its plan at once.
+/// Trials of the self-test, if the generator follows its plan at once.
 const SELF_TEST_TRIALS: u32 = UNPACED + 1;
-/// A search of more trials takes days beside its traffic.
+/// A search of more trials takes days in addition to its traffic.
 const MOST_TRIALS: u32 = 100_000;
 
-/// A search: its goals and its limits. Everything else about its trials is constant, and no part of it.
+/// A search: its goals and its limits. All other properties of its trials are constant and not part of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SearchPlan {
     /// The goals, which share one set of trials.
     pub goals: Vec<Goal>,
-    /// The least load that is looked at.
+    /// The minimum load of the search.
     pub least_pps: Pps,
-    /// The highest load that is looked at; what the generator can do by its self-test where absent.
+    /// The maximum load of the search. If absent, the self-test determines the generator's maximum.
     pub maximum_pps: Option<Pps>,
-    /// What the link can carry at most, where it has a speed.
+    /// The maximum load of the link, if it has a speed.
     pub line_rate_pps: Option<Pps>,
     /// Length of the self-test's trials.
     #[serde(rename = "self_test_s", with = "seconds")]
     #[schemars(with = "f64")]
     pub self_test: Duration,
-    /// Time that trials may take, drains included. A trial is not begun when its sending alone would take more than is left.
+    /// Time allowed for trials, including drains. A trial does not begin if its sending alone would exceed the remaining time.
     #[serde(rename = "time_allowed_s", with = "seconds::optional")]
     #[schemars(with = "Option<f64>")]
     pub time_allowed: Option<Duration>,
-    /// Time that trials may send, without drains and whatever else they take; likewise.
+    /// Sending time allowed for trials, without drains and other overhead. A trial does not begin if it would exceed the rest.
     #[serde(
         rename = "traffic_allowed_s",
         with = "seconds::optional",
@@ -52,27 +53,27 @@ pub struct SearchPlan {
     )]
     #[schemars(with = "Option<f64>")]
     pub traffic_allowed: Option<Duration>,
-    /// Frames that the traffic sends at once; 1 where it is evenly spaced.
+    /// Number of frames that the traffic sends at once; 1 if it is evenly spaced.
     pub burst_frames: u32,
-    /// How long a trial waits for frames that are missing, as its set-up has it: only the estimate asks.
+    /// How long a trial waits for missing frames, as in its set-up. Only the estimate uses it.
     #[serde(rename = "quiet_s", with = "seconds", default)]
     #[schemars(with = "f64")]
     pub quiet: Duration,
 }
 
-/// What a search costs on a path without noise. With noise it takes more.
+/// The cost of a search on a path without noise. With noise it costs more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Where the maximum load is held.
+    /// If the maximum load is sustained.
     pub at_maximum: Cost,
-    /// Where it is not, by how high a load is.
+    /// If it is not, by the level of the capacity.
     pub below: Spread,
-    /// Where it sends least of all.
+    /// The case with the least sending.
     pub least_traffic: Cost,
 }
 
 impl SearchPlan {
-    /// A search for these goals with limits as they are where nothing else is asked for.
+    /// A search for these goals with default limits.
     pub fn new(goals: Vec<Goal>) -> Self {
         Self {
             goals,
@@ -87,17 +88,16 @@ impl SearchPlan {
         }
     }
 
-    /// The same on a link that carries so many frames per second at most; `None` where it has no speed.
+    /// The same search on a link with this maximum rate; `None` if the link has no speed.
     #[must_use]
     pub fn on_link(&self, line_rate: Option<Pps>) -> Self {
         Self { line_rate_pps: line_rate, ..self.clone() }
     }
 
-    /// Whether it can be run as it is. What is doubtful but can be run comes back as warnings.
+    /// Checks whether the plan can run. Doubtful but possible settings come back as warnings.
     ///
     /// # Errors
-    /// [`MeasureError::Goal`] and [`MeasureError::Search`] with what contradicts what, and when the time allowed cannot
-    /// suffice.
+    /// [`MeasureError::Goal`] and [`MeasureError::Search`] with the contradiction, and when the allowed time cannot suffice.
     pub fn validate(&self) -> Result<Vec<String>> {
         let refuse = |reason: String| Err(MeasureError::Search { reason });
         if self.goals.is_empty() {
@@ -160,7 +160,7 @@ impl SearchPlan {
         Ok(warnings)
     }
 
-    /// What can be run and is worth a word.
+    /// Warnings about settings that can run but are doubtful.
     fn doubts(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mlr = || self.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr);
@@ -188,8 +188,8 @@ impl SearchPlan {
         warnings
     }
 
-    /// What will choose the trials: the goals of the multiple loss ratio search together, every other one by itself. The
-    /// short trials come first: what they show is there for the others.
+    /// The strategies that choose the trials. All goals of the multiple loss ratio search share one; every other goal has one.
+    /// Short trials come first: the others use their results.
     pub(super) fn strategists(&self, maximum: Pps) -> Result<Vec<Box<dyn Strategist>>> {
         let (mlr, others): (Vec<Goal>, Vec<Goal>) =
             self.goals.iter().cloned().partition(|goal| goal.strategy == Strategy::Mlr);
@@ -205,10 +205,10 @@ impl SearchPlan {
         Ok(strategists)
     }
 
-    /// What the search will cost.
+    /// Estimates the cost of the search.
     ///
     /// # Errors
-    /// Goals that cannot be searched together, and those that need too many trials.
+    /// Goals that cannot be searched together, or that need too many trials.
     pub fn estimate(&self) -> Result<Estimate> {
         let maximum = self.supposed_maximum()?;
         let at_maximum = self.cost(maximum, maximum)?;
@@ -220,7 +220,7 @@ impl SearchPlan {
         Ok(Estimate { at_maximum, below: Spread::of(costs, self.quiet), least_traffic })
     }
 
-    /// The maximum load, or what stands for it before it is known.
+    /// The maximum load, or its assumed value before it is known.
     pub(crate) fn supposed_maximum(&self) -> Result<Pps> {
         let supposed = self.line_rate_pps.map_or(SUPPOSED_MAXIMUM, Pps::get).max(self.least_pps.get() * 2.0);
         Ok(self.maximum_pps.unwrap_or(Pps::new(supposed)?))
@@ -234,7 +234,7 @@ impl SearchPlan {
         })
     }
 
-    /// What the search costs on a path that holds so much.
+    /// The cost of the search on a path with this capacity.
     ///
     /// # Errors
     /// As [`Self::estimate`].
@@ -268,13 +268,13 @@ impl SearchPlan {
     }
 }
 
-/// What a path loses that takes what it holds, and no more.
+/// The loss of a path that delivers its capacity and no more.
 fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
     (1.0 - capacity.get() / load.get()).max(0.0)
 }
 
-/// Whether the time and the traffic allowed can suffice; warnings where they need not. What surely takes longer is traffic;
-/// what trials take beside it is a guess, and refuses nothing.
+/// Checks whether the allowed time and traffic can suffice; returns warnings if they may not. The traffic has a certain minimum.
+/// The overhead of trials is a guess and causes no refusal.
 pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
     type Uses = fn(Cost, Duration) -> Duration;
     let limits: [(_, _, Uses); 2] = [

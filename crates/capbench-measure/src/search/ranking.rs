@@ -1,8 +1,8 @@
-//! Which method holds more than another, and which only came out so: methods in the order of their lower bounds.
+//! Ranks methods by their lower bounds, and shows which differences chance explains.
 //!
-//! A search of a method is one draw. Two searches of the same method come out some tenths of a per cent apart, often with
-//! bounds that do not overlap, so that one search of each says nothing of an order. Several do: by their ranks, corrected for
-//! all comparisons of the run.
+//! A search of a method is one sample. Two searches of the same method differ by some tenths of a per cent, often with bounds
+//! that do not overlap. So one search per method proves no order. Several searches do: by their ranks, corrected for all
+//! comparisons of the run.
 
 use super::outcome::{SearchOutcome, Status};
 use super::repeats;
@@ -10,10 +10,10 @@ use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, holm, least_by_chance};
 
-/// With fewer searches of each no order has a probability that could be told from chance, whatever the number of methods.
+/// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
 const FEWEST: usize = 4;
 
-/// The methods of one scene by one goal.
+/// The ranked methods of one scene by one goal.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     /// The goal's name.
@@ -22,21 +22,21 @@ pub struct Ranking {
     pub scene: Option<String>,
     /// Highest median first.
     pub methods: Vec<Ranked>,
-    /// For each method but the last, the probability that chance alone puts it so far above the next, corrected for every
+    /// For each method but the last: the probability that chance alone puts it this far above the next one, corrected for every
     /// comparison of the run.
     by_chance: Vec<f64>,
-    /// Searches of each method that it takes to tell so many methods and goals apart.
+    /// Searches per method needed to distinguish this number of methods and goals.
     pub needed: usize,
 }
 
-/// What the searches of a method leave open for a goal.
+/// The results of a method's searches for a goal.
 #[derive(Clone, Debug, Default)]
 pub struct Ranked {
     /// The method.
     pub method: String,
     /// The lower bound of each search, frames per second.
     pub lower: Vec<f64>,
-    /// The upper bound of each: infinite where no load showed the method's limit.
+    /// The upper bound of each search: infinite if no load showed the method's limit.
     pub upper: Vec<f64>,
     /// The trials of the bounds.
     pub trials: Vec<u32>,
@@ -47,15 +47,15 @@ impl Ranked {
         Estimate::of(self.lower.iter().copied()).map_or(0.0, |estimate| estimate.median)
     }
 
-    /// The probability that chance alone puts it so far above another: what it holds at least is set against what the other
-    /// does not hold. Which of the two came out higher was not known before, so either side is counted.
+    /// The probability that chance alone puts this method so far above another. It compares this method's lower bounds with the
+    /// other's upper bounds. The order was not known before, so the test is two-sided.
     fn above_by_chance(&self, other: &Self) -> f64 {
         let strata = [Stratum { low: other.upper.len(), high: self.lower.len() }];
         (2.0 * ranks::by_chance(ranks::against(&other.upper, &self.lower), &strata)).min(1.0)
     }
 }
 
-/// For each goal of several methods in one scene, the methods in their order.
+/// For each goal of several methods in one scene, the ranked methods.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
     let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
     for search in searches.iter().filter(|search| search.method.is_some()) {
@@ -91,7 +91,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
         let Some(method) = search.method.as_deref() else { continue };
         let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
         let Some((lower, _)) = repeats::lower(result) else { continue };
-        // What is held at least has no upper end that is the method's.
+        // An "at least" result has no upper bound of the method.
         let upper = match result.status {
             Status::AtLeast => f64::INFINITY,
             _ => result.best_bounds().map_or(f64::INFINITY, |(_, upper)| upper.intended_pps),
@@ -109,7 +109,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     methods
 }
 
-/// Compares the methods of every ranking, each with each: which are neighbours is known only from what is compared.
+/// Compares the methods of every ranking, each with each: the comparisons determine which methods are neighbours.
 fn correct(rankings: &mut [Ranking]) {
     let all: Vec<(usize, usize, f64)> = rankings
         .iter()
@@ -129,31 +129,31 @@ fn correct(rankings: &mut [Ranking]) {
     for ((nth, place, _), by_chance) in all.into_iter().zip(corrected) {
         let ranking = &mut rankings[nth];
         ranking.needed = needed;
-        // Pairs of a ranking come from its first method on, so neighbours come in their order.
+        // Pairs of a ranking start with its first method, so neighbours come in rank order.
         if place != usize::MAX {
             ranking.by_chance.push(by_chance);
         }
     }
 }
 
-/// Searches of each method with which the clearest order is told among so many comparisons.
+/// Searches per method with which the clearest order is distinguished among this number of comparisons.
 fn needed(comparisons: usize) -> usize {
     let least = |searches| least_by_chance([(searches, searches)]);
     (FEWEST..).find(|&searches| least(searches) * comparisons as f64 <= FALSE_ALARMS).unwrap_or(FEWEST)
 }
 
 impl Ranking {
-    /// Searches of the method with the fewest.
+    /// Number of searches of the method with the fewest.
     pub fn fewest(&self) -> usize {
         self.methods.iter().map(|ranked| ranked.lower.len()).min().unwrap_or(0)
     }
 
-    /// Whether there are searches enough to tell an order from chance.
+    /// Whether there are enough searches to distinguish an order from chance.
     pub fn is_told(&self) -> bool {
         self.fewest() >= self.needed
     }
 
-    /// Whether chance does not explain that a method is above the next; `None` where there are too few searches to say so.
+    /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
         self.is_told().then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
     }

@@ -1,12 +1,12 @@
-//! What several searches of the same set-up say together. Each is independent of the others, its self-test included: how far
-//! their results lie apart is what a result is good for, which no search by itself can tell.
+//! Several searches of the same set-up together. Each search is independent of the others, including its self-test. The spread
+//! of their results shows how accurate a result is; a single search cannot show that.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use crate::trial::SizeLabel;
 use capbench_model::statistics::by_key;
 use capbench_model::statistics::interval::Estimate;
 
-/// What searches of a set-up found for one goal.
+/// The results of a set-up's searches for one goal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
     /// The goal's name.
@@ -19,29 +19,29 @@ pub struct Repeated {
     pub frame_size: SizeLabel,
     /// The work per packet.
     pub work: String,
-    /// The lower bounds, frames per second: those of the goal, or where a search ended before, by a coarser target. With the
-    /// least and the most of them, and an interval for the median.
+    /// The lower bounds of the goal, frames per second. If a search ended early, the bound of a coarser target. Includes
+    /// minimum, maximum and an interval for the median.
     pub lower_pps: Estimate,
-    /// The least of them.
+    /// The lowest of them.
     pub least_pps: f64,
-    /// The largest.
+    /// The highest.
     pub most_pps: f64,
-    /// Searches.
+    /// Number of searches.
     pub searches: u32,
-    /// Those that were regular.
+    /// Regular searches.
     pub regular: u32,
-    /// Those that found only what is held at least.
+    /// Searches with an "at least" result.
     pub at_least: u32,
-    /// Those whose lower bound is that of a coarser target.
+    /// Searches whose lower bound is that of a coarser target.
     pub coarser: u32,
-    /// Those that have none, and are in no figure.
+    /// Searches without a lower bound, which no figure includes.
     pub without: u32,
     /// The trials of the lower bounds.
     pub trials: Vec<u32>,
 }
 
-/// For each set-up that was searched more than once, and each goal, in the order of the searches. `None` of those is one
-/// where no search found a lower bound.
+/// For each set-up with more than one search, and each goal, in the order of the searches. Set-ups for which no search found a
+/// lower bound are omitted.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Repeated> {
     let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
     by_key(repeated, |search| scene(search))
@@ -53,13 +53,13 @@ pub fn of(searches: &[SearchOutcome]) -> Vec<Repeated> {
         .collect()
 }
 
-/// What tells set-ups apart.
+/// The properties that distinguish set-ups.
 pub(super) fn scene(search: &SearchOutcome) -> [Option<String>; 4] {
     let SearchOutcome { method, placement, work, frame_size, .. } = search;
     [method.clone(), placement.clone(), work.clone(), frame_size.as_ref().map(ToString::to_string)]
 }
 
-/// The lower bound that a search has for a goal, or comes nearest to: frames per second and trials.
+/// The lower bound of a search for a goal, or of its finest target that has one: frames per second and trials.
 pub(super) fn lower(result: &GoalResult) -> Option<(f64, &[u32])> {
     let bound = result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))?;
     Some((bound.achieved_pps, &bound.trials))

@@ -1,9 +1,8 @@
-//! Runs the trials of a search, or takes them from those of an earlier run, and keeps to the rules that make a trial
-//! evidence.
+//! Runs the trials of a search, or reuses those of an earlier run. It applies the rules that make a trial evidence.
 //!
-//! A strategy asks for trials as a pure function of those that it has seen. So a search that was interrupted asks for the
-//! trials that it has, in their order, comes to where it was, and goes on. A trial that shows nothing is not among them: it
-//! stays in the file, and is run again.
+//! A strategy requests trials as a pure function of the trials seen so far. So a resumed search requests its stored trials in
+//! the same order, reaches the point of interruption, and continues. Invalid trials are not among them: they stay in the file
+//! and are run again.
 
 use std::time::{Duration, Instant};
 
@@ -18,15 +17,15 @@ use crate::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum End {
-    /// Every goal has what it can have.
+    /// Every goal has its final result.
     Complete,
-    /// The user stopped it; or its process ended in its midst, and this is what it had shown by then.
+    /// The user stopped it, or its process ended and this is its intermediate outcome.
     Stopped,
     /// The time allowed was used up.
     TimeUp,
     /// The traffic allowed was used up.
     TrafficUp,
-    /// A trial shows nothing, and did not when it was repeated.
+    /// A trial is invalid, and was invalid again when repeated.
     Invalid {
         /// Its number.
         trials: Vec<u32>,
@@ -34,14 +33,14 @@ pub enum End {
         #[serde(default)]
         because: String,
     },
-    /// A rate above what the link can carry: counts or clock are wrong.
+    /// A rate above the capacity of the link: counts or clock are wrong.
     AboveLineRate {
         /// The trial.
         trial: u32,
     },
     /// A trial could not be run.
     Failed {
-        /// Why, in a line.
+        /// Why, in one line.
         reason: String,
     },
 }
@@ -55,11 +54,11 @@ pub(super) enum Halt {
     Unsaved(MeasureError),
 }
 
-/// What trials are run with.
+/// The data needed to run trials.
 pub(super) struct Runner<'r> {
-    /// The set-up, as trials are announced.
+    /// The set-up in announcements of trials.
     pub(super) what: &'r str,
-    /// Which of the searches of this set-up it is, where there are several.
+    /// The number of this search among those of this set-up, if there are several.
     pub(super) nth: Option<u32>,
     pub(super) trial: &'r mut dyn Trial,
     pub(super) observer: &'r mut dyn Observer,
@@ -68,15 +67,14 @@ pub(super) struct Runner<'r> {
     pub(super) traffic_allowed: Option<Duration>,
     /// Every trial so far.
     pub(super) trials: Vec<TrialResult>,
-    /// Time that they took.
+    /// Total time of the trials.
     pub(super) spent: Duration,
-    /// Of that, sending.
+    /// The part of it spent sending.
     pub(super) traffic: Duration,
 }
 
 impl Runner<'_> {
-    /// A trial that shows something. One that does not is repeated where trials are guarded and nowhere else
-    /// ([`crate::guards`]).
+    /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]).
     pub(super) fn measure(
         &mut self,
         load: Load,
@@ -95,7 +93,7 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// One trial, sound or not. It is not begun when it would take more time than is left.
+    /// Runs one trial, valid or not. It does not begin if it would take more time than is left.
     fn once(
         &mut self,
         load: Load,
@@ -120,14 +118,14 @@ impl Runner<'_> {
         let begun = Instant::now();
         let run = self.trial.run(load, duration);
         if self.observer.stopping() {
-            // A trial that the user cut short shows nothing.
+            // A trial that the user cut short is no evidence.
             return Err(Halt::Ended(End::Stopped));
         }
         let mut result = run.map_err(|error| Halt::Ended(End::Failed { reason: error.to_string() }))?;
         result.phase = phase;
         result.search = self.nth;
         self.stored.agrees(&result).map_err(|reason| Halt::Ended(End::Failed { reason }))?;
-        // A computed path takes no time; what it stands for counts.
+        // A computed path takes no time; its simulated time counts.
         self.spent += begun.elapsed().max(took(&result));
         self.traffic += sent_for(&result);
         self.observer.ends(&result).map_err(Halt::Unsaved)?;
@@ -135,12 +133,12 @@ impl Runner<'_> {
     }
 }
 
-/// Sending and drain of a trial, its probes and its attempts.
+/// Sending and drain time of a trial, its probes and its attempts.
 fn took(result: &TrialResult) -> Duration {
     Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default()
 }
 
-/// Sending of a trial, its probes and its attempts.
+/// Sending time of a trial, its probes and its attempts.
 fn sent_for(result: &TrialResult) -> Duration {
     Duration::try_from_secs_f64(result.traffic_s()).unwrap_or_default()
 }
@@ -148,7 +146,7 @@ fn sent_for(result: &TrialResult) -> Duration {
 /// Numbers read from a file may be off in their last digit.
 const ROUNDING: f64 = 1e-9;
 
-/// Trials of an earlier run that a search takes instead of running them again, those that were not asked for yet.
+/// Trials of an earlier run that a search reuses instead of running them again. Contains those not requested yet.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     trials: Vec<TrialResult>,
@@ -156,10 +154,10 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Those of a run's trials that are of one search and show something: `is_of_search` says which set-ups are.
+    /// Selects the valid trials of one search from a run. `is_of_search` selects its set-ups.
     ///
     /// # Errors
-    /// When set-ups of those differ: it would be no one search.
+    /// When these set-ups differ: the trials would not belong to one search.
     pub fn new(run: &[TrialResult], is_of_search: impl Fn(&Profile) -> bool) -> Result<Self, String> {
         let is_ours = |trial: &&TrialResult| {
             matches!(trial.phase, Phase::Search | Phase::SelfTest) && is_of_search(&trial.profile)
@@ -175,7 +173,7 @@ impl Stored {
         Ok(Self { trials, profile })
     }
 
-    /// How many are left.
+    /// Number of trials left.
     pub fn left(&self) -> usize {
         self.trials.len()
     }

@@ -1,4 +1,4 @@
-//! Which load one goal wants next, in a multiple loss ratio search.
+//! The next load that one goal requests in a multiple loss ratio search.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use super::database::Database;
 use super::goal::Goal;
 use super::grid::{Grid, Step};
 
-/// A goal, or a coarser goal on the way to it: wider, from less trial time.
+/// A goal, or a coarser goal on the way to it: wider, with less trial time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// What decides a load.
+    /// The criteria that decide a load.
     pub(super) criteria: Criteria,
     /// Length of its trials.
     pub(super) duration: Duration,
@@ -49,16 +49,16 @@ impl Interval {
 pub(super) struct Candidate {
     pub(super) step: Step,
     pub(super) duration: Duration,
-    /// How precise the load is meant to be.
+    /// The intended precision of the load.
     pub(super) width: Step,
-    /// Whether it goes out from a bound in search of the other one.
+    /// Whether it steps outwards from a bound in search of the other bound.
     outwards: Option<Outwards>,
 }
 
-/// Where a step out of a bound leads.
+/// The direction of a step out of a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outwards {
-    /// Below an upper bound, to a lower one; it missed when the load is an upper bound, too.
+    /// Below an upper bound, to a lower one. It missed if the load is also an upper bound.
     Down,
     /// Above a lower bound, to an upper one.
     Up,
@@ -71,9 +71,9 @@ pub(super) struct Selector {
     current: usize,
     /// Where the last target ended; the current one starts from it.
     initial: Interval,
-    /// How far the next step out of a bound goes at least.
+    /// Minimum length of the next step out of a bound.
     next_width: Step,
-    /// The trial that was run last for this goal. Its load is stayed with until it is decided.
+    /// The trial that was run last for this goal. The selector keeps its load until it is decided.
     pending: Option<Candidate>,
 }
 
@@ -91,7 +91,7 @@ impl Selector {
         self.next_width = 2 * self.targets[target].width.max(initial.span().unwrap_or(0));
     }
 
-    /// What it wants next; nothing when its goal is reached, or cannot be.
+    /// The next trial; `None` if the goal is reached, or cannot be reached.
     pub(super) fn nominate(&mut self, grid: &Grid, seen: &Database, global_width: Step) -> Option<Candidate> {
         loop {
             let target = self.targets[self.current];
@@ -140,8 +140,8 @@ impl Selector {
             (None, Some(upper)) => Some(self.candidate(room.limit(upper - out)?, out, Some(Outwards::Down))),
             (Some(lower), None) => Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up))),
             (Some(lower), Some(upper)) if room.is_wide() => {
-                // The interval that the search started from is the better guess where it is near: one step out of the
-                // bound on its side, if that is nearer than the middle.
+                // The initial interval of the search is the better guess if it is near: one step out of the bound on its side,
+                // if that is nearer than the middle.
                 let middle = middle(lower, upper, room.width);
                 let is_below = self.initial.lower.is_some_and(|initial| initial >= upper);
                 let is_above = self.initial.upper.is_some_and(|initial| initial <= lower);
@@ -151,7 +151,7 @@ impl Selector {
                 if is_above && lower + out < middle {
                     return Some(self.candidate(room.limit(lower + out)?, out, Some(Outwards::Up)));
                 }
-                // As precise as the larger part: who bisects a wide interval goes on with that.
+                // The precision is that of the larger part: bisection of a wide interval continues with it.
                 Some(self.inside(room.limit(middle)?, upper - middle))
             }
             _ => None,
@@ -162,21 +162,21 @@ impl Selector {
         Candidate { step, duration: self.targets[self.current].duration, width, outwards }
     }
 
-    /// A load that is as near as `width` to others that are known. Whether it is measured for this goal or for another, no
-    /// later step out of a bound need begin wider than twice that.
+    /// Nominates a load within `width` of other known loads. After it is measured, for any goal, no later step out of a bound
+    /// starts wider than twice that.
     fn inside(&mut self, step: Step, width: Step) -> Candidate {
         self.next_width = width.saturating_mul(2);
         self.candidate(step, width, None)
     }
 
-    /// Its candidate is the one that is measured. Gives the width of the search from now on.
+    /// Records that its candidate is measured. Returns the new width of the search.
     pub(super) fn won(&mut self, candidate: Candidate) -> Step {
         self.pending = Some(candidate);
         candidate.width
     }
 
-    /// After a trial of its candidate: where a step out of a bound missed, the next one, of whatever goal, goes further. Gives
-    /// the width of the search then. As long as the load is undecided nothing is known of it.
+    /// Called after a trial of its candidate. If a step out of a bound missed, the next one goes further, for any goal. Returns
+    /// the width of the search then. Nothing changes while the load is undecided.
     pub(super) fn missed(&mut self, grid: &Grid, seen: &Database) -> Option<Step> {
         let candidate = self.pending?;
         let found = self.found(grid, seen);
@@ -191,7 +191,7 @@ impl Selector {
     }
 }
 
-/// Where loads can be nominated: between the bounds that were found, and within the search's own limits.
+/// The range of loads to nominate: between the known bounds, and within the search's own limits.
 #[derive(Clone, Copy)]
 struct Room {
     found: Interval,
@@ -200,20 +200,20 @@ struct Room {
 }
 
 impl Room {
-    /// Whether the interval is wider than wanted, or open.
+    /// Whether the interval is wider than required, or open.
     fn is_wide(self) -> bool {
         self.found.span().is_none_or(|span| span > self.width)
     }
 
-    /// Whether a trial at a load can bring the bounds closer. Loads outside of them are decided, or do not matter.
+    /// Whether a trial at a load can bring the bounds closer. Loads outside the bounds are decided or irrelevant.
     fn is_worth(self, step: Step) -> bool {
         self.is_wide()
             && self.found.lower.is_none_or(|lower| lower < step)
             && self.found.upper.is_none_or(|upper| step < upper)
     }
 
-    /// The load to nominate in the place of a wish: never closer than a width to a bound, since the interval between
-    /// the two would be narrower than anybody wants. A limit of the search itself is nominated rather than what is near it.
+    /// The load to nominate for a wish: never closer than a width to a bound, since no goal requires such a narrow interval. If
+    /// the wish is near a limit of the search, it nominates the limit.
     fn limit(self, wish: Step) -> Option<Step> {
         let (low, high) = (self.found.lower.unwrap_or(0), self.found.upper.unwrap_or(self.top));
         let (low_is_open, high_is_open) = (self.found.lower.is_none(), self.found.upper.is_none());
@@ -234,13 +234,13 @@ impl Room {
     }
 }
 
-/// A load inside an interval wider than `width`. One part is `width` times a power of two, the one nearest to the half, so
-/// that repeated halving needs no more steps than halving can, and mostly comes out at the width exactly. The lower part is
-/// the smaller one: lower loads are the more likely to be held.
+/// A load inside an interval wider than `width`. One part is `width` times a power of two, the one nearest to the half. So
+/// repeated halving needs as few steps as possible, and mostly ends exactly at the width. The lower part is the smaller one:
+/// lower loads are more likely to be sustained.
 pub(super) fn middle(low: Step, high: Step, width: Step) -> Step {
     let span = high - low;
     let mut part = width;
-    // Where a whole width would leave a sliver, half of one may be what a finer target wants.
+    // If a whole width would leave a narrow remainder, half of it may suit a finer target.
     while span < 2 * part && part % 2 == 0 {
         part /= 2;
     }

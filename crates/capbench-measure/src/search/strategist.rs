@@ -1,4 +1,4 @@
-//! What a strategy asks for and how it learns; the plain binary search.
+//! How a strategy requests trials and learns from them; the plain binary search.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::criteria::Class;
 use super::database::{Database, Observation};
 use super::goal::Goal;
 
-/// A trial that a strategy wants (RFC 9971, Trial Input: load and duration and nothing else).
+/// A trial that a strategy requests (RFC 9971, Trial Input: only load and duration).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// Intended load.
@@ -17,17 +17,17 @@ pub struct Request {
     pub duration: Duration,
 }
 
-/// Chooses trials. It runs none, so it can be tried on anything: the path, stored trials, a model for an estimate.
+/// Chooses trials and runs none. So it works with the path, with stored trials and with a model for an estimate.
 pub(super) trait Strategist {
-    /// The next trial, or nothing when it has what it wants or can get no more.
+    /// The next trial; `None` if the strategy has its result or cannot improve it.
     fn next(&mut self, seen: &Database) -> Option<Request>;
 
-    /// Shows it the trial that it asked for last, once it is in the database, too.
+    /// Reports the last requested trial, which is then also in the database.
     fn learn(&mut self, _trial: &Observation) {}
 }
 
-/// Runs what strategies ask for until none asks for more. Trials for one may unsettle what another has found, so all are
-/// asked again.
+/// Runs the trials that strategies request until none requests more. Trials of one strategy may change the result of another, so
+/// all are asked again.
 pub(super) fn pursue<E>(
     strategists: &mut [Box<dyn Strategist>],
     seen: &mut Database,
@@ -49,8 +49,8 @@ pub(super) fn pursue<E>(
     }
 }
 
-/// Plain binary search over the rate for one goal (RFC 2544 section 26.1). Each load gets trials of full length until the goal's
-/// criteria decide it: one where a trial is all that the goal asks for, more with loss verification (TST 009).
+/// Plain binary search over the rate for one goal (RFC 2544 section 26.1). Each load gets full-length trials until the goal's
+/// criteria decide it: one trial if the goal requires one, more with loss verification (TST 009).
 #[derive(Debug)]
 pub(super) struct Binary {
     goal: Goal,
@@ -63,8 +63,8 @@ impl Binary {
         Self { goal, least, maximum }
     }
 
-    /// The load to be decided next: the maximum, then the middle between the bounds; the least load stands for a lower
-    /// bound until the bounds are so close that it must be one.
+    /// The next load to decide: the maximum, then the middle between the bounds. The minimum load serves as lower bound until
+    /// the bounds are so close that it must be one.
     fn load(&self, seen: &Database) -> Option<Pps> {
         let bounds = seen.bounds(&self.goal.criteria());
         let is_close =
@@ -87,7 +87,7 @@ fn middle(lower: Pps, upper: Pps) -> Pps {
 impl Strategist for Binary {
     fn next(&mut self, seen: &Database) -> Option<Request> {
         let load = self.load(seen)?;
-        // Bounds lie outside of it, so nothing but noise could have decided it; then the bounds have moved.
+        // Bounds are outside of it, so only noise could have decided it; then the bounds have moved.
         debug_assert_eq!(seen.classify(load, &self.goal.criteria()), Class::Undecided);
         Some(Request { load, duration: self.goal.final_duration })
     }

@@ -1,39 +1,39 @@
-//! Interrupts of a simulated card, and how its driver holds them back.
+//! Interrupts of a simulated card, and their moderation by its driver.
 
 use std::time::Duration;
 
 use capbench_model::moderation::Moderation;
 
-/// A card whose first frame starts a timer, at the end of which one interrupt is raised for all that have come meanwhile.
+/// A card whose first frame starts a timer. When the timer ends, one interrupt covers all frames that have arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interrupts {
-    /// What one costs the kernel.
+    /// Kernel time per interrupt.
     pub cost: Duration,
-    /// How long they are held back where nothing is asked for.
+    /// Delay of interrupts if the set-up requests none.
     pub usual: Duration,
-    /// Frames that the card has room for until then; it misses those beyond.
+    /// Capacity of the card in frames until the interrupt; it misses further frames.
     pub descriptors: u64,
-    /// Frames to an interrupt that the driver aims at where it chooses.
+    /// Frames per interrupt at which the driver aims if it chooses the delay.
     pub aim: f64,
-    /// How long it holds them back at most, where it chooses.
+    /// Longest delay that the driver chooses.
     pub at_most: Duration,
 }
 
 /// Interrupts at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
-    /// How long they are held back.
+    /// Delay of an interrupt.
     pub(super) back: Duration,
-    /// Frames that one hands over.
+    /// Frames per interrupt.
     pub(super) frames: f64,
     /// Share of the frames that the card misses.
     pub(super) missed: f64,
-    /// The kernel's time for each frame handed over.
+    /// The kernel's time per frame passed on, in nanoseconds.
     pub(super) cost_ns: f64,
 }
 
 impl Interrupts {
-    /// What becomes of frames that come at this rate.
+    /// The moderation's effect on frames at this rate.
     pub(super) fn at(&self, pps: f64, asked: Option<Moderation>) -> Held {
         let back = match asked {
             None => self.usual,
@@ -49,7 +49,7 @@ impl Interrupts {
 }
 
 impl Held {
-    /// How long frame after frame waits for its interrupt, nanoseconds, at this rate.
+    /// Delay of each frame until its interrupt at this rate, in nanoseconds.
     pub(super) fn delays(&self, frames: u64, pps: f64) -> Vec<u64> {
         let each = self.frames.round().max(1.0) as u64;
         let back_ns = self.back.as_nanos() as f64;

@@ -1,4 +1,4 @@
-//! The simulated path: a generator that reaches a known rate, a backlog, and methods behind it.
+//! The simulated path: a generator with a known top rate, a backlog, and methods behind it.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::work::WorkModel;
 use capbench_model::arrivals::Arrivals;
 use capbench_model::moderation::Moderation;
 
-/// What holds for every trial on the path.
+/// Conditions of every trial on the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
     pub(super) backlog_pps: f64,
@@ -30,8 +30,7 @@ pub(super) struct Conditions {
     seed: u64,
 }
 
-/// A path whose generator reaches a known rate. Without further words it is exact: no noise, no bursts, and a backlog
-/// that holds any load.
+/// A path whose generator reaches a known rate. By default it is exact: no noise, no bursts, and a backlog that passes any load.
 #[derive(Clone, Debug)]
 pub struct SimulatedLaboratory {
     generator: f64,
@@ -59,21 +58,21 @@ impl SimulatedLaboratory {
         }
     }
 
-    /// Frames per second that the backlog passes on; it loses what is above.
+    /// Frames per second that the backlog passes on; it loses the excess.
     #[must_use]
     pub fn backlog(mut self, pps: f64) -> Self {
         self.conditions.backlog_pps = pps;
         self
     }
 
-    /// The link carries so many frames per second, and the generator waits for it.
+    /// The link carries up to `line_rate`, and the generator waits for the link.
     #[must_use]
     pub fn line_rate(mut self, line_rate: Pps) -> Self {
         self.line_rate = Some(line_rate);
         self
     }
 
-    /// Frames come by a card that interrupts.
+    /// Frames arrive through a card that interrupts.
     #[must_use]
     pub fn interrupts(self, interrupts: Interrupts) -> Self {
         Self { interrupts: Some(interrupts), ..self }
@@ -86,7 +85,7 @@ impl SimulatedLaboratory {
         self
     }
 
-    /// Results say in how many times of 100 ms frames were lost.
+    /// Results contain the number of 100 ms windows in which frames were lost.
     #[must_use]
     pub fn showing_moments(self) -> Self {
         Self { shows_moments: true, ..self }
@@ -99,7 +98,7 @@ impl SimulatedLaboratory {
         self
     }
 
-    /// Frames per second that can be sent.
+    /// Highest frame rate that can be sent, in frames per second.
     fn reaches(&self) -> f64 {
         self.line_rate.map_or(self.generator, |line| self.generator.min(line.get()))
     }
@@ -222,16 +221,16 @@ impl Trial for SimulatedTrial<'_> {
         self.laboratory.line_rate
     }
 
-    fn hold(&mut self) -> Result<Box<dyn Trial + '_>> {
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(self))
     }
 }
 
-/// What a generator that reaches so many frames per second makes of a load.
+/// The phases of a load as sent by a generator that reaches `generator` frames per second.
 fn offered(load: Load, duration: Duration, generator: f64) -> Vec<Offered> {
     let stretch = |pps: f64, duration: Duration| {
         let (pps, seconds) = (pps.min(generator), duration.as_secs_f64());
-        // As a schedule rounds, so that what is held is sent to the last frame.
+        // Rounded as in a schedule, so that a sustained load is sent to the last frame.
         let planned = Pps::new(pps).ok().and_then(|pps| Load::Rate(pps).intended(duration));
         Offered { frames: planned.unwrap_or(0), pps, seconds }
     };
@@ -272,7 +271,7 @@ impl SimulatedTrial<'_> {
             evidence: Evidence {
                 sent,
                 unsent: intended - sent,
-                // A veth counts there what the backlog at its far end refused.
+                // A veth counts here the frames that the backlog at its far end refused.
                 transmit_drops: Some(lost_in_backlog),
                 link_drops: Some(lost_in_card),
                 backlog_drops: Some(lost_in_backlog),
@@ -299,7 +298,7 @@ impl SimulatedTrial<'_> {
             emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),
             cpu: self.cpu(ability, delivered, reached),
             line_rate_pps: self.laboratory.line_rate.map(Pps::get),
-            // The generator waits for the link, so nothing is on its way in the end.
+            // The generator waits for the link, so no frame is on its way at the end.
             departed: self
                 .laboratory
                 .line_rate

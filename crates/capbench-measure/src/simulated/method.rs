@@ -1,4 +1,4 @@
-//! A capture method whose constants are known.
+//! A simulated capture method with known constants.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::laboratory::Setup;
 use crate::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
 
-/// Cost per packet beside the application's work, by how busy that work keeps the application: the shape of the
-/// results of Dain (2004). Below one work the application falls asleep between packets and is woken for each; above
-/// another it never sleeps; in between it sleeps ever less often.
+/// Cost per packet without the application's work, as a function of that work: the shape of the results of Dain (2004). Below one
+/// amount of work the application falls asleep between packets and each packet wakes it; above another it never sleeps; in
+/// between it sleeps less and less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRegimes {
     /// Per packet, while each wakes the application.
@@ -28,7 +28,7 @@ pub struct TwoRegimes {
 }
 
 impl TwoRegimes {
-    /// The share of packets that need no wake-up, at so much work per packet.
+    /// The share of packets that need no wake-up at this work per packet.
     fn kept_busy(&self, work: Duration) -> f64 {
         let slide = self.busy_from.saturating_sub(self.asleep_until).as_secs_f64();
         if slide == 0.0 {
@@ -38,19 +38,19 @@ impl TwoRegimes {
     }
 }
 
-/// Where frames wait that come faster than the application takes them.
+/// Where frames wait if they arrive faster than the application reads them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
-    /// Nowhere: whatever is above the capacity is lost.
+    /// Nowhere: frames above the capacity are lost.
     None,
-    /// For so many frames.
+    /// In a buffer of this many frames.
     Frames(u64),
-    /// In the ring of the set-up, whole slots of this size in whole blocks.
+    /// In the set-up's ring, in whole slots of this size and whole blocks.
     Slots(ByteCount),
 }
 
 impl Room {
-    /// Frames that a ring of these sizes holds.
+    /// Capacity in frames of a ring of these sizes.
     pub fn frames(self, capture: &CaptureOptions) -> u64 {
         match self {
             Self::None => 0,
@@ -79,31 +79,31 @@ pub struct SimulatedMethod {
     pub(super) kernel_ns: u64,
 }
 
-/// What a method can do in one set-up.
+/// The abilities of a method in one set-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ability {
-    /// Frames per second that it takes when it does nothing else.
+    /// Frames per second that it reads when it does nothing else.
     pub(super) capacity: f64,
-    /// The application's CPU time per frame taken.
+    /// The application's CPU time per frame read, in nanoseconds.
     pub(super) application_ns: f64,
     /// CPU time of the kernel for every frame that arrives.
     pub(super) kernel_ns: f64,
-    /// Whether it takes that from the application.
+    /// Whether the application's CPU also provides the kernel's time.
     pub(super) shares_cpu: bool,
     /// Frames per wake-up and frames per batch, where the method has regimes.
     pub(super) batching: Option<Batching>,
 }
 
 impl Ability {
-    /// The same behind a card that interrupts: what an interrupt costs is shared by the frames that it hands over, and
-    /// those come in one batch, unless the method has a way of its own.
+    /// The same behind a card that interrupts: the frames of an interrupt share its cost and arrive in one batch, unless the
+    /// method has its own batching.
     pub(super) fn interrupted(self, held: Held) -> Self {
         let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
         Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
     }
 }
 
-/// How frames come to the application.
+/// How frames reach the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Batching {
     /// Wake-ups per frame.
@@ -135,7 +135,7 @@ impl SimulatedMethod {
         Self { regimes: Some(regimes), ..Self::new(name, f64::INFINITY) }
     }
 
-    /// Every frame above the capacity costs so many frames of it: receive livelock.
+    /// Every frame above the capacity reduces the capacity by `cost` frames: receive livelock.
     #[must_use]
     pub fn livelock(self, cost: f64) -> Self {
         Self { livelock: cost, ..self }
@@ -147,14 +147,14 @@ impl SimulatedMethod {
         Self { bursts_above: rate, ..self }
     }
 
-    /// CPU time per frame of application and kernel, in nanoseconds. It is what the account shows, and limits nothing
-    /// unless [`Self::sharing_cpu`] is asked for.
+    /// CPU time per frame of application and kernel, in nanoseconds. It appears in the account, and limits nothing unless
+    /// [`Self::sharing_cpu`] is set.
     #[must_use]
     pub fn cost(self, application_ns: u64, kernel_ns: u64) -> Self {
         Self { application_ns, kernel_ns, ..self }
     }
 
-    /// Time that the application takes for every octet of a frame.
+    /// Application time per octet of a frame.
     #[must_use]
     pub fn per_octet(self, per_octet: Duration) -> Self {
         Self { per_octet, ..self }
@@ -166,13 +166,13 @@ impl SimulatedMethod {
         Self { room, ..self }
     }
 
-    /// However large the ring is, no more frames than these wait: something else is full.
+    /// Upper bound of waiting frames for any ring size: another resource is full.
     #[must_use]
     pub fn room_at_most(self, frames: u64) -> Self {
         Self { most_room: frames, ..self }
     }
 
-    /// In placement `same` the kernel's work on every frame that arrives goes before the application's.
+    /// In placement `same` the kernel's work on every arriving frame precedes the application's.
     #[must_use]
     pub fn sharing_cpu(self) -> Self {
         Self { shares_cpu: true, ..self }
@@ -183,7 +183,7 @@ impl SimulatedMethod {
         self.room.frames(capture).min(self.most_room)
     }
 
-    /// What it can do with this set-up, with frames of this mean size.
+    /// Its abilities with this set-up and frames of this mean size.
     pub(super) fn ability(&self, setup: &Setup, octets: f64) -> Ability {
         let work = work(setup.work.model, octets);
         let octets = self.per_octet.as_secs_f64() * octets;
@@ -195,7 +195,7 @@ impl SimulatedMethod {
             None => 1.0 / self.capacity,
         };
         let added = work.as_secs_f64() + octets;
-        // What is not asked for must not cost a rounding.
+        // Features that are off must not cause a rounding.
         let capacity =
             if added == 0.0 && kept_busy.is_none() { self.capacity } else { 1.0 / (overhead + added) };
         let own = match kept_busy {
@@ -216,7 +216,7 @@ impl SimulatedMethod {
     }
 }
 
-/// How long the work takes on this path: an iteration of the wait loop and an octet that is looked at take 1 ns.
+/// Duration of the work on this path: an iteration of the wait loop and an examined octet take 1 ns each.
 fn work(model: WorkModel, octets: f64) -> Duration {
     const PARSE_NS: u64 = 20;
     match model {

@@ -1,13 +1,13 @@
-//! A path without a network: what a method would do is computed at once, and the same from the same seed. Benches,
-//! searches and sweeps are tested on it.
+//! A path without a network: a method's behaviour is computed at once, and is the same for the same seed. Tests of benches,
+//! searches and sweeps use it.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
 //! | [`interrupts`] | interrupts of a card, and their moderation |
-//! | [`noise`] | what is random about a trial |
-//! | `passage`, `moments` | what becomes of the frames of one trial, and when they are lost |
+//! | [`noise`] | the random parts of a trial |
+//! | `passage`, `moments` | where the frames of one trial go, and when they are lost |
 
 pub mod interrupts;
 pub mod laboratory;

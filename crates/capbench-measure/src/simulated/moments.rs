@@ -1,29 +1,29 @@
-//! When a simulated trial lost frames. A fluid has no single frames, so that nothing is known of bursts, only the times of
-//! 100 ms in which something was lost.
+//! When a simulated trial lost frames. A fluid has no single frames, so bursts are unknown: only the 100 ms windows with loss are
+//! known.
 
 use std::time::Duration;
 
 use crate::loss_shape::LossShape;
 
-/// Times of 100 ms in a second.
+/// Windows of 100 ms per second.
 const PER_SECOND: f64 = 10.0;
 
-/// Times in which frames were lost, in seconds from the beginning.
+/// Times with loss, in seconds from the beginning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Moments(Vec<(f64, f64)>);
 
 impl Moments {
-    /// Frames were lost all the time between these.
+    /// Frames were lost continuously between these times.
     pub(super) fn between(&mut self, from: f64, to: f64) {
         self.0.push((from, to.max(from)));
     }
 
-    /// Frames were lost at one blow.
+    /// Frames were lost at one moment.
     pub(super) fn at(&mut self, at: f64) {
         self.between(at, at);
     }
 
-    /// Times of 100 ms among the first so many in which something was lost.
+    /// Number of 100 ms windows with loss among the first `windows`.
     fn lossy_windows(mut self, windows: u64) -> u64 {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (mut lossy, mut next) = (0, 0);
@@ -36,7 +36,7 @@ impl Moments {
         lossy
     }
 
-    /// What results say of it, of a trial that lost frames.
+    /// The loss shape in results, for a trial that lost frames.
     pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossShape {
         let windows = ((sending.as_secs_f64() * PER_SECOND).ceil() as u64).max(1);
         LossShape::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))

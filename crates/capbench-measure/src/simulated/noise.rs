@@ -1,23 +1,23 @@
-//! What is random about a simulated trial. The same seed gives the same trials.
+//! The random parts of a simulated trial. The same seed gives the same trials.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// How much the capacity varies, as standard deviations of a normal distribution around it, in parts of it.
+/// Variation of the capacity: standard deviations of a normal distribution, relative to the capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// From trial to trial: where memory came to lie, which clock the CPU chose.
+    /// From trial to trial: memory placement, CPU clock.
     pub per_trial: f64,
     /// From second to second within a trial.
     pub per_second: f64,
 }
 
-/// Frames lost at one blow in the ring, whatever the load: the application was not scheduled.
+/// Frames lost at one moment in the ring at any load: the application was not scheduled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossBursts {
-    /// How likely one is in a second.
+    /// Probability of a burst per second.
     pub per_second: f64,
-    /// Frames that it loses.
+    /// Frames lost per burst.
     pub frames: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct LossBursts {
 #[derive(Debug)]
 pub(super) struct Chance(Xoshiro256PlusPlus);
 
-/// Sets neighbouring trials apart; the seeding spreads what little that changes.
+/// Separates the seeds of neighbouring trials; the seeding spreads small changes.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Chance {

@@ -1,4 +1,4 @@
-//! What becomes of the frames of one trial: a fluid in slices within which nothing changes, of at most a second where
+//! Where the frames of one trial go: a fluid in time slices within which nothing changes. A slice is up to one second long if
 //! seconds differ.
 
 use super::laboratory::Conditions;
@@ -26,7 +26,7 @@ pub(super) struct Offered {
     pub(super) seconds: f64,
 }
 
-/// Sends them through, one stretch of the trial after the other; what waits at the end of one waits in the next.
+/// Sends the offered frames through, one phase after the other; frames that wait at the end of a phase wait in the next.
 pub(super) fn through(
     method: &SimulatedMethod,
     ability: Ability,
@@ -35,7 +35,7 @@ pub(super) fn through(
     conditions: &Conditions,
     chance: &mut Chance,
 ) -> Passage {
-    // Where no second differs from another one, days are as soon worked out.
+    // If all seconds are alike, a trial of days is computed as fast as a short one.
     let is_steady = conditions.noise.per_second == 0.0 && conditions.bursts.is_none();
     let longest_slice = if is_steady { f64::INFINITY } else { 1.0 };
     let of_trial = chance.factor(conditions.noise.per_trial);
@@ -70,7 +70,7 @@ pub(super) fn through(
             let filled = waiting;
             waiting = (waiting + (arriving - taken) * slice).max(0.0);
             let above = (waiting - room as f64).max(0.0);
-            // A fluid's rounding is no frame.
+            // A fluid's rounding error is not a frame.
             if above > 0.5 {
                 let until_full = (room as f64 - filled) / (arriving - taken);
                 passage.moments.between(from + until_full, from + slice);
@@ -81,7 +81,7 @@ pub(super) fn through(
                 && chance.happens(bursts.per_second * slice)
             {
                 in_bursts += bursts.frames;
-                // Somewhere in the slice; where it is makes no difference.
+                // The exact time within the slice makes no difference.
                 passage.moments.at(from + slice / 2.0);
             }
         }
@@ -95,6 +95,6 @@ pub(super) fn through(
         passage.lost_in_backlog += lost_in_backlog;
         begun = end;
     }
-    // What is left waiting is taken after the last frame was sent.
+    // The waiting frames are read after the last frame was sent.
     Passage { waiting: waiting.round() as u64, ..passage }
 }

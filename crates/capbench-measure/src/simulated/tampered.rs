@@ -1,4 +1,4 @@
-//! A path whose results are changed on the way, to see what a test does with them.
+//! A path that changes results, to test the reaction of its callers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 use capbench_model::disturbance::ClockDrift;
 
-/// Changes the results of another path, by how many trials there were before, and notes its rests.
+/// Changes the results of another path, depending on the number of earlier trials, and records its rests.
 pub(crate) struct Tampered<L, F> {
     pub(crate) path: L,
     pub(crate) change: F,
@@ -64,13 +64,13 @@ impl<F: FnMut(u32, &mut TrialResult)> Trial for TamperedTrial<'_, F> {
     }
 }
 
-/// Takes a frame away.
+/// Removes a delivered frame.
 pub(crate) fn lose_one(result: &mut TrialResult) {
     result.delivered -= 1;
     result.verdict = Verdict::Lossy;
 }
 
-/// Guards a path as the product does, but for the pauses: no time passes here.
+/// Guards a path like the product, but without pauses: no time passes here.
 pub(crate) fn guarded<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     path: L,
     change: F,
@@ -85,12 +85,12 @@ pub(crate) fn lose_all(result: &mut TrialResult) {
     result.verdict = Verdict::Lossy;
 }
 
-/// What a guard sends after an overload; nobody else sends so slowly on the paths of these tests.
+/// Recognises a guard's probe after an overload: nothing else on the paths of these tests sends so slowly.
 fn is_probe(result: &TrialResult) -> bool {
     result.intended_pps.is_some_and(|pps| pps <= 1000.0)
 }
 
-/// Every so many trials the host disturbs one, each time in another way, and a frame of it is lost.
+/// Every `nth` trial is disturbed by the host, each time in another way, and loses a frame.
 pub(crate) fn disturbs_every(nth: u32) -> impl FnMut(u32, &mut TrialResult) {
     let mut trials = 0;
     move |_, result| {
@@ -104,7 +104,7 @@ pub(crate) fn disturbs_every(nth: u32) -> impl FnMut(u32, &mut TrialResult) {
     }
 }
 
-/// One of the five things that disturb a trial.
+/// One of the five disturbances of a trial.
 pub(crate) fn disturbance(which: u32) -> Disturbance {
     const MS: u64 = 1_000_000;
     let cpu = |steal_ns, foreign_ns| {
@@ -123,7 +123,7 @@ pub(crate) fn disturbance(which: u32) -> Disturbance {
     Disturbance { cpus, tick_ns: 10 * MS, clocks, sending_ns: 1000 * MS, backlog_lasts_ns: None }
 }
 
-/// After an overload it loses everything in so many trials.
+/// Loses everything in this many trials after an overload.
 pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
     let mut left = 0;
     move |_, result| {
@@ -136,7 +136,7 @@ pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
     }
 }
 
-/// Trials of these numbers, from 0, count more than was sent.
+/// Trials with these numbers, from 0, count more frames than were sent.
 pub(crate) fn contradicts_itself(at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
     move |trial, result| {
         if at(trial) && !is_probe(result) {
@@ -145,7 +145,7 @@ pub(crate) fn contradicts_itself(at: impl Fn(u32) -> bool) -> impl FnMut(u32, &m
     }
 }
 
-/// A link of this rate, on which trials of these numbers, from 0, count twice what it carries.
+/// A link of this rate; trials with these numbers, from 0, count twice its capacity.
 pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
     move |trial, result| {
         result.line_rate_pps = Some(line_pps);
@@ -157,24 +157,24 @@ pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl 
     }
 }
 
-/// What guards did with the trials of a run.
+/// Counts of what guards did with the trials of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guarding {
     /// Results.
     pub(crate) stand: usize,
     /// Attempts that were repeated.
     pub(crate) set_aside: usize,
-    /// Overloads that were probed after.
+    /// Overloads that were followed by probes.
     pub(crate) recoveries: usize,
     /// Probes.
     pub(crate) probes: usize,
-    /// Results that were disturbed all the same.
+    /// Disturbed results.
     pub(crate) marked: usize,
-    /// Why attempts were repeated, each once.
+    /// Reasons for repeats, each once.
     pub(crate) because: BTreeSet<String>,
 }
 
-/// What was done, after a look that every attempt of the path is accounted for once: it stands, was set aside, or was a probe.
+/// The counts, after a check that every attempt of the path is exactly one of: result, discarded attempt, probe.
 pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     path: &Guarded<Tampered<L, F>>,
     results: &[TrialResult],
@@ -183,12 +183,12 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     for result in results {
-        assert!(!matches!(result.phase, Phase::Probe | Phase::SetAside), "{result:?}");
+        assert!(!matches!(result.phase, Phase::Probe | Phase::Retried), "{result:?}");
         guarding.marked += usize::from(!result.disturbance.reasons().is_empty());
         let Some(did) = &result.guarding else { continue };
         guarding.set_aside += did.set_aside.len();
         for aside in &did.set_aside {
-            assert_eq!(aside.trial.phase, Phase::SetAside);
+            assert_eq!(aside.trial.phase, Phase::Retried);
             assert!(aside.trial.guarding.is_none());
             numbers.push(aside.trial.number);
             guarding.because.extend(aside.because.iter().cloned());

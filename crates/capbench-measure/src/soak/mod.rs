@@ -1,10 +1,10 @@
 //! A soak: one load for minutes to days, in segments on one open capture.
 //!
-//! Between two segments the generator pauses until every frame is accounted for, so that each has a ledger of its own
-//! that balances, and counters of 32 bits are read long before they overflow. A pause also empties the buffers, so that an
-//! application which is a little too slow never fills them: how far it was behind at the end of each segment is part of
-//! the record. What is stored has a bound that does not
-//! depend on how long it lasts: see [`record`]. What ended since the record was last saved is in [`segment`]'s file.
+//! Between two segments the generator pauses until every frame is accounted for. So each segment has a separate balanced ledger,
+//! and 32-bit counters are read long before they overflow. A pause also empties the buffers, so an application that is slightly
+//! too slow never fills them. Therefore the record includes how far it was behind at the end of each segment. The size of the
+//! stored data is bounded for any duration: see [`record`]. Segments that ended since the record was last saved are in the file
+//! of [`segment`].
 
 pub mod record;
 pub mod segment;
@@ -22,36 +22,36 @@ use crate::trial::{Load, Phase, TrialResult};
 use record::{Interval, SoakRecord};
 use segment::Segment;
 
-/// What a soak runs.
+/// The plan of a soak.
 #[derive(Clone, Debug)]
 pub struct SoakPlan {
     /// The set-up.
     pub setup: Setup,
     /// The load.
     pub rate: Pps,
-    /// How long frames are sent, all segments together.
+    /// Total time of sending, all segments together.
     pub length: Duration,
-    /// Length of a segment: a line of the report, and a ledger of its own.
+    /// Length of a segment. Each segment is a line of the report and has a ledger.
     pub interval: Duration,
 }
 
 /// Follows a soak while it runs, and can stop it.
 pub trait Observer: session::Observer {
-    /// A segment ended, which `record` has as this interval; saving is the observer's business.
+    /// A segment ended, which `record` contains as this interval. The observer is responsible for saving it.
     ///
     /// # Errors
     /// When it cannot be saved, which ends the soak.
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
 }
 
-/// How a soak came out.
+/// The outcome of a soak.
 #[derive(Debug)]
 pub struct SoakOutcome {
-    /// Everything about it.
+    /// All data of the soak.
     pub record: SoakRecord,
     /// Whether the user stopped it.
     pub stopped: bool,
-    /// What ended it before its time.
+    /// The error that ended it early.
     pub failure: Option<MeasureError>,
 }
 
@@ -61,14 +61,15 @@ impl SoakPlan {
         self.length.as_nanos().div_ceil(self.interval.as_nanos().max(1)) as u64
     }
 
-    /// Runs it.
+    /// Runs the soak.
     ///
     /// # Errors
-    /// When nothing of it could be measured, or it cannot be saved. What fails later ends it, and is in the outcome.
+    /// When no segment could be measured, or when the record cannot be saved. A later failure ends the soak and is in the
+    /// outcome.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SoakOutcome> {
         let mut record = SoakRecord::new(self.rate, self.length, self.interval);
         let mut prepared = laboratory.prepare(&self.setup)?;
-        let mut held = prepared.hold()?;
+        let mut held = prepared.keep_open()?;
         let mut left = self.length;
         while !left.is_zero() && !observer.stopping() {
             let duration = left.min(self.interval);
@@ -95,7 +96,7 @@ impl SoakPlan {
     }
 }
 
-/// What the user's stop kept from being sent was not meant to be any more.
+/// Frames that the user's stop kept from being sent no longer count as intended.
 fn cut(trial: &mut TrialResult) {
     trial.intended = trial.sent;
     trial.duration_s = trial.sending_s;

@@ -1,5 +1,5 @@
-//! What is stored of a soak: the whole, intervals, the worst moments and the largest bursts of loss, all of them
-//! bounded, however long it lasts.
+//! The stored data of a soak: the total, intervals, the worst moments and the largest bursts of loss. All of them are bounded
+//! for any duration.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,91 +12,91 @@ use crate::loss_shape::Burst;
 use crate::trial::{TrialResult, Verdict};
 use capbench_model::ledger::{Entry, Place};
 
-/// Intervals that are stored at most. When there are as many, each two neighbours become one: three days in segments of
-/// 10 s are stored in intervals of 80 s.
+/// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
+/// in intervals of 80 s.
 pub const INTERVALS: usize = 4096;
-/// Bursts that are stored at most, the largest.
+/// Maximum number of stored bursts; the largest are kept.
 pub const EVENTS: usize = 256;
-/// Reasons for care that are stored at most.
+/// Maximum number of stored noise reasons.
 const REASONS: usize = 64;
 
-/// Counts that add up.
+/// Counts that can be summed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Counts {
-    /// Frames meant to be sent.
+    /// Frames to send.
     pub intended: u64,
-    /// Frames handed to the kernel.
+    /// Frames passed to the kernel.
     pub sent: u64,
-    /// Frames that reached the application intact, once each.
+    /// Distinct frames that the application received intact.
     pub delivered: u64,
-    /// Repetitions.
+    /// Duplicate frames.
     pub duplicates: u64,
-    /// Frames that came after a later one.
+    /// Frames that arrived after a later one.
     pub reordered: u64,
-    /// Frames of others.
+    /// Frames of other senders.
     pub foreign: u64,
     /// Frames cut short.
     pub truncated: u64,
     /// Frames damaged.
     pub corrupt: u64,
-    /// Sent frames that no place explains.
+    /// Sent frames that no place in the ledger accounts for.
     pub unexplained: i64,
 }
 
-/// A stretch of a soak: one segment, or several one after the other.
+/// A part of a soak: one segment, or several in succession.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
-    /// Its beginning, in seconds of sending since the soak began.
+    /// Its start, in seconds of sending since the soak began.
     pub from_s: f64,
     /// The same as a time of day, seconds since the epoch.
     pub began_unix_s: f64,
-    /// How long frames were sent.
+    /// Time of sending.
     pub sending_s: f64,
-    /// How long the generator then paused until every frame was accounted for.
+    /// The following pause of the generator, until every frame was accounted for.
     pub drain_s: f64,
-    /// Segments in it.
+    /// Number of segments.
     pub segments: u64,
     /// Segments that lost frames.
     pub lossy: u64,
-    /// Segments whose account contradicts itself.
+    /// Segments whose ledger contradicts itself.
     pub invalid: u64,
     /// Segments that the host disturbed.
     pub disturbed: u64,
-    /// Segments at whose end more frames lay in buffers than batches explain.
+    /// Segments at whose end the buffers contained more frames than batches explain.
     #[serde(default)]
     pub buffered: u64,
-    /// Frames of those that were delivered only because there was room until the generator paused. Without the pauses they
-    /// would have added up until some were lost.
+    /// Frames of these segments that were delivered only because the buffer had room until the generator paused. Without the
+    /// pauses they would have accumulated until frames were lost.
     #[serde(default)]
     pub untaken: u64,
-    /// Longest time that the application was behind when a segment ended, seconds.
+    /// Longest time that the application was behind at the end of a segment, seconds.
     #[serde(default)]
     pub behind_s: f64,
-    /// What was counted.
+    /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Frames lost by place, each place by its word.
+    /// Lost frames by the name of the place.
     pub lost: BTreeMap<String, u64>,
-    /// Most frames that were lost within 100 ms; absent where frames were not looked at one by one.
+    /// Most frames that were lost within 100 ms; absent if frames were not inspected one by one.
     pub worst_100ms_lost: Option<u64>,
-    /// CPU time of the application per frame, mean; absent where it is unknown.
+    /// Mean CPU time of the application per frame; absent if unknown.
     pub app_ns_per_packet: Option<f64>,
-    /// Latest frame of the generator, in nanoseconds.
+    /// Maximum lateness of a frame of the generator, in nanoseconds.
     pub latest_ns: Option<u64>,
-    /// Memory that the process had at its end, in bytes; absent where the system does not say.
+    /// Resident memory of the process at its end, in bytes; absent if the system does not report it.
     pub resident_bytes: Option<u64>,
 }
 
-/// Frames lost one after the other.
+/// Consecutive lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossEvent {
-    /// When the first was planned, in seconds of sending since the soak began.
+    /// Planned time of the first, in seconds of sending since the soak began.
     pub at_s: f64,
     /// The same as a time of day, seconds since the epoch.
     pub unix_s: f64,
-    /// How long it was until a frame came again.
+    /// Time until the next received frame.
     pub length_s: f64,
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
 }
 
@@ -105,37 +105,37 @@ pub struct LossEvent {
 pub struct SoakRecord {
     /// Intended load.
     pub intended_pps: f64,
-    /// How long frames were to be sent.
+    /// Planned time of sending.
     pub planned_s: f64,
     /// Intended length of a segment.
     pub segment_s: f64,
-    /// Segments that ended.
+    /// Completed segments.
     pub segments: u64,
-    /// The whole.
+    /// The total of all segments.
     pub whole: Option<Interval>,
-    /// The ledger of the whole. A place that was unknown in one segment is unknown.
+    /// The ledger of the total. A place that was unknown in one segment is unknown.
     pub ledger: Vec<Entry>,
-    /// Intervals, the earliest first, equally many segments each but for the last.
+    /// Intervals, earliest first, with equal numbers of segments except the last.
     pub intervals: Vec<Interval>,
-    /// Segments of an interval.
+    /// Number of segments per interval.
     pub segments_per_interval: u64,
-    /// The segment that lost most; absent where none did.
+    /// The segment that lost most; absent if no segment lost frames.
     pub worst: Option<Interval>,
-    /// Bursts of loss, the largest, by time.
+    /// The largest bursts of loss, by time.
     pub events: Vec<LossEvent>,
-    /// How many bursts there were.
+    /// Number of bursts.
     pub bursts: u64,
-    /// Reasons for care, and in how many segments each came up.
+    /// Noise reasons, with the number of segments that reported each.
     pub noise: BTreeMap<String, u64>,
-    /// How often a further reason came up, when as many as are stored were known.
+    /// Number of reports of other reasons, after the maximum number was stored.
     #[serde(default)]
     pub further_noise: u64,
-    /// The first segment, and the one that lost most, whole.
+    /// The complete trials of the first segment and of the one that lost most.
     pub kept: Vec<TrialResult>,
 }
 
 impl SoakRecord {
-    /// Nothing yet, of a soak at this load, of this length, in segments of this one.
+    /// An empty record of a soak at this load, of this length, in segments of this length.
     pub fn new(rate: Pps, length: Duration, segment: Duration) -> Self {
         Self {
             intended_pps: rate.get(),
@@ -155,7 +155,7 @@ impl SoakRecord {
         }
     }
 
-    /// Takes a segment in, and returns it as an interval.
+    /// Adds a segment, and returns it as an interval.
     pub fn add(&mut self, segment: Segment) -> Interval {
         let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
         let interval = Interval::of(&segment, from_s);
@@ -221,7 +221,7 @@ impl SoakRecord {
         }
     }
 
-    /// Takes in bursts of a segment: the longest, of so many.
+    /// Adds bursts of a segment: the longest, out of `count`.
     fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
         self.bursts += count;
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -232,7 +232,7 @@ impl SoakRecord {
             frames: burst.frames,
         }));
         if self.events.len() > EVENTS {
-            // Of bursts of one length, the earliest stay: sorting keeps their order.
+            // Of bursts with equal length, the earliest remain: the sort is stable.
             self.events.sort_by_key(|event| std::cmp::Reverse(event.frames));
             self.events.truncate(EVENTS);
         }

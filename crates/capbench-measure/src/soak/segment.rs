@@ -1,24 +1,24 @@
-//! A segment of a soak on its own, as `segments.jsonl` keeps it: a line of JSON for each since `results.json` was written.
+//! A single segment of a soak, as in `segments.jsonl`: one line of JSON for each segment since `results.json` was written.
 //!
-//! Writing all results anew after every segment would write megabytes for each line of a soak of days. What the lines say
-//! and what the saved record says add up to the record as the soak had it, whenever it was killed.
+//! Rewriting all results after every segment would write megabytes per segment of a soak of days. The lines and the saved record
+//! together restore the complete record, at any moment of a kill.
 
 use serde::{Deserialize, Serialize};
 
 use super::record::SoakRecord;
 use crate::trial::TrialResult;
 
-/// The name of the file in a run's directory.
+/// File name in a run's directory.
 pub const FILE: &str = "segments.jsonl";
 
-/// A segment that ended.
+/// A completed segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// Its number, from 1.
     pub number: u64,
     /// When it began, seconds since the epoch.
     pub began_unix_s: f64,
-    /// Memory that the process had at its end, in bytes; absent where the system does not say.
+    /// Resident memory of the process at its end, in bytes; absent if the system does not report it.
     pub resident_bytes: Option<u64>,
     /// What was measured.
     pub trial: TrialResult,
@@ -31,8 +31,8 @@ impl Segment {
     }
 }
 
-/// Adds the segments of these lines to a record that was saved before they ended; those that it has already are passed over.
-/// Returns what is wrong with the lines; those from the first damaged one on are left out.
+/// Adds the segments of these lines to a record that was saved before they ended. Segments that it already contains are skipped.
+/// Returns the fault of the lines, if any; lines from the first damaged one on are ignored.
 pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
     let mut rest = lines;
     let mut number = 0u64;

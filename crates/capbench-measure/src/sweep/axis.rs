@@ -1,4 +1,4 @@
-//! What a sweep varies, and its points.
+//! The parameter that a sweep varies, and its points.
 
 use std::fmt;
 
@@ -15,17 +15,17 @@ use crate::work::WorkModel;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 
-/// What is varied.
+/// The varied parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AxisKind {
-    /// What the application does per packet.
+    /// Work of the application per packet.
     Work,
     /// Frame sizes.
     Size,
-    /// Memory for the ring, and its blocks.
+    /// Memory for the ring, and its block size.
     Ring,
-    /// Which CPUs do what.
+    /// The CPUs of each task.
     Placement,
     /// The offered load.
     Load,
@@ -49,24 +49,24 @@ impl fmt::Display for AxisKind {
 /// Ring and blocks of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingSize {
-    /// Memory for the ring, or the socket's receive buffer for methods without one.
+    /// Memory for the ring, or the socket's receive buffer for methods without a ring.
     pub ring: ByteCount,
     /// Block size of rings.
     pub block: ByteCount,
 }
 
-/// The least block: a page, of the size that x86-64 and most arm64 kernels have.
+/// The minimum block: a page, of the size that x86-64 and most arm64 kernels have.
 const PAGE: u64 = 4096;
-/// Blocks of rings given in frames are no larger.
+/// Maximum block size of rings given in frames.
 const BLOCK: u64 = 1 << 20;
 
 impl RingSize {
-    /// A ring for so many frames in slots of this size: one block where it is small, else blocks of 1 MiB.
+    /// A ring for this number of frames in slots of this size: one block if it is small, else blocks of 1 MiB.
     ///
     /// Blocks are whole pages, so a ring for very few small slots has room for more.
     ///
     /// # Errors
-    /// No frame.
+    /// Zero frames.
     pub fn of_frames(frames: u32, slot: ByteCount) -> Result<Self> {
         let whole = u64::from(frames).saturating_mul(slot.0).min(u64::MAX / 2).next_multiple_of(PAGE);
         let ring = if whole > BLOCK { whole.next_multiple_of(BLOCK) } else { whole };
@@ -76,7 +76,7 @@ impl RingSize {
     /// A ring in blocks.
     ///
     /// # Errors
-    /// Nothing in it, or less than a block.
+    /// An empty ring, or less than a block.
     pub fn new(ring: ByteCount, block: ByteCount) -> Result<Self> {
         if block.0 == 0 || block > ring {
             return Err(contradiction(format!(
@@ -90,7 +90,7 @@ impl RingSize {
 /// A point on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Point {
-    /// Work per packet; a queue in front of it stays as it is.
+    /// Work per packet; the queue before it does not change.
     Work(WorkModel),
     /// Frame sizes, and how results name them.
     Size(SizeLabel, Sizes),
@@ -100,7 +100,7 @@ pub enum Point {
     Placement(PlacementChoice),
     /// An offered load.
     Load(Load),
-    /// How receive interrupts are held back.
+    /// Interrupt moderation.
     Coalesce(Moderation),
 }
 
@@ -117,7 +117,7 @@ impl Point {
         }
     }
 
-    /// Where it lies, and in what unit; absent where points of its kind are names.
+    /// Its coordinate and unit; absent if points of its kind are names.
     pub fn coordinate(&self) -> Option<(f64, &'static str)> {
         match self {
             Self::Work(WorkModel::Nanoseconds(ns)) => Some((f64::from(*ns), "ns")),
@@ -130,8 +130,8 @@ impl Point {
         }
     }
 
-    /// A point half-way between two of the same kind that are not neighbours already; by ratio for rings, whose sizes
-    /// people double. Absent where there is nothing between.
+    /// A point half-way between two of the same kind, by ratio for rings, whose sizes usually double. Absent if they are already
+    /// neighbours.
     pub fn between(&self, other: &Self) -> Option<Self> {
         let middle = |a: u32, b: u32| {
             let middle = a.midpoint(b);
@@ -203,7 +203,7 @@ pub struct Axis {
     points: Vec<Point>,
 }
 
-/// Whether the steps of a range are equally wide or each a multiple of the one before.
+/// Whether the points of a range have equal differences or equal ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spacing {
     /// Equal differences.
@@ -213,7 +213,7 @@ pub enum Spacing {
 }
 
 impl Axis {
-    /// An axis of these points, in their order where they are names, else from the least.
+    /// An axis of these points: in the given order if they are names, else in ascending order.
     ///
     /// # Errors
     /// No point, a repeated one, or points of different kinds.
@@ -237,7 +237,7 @@ impl Axis {
         Ok(Self { kind, points })
     }
 
-    /// Work from `from` to `to` in so many steps, ends included: of loop iterations or of nanoseconds, as the two are.
+    /// Work from `from` to `to` at this number of points, ends included, in the unit of the two: loop iterations or nanoseconds.
     ///
     /// # Errors
     /// Models of different kinds or without a number, ends out of order, and fewer than 2 points.
@@ -259,7 +259,7 @@ impl Axis {
     /// Rings for `from` to `to` frames in slots of this size, doubling.
     ///
     /// # Errors
-    /// No frame, or ends out of order.
+    /// Zero frames, or ends out of order.
     pub fn rings(from: u32, to: u32, slot: ByteCount) -> Result<Self> {
         if from == 0 || from > to {
             return Err(contradiction(format!(
@@ -285,12 +285,12 @@ impl Axis {
     }
 }
 
-/// Whole numbers from `from` to `to`; steps too narrow for whole numbers fall together.
+/// Whole numbers from `from` to `to`. Steps too narrow for whole numbers are merged.
 fn steps(from: u32, to: u32, points: usize, spacing: Spacing) -> Result<Vec<u32>> {
     if from >= to || points < 2 {
         return Err(contradiction(format!("{points} points from {from} to {to} are no range; begin lower")));
     }
-    // A ratio needs a number above 0 to begin with.
+    // A ratio needs a start above 0.
     let low = if spacing == Spacing::Geometric { f64::from(from).max(1.0) } else { f64::from(from) };
     let mut steps: Vec<u32> = (0..points)
         .map(|nth| {
@@ -307,7 +307,7 @@ fn steps(from: u32, to: u32, points: usize, spacing: Spacing) -> Result<Vec<u32>
     Ok(steps)
 }
 
-/// A sweep that was asked for and cannot be.
+/// The error of a requested sweep that is impossible.
 pub(super) fn contradiction(reason: impl Into<String>) -> MeasureError {
     MeasureError::Sweep { reason: reason.into() }
 }

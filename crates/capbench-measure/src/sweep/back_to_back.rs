@@ -1,9 +1,9 @@
-//! The longest burst that a method takes without loss, and the time that its buffers hold for (RFC 2544 section 26.4,
-//! RFC 9004).
+//! The longest burst that a method receives without loss, and the time that its buffers can store (RFC 2544 section 26.4, RFC
+//! 9004).
 //!
-//! RFC 9004 corrects the time of a burst by what is taken out of the buffer while it is filled, and takes for that the
-//! throughput. A sweep knows none. It takes off the rate that the method delivers under the very overload that fills the
-//! buffer, which on a host where the kernel goes before the application is another one, so its result has another name.
+//! RFC 9004 corrects the time of a burst by the frames that are read from the buffer while it fills, and uses the throughput as
+//! that rate. A sweep does not know the throughput. It subtracts the rate that the method delivers under the overload that fills
+//! the buffer. On a host where the kernel has priority over the application that rate differs, so the result has another name.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_model::ledger::LostAt;
 
-/// How bursts are searched for.
+/// The parameters of the search for bursts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackToBackTest(pub BurstSearch);
 
 impl Default for BackToBackTest {
-    /// From 8 frames to 2 s, to 3 %, each loss seen twice, with 0.2 s between bursts where RFC 9004 asks for 2 s.
+    /// From 8 frames to 2 s, to 3 %, each loss verified once, with 0.2 s between bursts (RFC 9004 requires 2 s).
     fn default() -> Self {
         Self(BurstSearch {
             first: NonZeroU64::MIN.saturating_add(7),
@@ -44,14 +44,14 @@ impl Default for BackToBackTest {
 pub struct Burst {
     /// How it ended.
     pub end: BurstEnd,
-    /// Why a trial of it shows nothing, where that ended it.
+    /// Why a trial of it is invalid, if that ended the search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// Frames of the longest burst without loss; where `end` is `at-limit`, at least so many.
+    /// Frames of the longest burst without loss. If `end` is `at-limit`, the longest burst has at least that length.
     pub frames: Option<u64>,
     /// The rate of the burst.
     pub burst_pps: f64,
-    /// The rate at which the method took frames under that load, from when its buffer was full on.
+    /// The rate at which the application read frames under that load, once its buffer was full.
     pub drained_pps: f64,
     /// Trials of the search, the overload first.
     pub trials: Vec<u32>,
@@ -60,28 +60,28 @@ pub struct Burst {
     pub lost: Vec<LostAt>,
 }
 
-/// Searches at one point together.
+/// All searches at one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BackToBack {
     /// The searches.
     pub searches: Vec<Burst>,
-    /// Mean frames of those that found a burst: the benchmark.
+    /// Mean frames of the searches that found a burst: the benchmark.
     pub mean_frames: Option<f64>,
-    /// The least.
+    /// The minimum.
     pub least_frames: Option<u64>,
-    /// The most.
+    /// The maximum.
     pub most_frames: Option<u64>,
     /// Their standard deviation.
     pub deviation_frames: Option<f64>,
-    /// `mean_frames` by the rate of the burst, seconds.
+    /// `mean_frames` divided by the rate of the burst, seconds.
     pub implied_buffer_s: Option<f64>,
-    /// The same less what was delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds.
+    /// The same minus the frames delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds.
     #[serde(alias = "corrected_buffer_s")]
     pub drain_corrected_buffer_s: Option<f64>,
 }
 
 impl BackToBack {
-    /// What searches say together; `None` without one.
+    /// Summary of these searches; `None` if there are none.
     pub(super) fn of(searches: Vec<Burst>) -> Option<Self> {
         if searches.is_empty() {
             return None;
@@ -114,8 +114,8 @@ impl BackToBack {
     }
 }
 
-/// The rate at which frames were taken in an overload: of those after the longest burst, since the burst itself found
-/// room. What was in the buffer when sending ended is delivered, too, and says nothing of the rate.
+/// The rate at which frames were read in an overload, after the longest burst: the burst itself fitted in the buffer. Frames in
+/// the buffer when sending ended are delivered too, but say nothing about the rate.
 fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
     let after = overload.sending_s - burst as f64 / overload.offered_pps;
     match overload.delivered.checked_sub(burst) {
@@ -132,7 +132,7 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// Whether the limit leaves room for a search at this rate.
+    /// Checks that the limit permits a search at this rate.
     pub(super) fn check_rate(&self, rate: Pps) -> Result<()> {
         let BurstSearch { first, limit, .. } = self.0;
         if self.0.limit_frames(rate) <= first.get() {
@@ -143,13 +143,13 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// About how many trials a search takes, its overload among them.
+    /// Approximate number of trials of a search, including its overload.
     pub(super) fn trials(&self, rate: Pps) -> usize {
         1 + self.0.trials(rate)
     }
 
-    /// One search: the load for as long as a trial lasts, then bursts. `None` when that first trial could not be run, or the
-    /// user stopped before it ended; no burst where he stopped later, or where the first trial shows nothing.
+    /// Runs one search: the load for the length of a trial, then bursts. Returns `None` if the first trial could not run, or if
+    /// the user stopped before it ended. The result has no burst if the user stopped later, or if the first trial is invalid.
     pub(super) fn search(
         &self,
         session: &mut Session<'_>,
@@ -173,7 +173,7 @@ impl BackToBackTest {
             trials: vec![first.number],
             lost: Vec::new(),
         };
-        // Frames that were not lost may still have lain in a buffer that is larger than the trial is long.
+        // Frames that were not lost may still be in a buffer that stores more than a trial.
         let taken = first.taken_pps();
         let keeps_up = taken >= SATURATED * first.offered_pps;
         let before = session.trials.len();

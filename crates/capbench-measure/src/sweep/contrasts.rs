@@ -1,5 +1,5 @@
-//! Differences that are looked for among many: over a series, and between two methods at the same points. What is found is
-//! held against all that was looked at (see [`capbench_model::statistics`]).
+//! Searches for differences over a series, and between two methods at the same points. Every difference found is corrected for
+//! all comparisons made (see [`capbench_model::statistics`]).
 
 use super::outcome::{Reading, Series};
 use super::swept::Swept;
@@ -9,36 +9,36 @@ use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 
-/// Blocks of up to so many neighbouring points are compared: a difference over several is told by fewer repeats.
+/// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer repeats.
 pub const WIDEST: usize = 3;
 
-/// Rates that differ by less, as a part of the larger, are the same.
+/// Rates that differ by less, as a share of the larger one, are equal.
 const SAME: f64 = 0.01;
 
-/// How likely chance alone makes a difference somewhere in a search, as its finding says it.
+/// How likely chance alone causes a difference somewhere in a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// After the correction.
+    /// The probability after the correction.
     pub by_chance: f64,
-    /// How many differences were looked at.
+    /// Number of comparisons made.
     pub comparisons: usize,
 }
 
 impl Evidence {
-    /// That two hands of repeats differ, whichever is higher, as one of so many comparisons: the least of them, so that the
-    /// correction is for all.
+    /// Evidence that two groups of repeats differ in either direction, as one of `comparisons`. It counts as the smallest of
+    /// them, so the correction covers all.
     pub fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
         let strata = [Stratum { low: one.len(), high: other.len() }];
         let fewer = against(one, other).min(against(other, one));
         Self { by_chance: (2.0 * chance(fewer, &strata) * comparisons as f64).min(1.0), comparisons }
     }
 
-    /// The one that chance explains more easily.
+    /// The evidence that chance explains more easily.
     pub fn weaker(self, other: Self) -> Self {
         if other.by_chance > self.by_chance { other } else { self }
     }
 
-    /// Whether chance does not explain it.
+    /// Whether chance does not explain the difference.
     pub fn is_told(self) -> bool {
         self.by_chance <= FALSE_ALARMS
     }
@@ -56,28 +56,28 @@ impl std::fmt::Display for Evidence {
     }
 }
 
-/// Values at points in a row, the larger ones further on.
+/// A rise of a value along the axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Rise<'r> {
-    /// The points with the smaller values.
+    /// The points with the lower values.
     pub low: &'r [Reading],
-    /// Those with the larger.
+    /// The points with the higher values.
     pub high: &'r [Reading],
-    /// How much larger the median is.
+    /// Increase of the median.
     pub gain: f64,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Evidence,
 }
 
-/// What a search for rises came to.
+/// The result of a search for rises.
 #[derive(Debug)]
 pub struct Rises<'r> {
-    /// All that were looked at.
+    /// All rises compared.
     pub all: Vec<Rise<'r>>,
 }
 
 impl<'r> Rises<'r> {
-    /// Compares every block of neighbouring points with every later one as long.
+    /// Compares every block of neighbouring points with every later block of the same length.
     pub fn of(swept: &Swept<'_>, readings: &'r [Reading], value: impl Fn(&TrialResult) -> f64) -> Self {
         let values: Vec<Vec<f64>> =
             readings.iter().map(|reading| swept.of(reading).map(&value).collect()).collect();
@@ -106,53 +106,53 @@ impl<'r> Rises<'r> {
         Self { all }
     }
 
-    /// The largest of those that chance does not explain and that are worth saying.
+    /// The largest rise that chance does not explain and that `is_worth` accepts.
     pub fn largest(&self, is_worth: impl Fn(&Rise<'r>) -> bool) -> Option<&Rise<'r>> {
         let told = self.all.iter().filter(|rise| rise.evidence.is_told() && is_worth(rise));
         told.max_by(|a, b| a.gain.total_cmp(&b.gain))
     }
 }
 
-/// Neighbouring points at which a value of one method is higher than that of another, as far as chance does not explain it.
+/// Neighbouring points at which a value of one method is higher than that of another by more than chance explains.
 #[derive(Clone, Debug)]
 pub struct Lead<'r> {
     /// The method with the higher value.
     pub ahead: &'r Series,
     /// The other one.
     pub behind: &'r Series,
-    /// What the two do at each of the points, the former's first.
+    /// The readings of both methods at each of the points, the higher one's first.
     pub points: Vec<(&'r Reading, &'r Reading)>,
-    /// How much higher its value is: the median of the points.
+    /// The difference of the values: the median over the points.
     pub gain: f64,
-    /// Its highest value at one of them.
+    /// The highest value at one of the points.
     pub most: f64,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Evidence,
 }
 
 impl Lead<'_> {
-    /// Whether it is large enough to speak of.
+    /// Whether it is large enough to report.
     pub fn is_notable(&self) -> bool {
         self.gain > SAME * self.most
     }
 }
 
-/// What a search over all pairs of methods came to.
+/// The result of a search over all pairs of methods.
 #[derive(Debug)]
 pub struct Leads<'r> {
-    /// What chance does not explain, in the order of the points.
+    /// The leads that chance does not explain, in the order of the points.
     pub told: Vec<Lead<'r>>,
 }
 
 impl<'r> Leads<'r> {
-    /// Of the rates that methods of a scene can keep up with, frames per second.
+    /// Compares the rates that methods of a scene can sustain, frames per second.
     pub fn of(swept: &Swept<'_>, scene: &[&'r Series]) -> Self {
         Self::by(scene, |reading| swept.sustained(reading))
     }
 
     /// Compares every two methods of a scene at every block of neighbouring points, by a value of their repeats. A method's
-    /// repeats are compared with those of the other at the same point only, beside which they ran. Where there are no values
-    /// nothing is compared.
+    /// repeats are compared only with the other's repeats at the same point, which ran next to them. Readings without values are
+    /// not compared.
     pub fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
         let mut chances = Vec::new();
@@ -210,7 +210,7 @@ pub fn common<'r>(one: &'r Series, other: &'r Series) -> Vec<(&'r Reading, &'r R
     one.readings.iter().filter_map(beside).collect()
 }
 
-/// What chance does; where most pairs speak against a difference, it does it all.
+/// The probability of chance; 1 if most pairs contradict a difference.
 fn chance(against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
     if 2 * against > pairs { 1.0 } else { by_chance(against, strata) }

@@ -1,4 +1,5 @@
-//! Cost regimes of a work sweep: what a packet costs beside its work, and the plateaus of it that chance does not explain.
+//! Cost regimes of a work sweep: the cost of a packet besides its work, and the plateaus of that cost that chance does not
+//! explain.
 
 use super::contrasts::Evidence;
 use super::outcome::{Reading, Series};
@@ -7,20 +8,20 @@ use super::swept::Swept;
 use crate::trial::TrialResult;
 use capbench_model::statistics::interval::Estimate;
 
-/// What a packet costs beside its work, as far as one line of a work sweep shows it.
+/// The cost of a packet besides its work, as one line of a work sweep shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostRegimes<'r> {
     /// The points at which the application was the limit.
     pub readings: Vec<&'r Reading>,
-    /// Their costs, in that order. Of the plateaus those are left that differ by more than chance explains; they name the readings
-    /// by their places among these.
+    /// Their costs, in that order. Only plateaus remain that differ by more than chance explains; they refer to the readings by
+    /// index.
     pub found: Regimes,
-    /// What the difference of every two neighbouring plateaus rests on.
+    /// The evidence for the difference of every two neighbouring plateaus.
     pub changes: Vec<Evidence>,
 }
 
-/// The cost regimes of one line of a work sweep; `None` where the application was the limit at too few points, or their costs
-/// are no line, or bursts were searched for.
+/// The cost regimes of one line of a work sweep. `None` if the application was the limit at too few points, if their costs fit
+/// no line, or if the sweep searched for bursts.
 pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostRegimes<'r>> {
     if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
         return None;
@@ -49,9 +50,9 @@ fn analyse(swept: &Swept<'_>, series: &Series, saturated: &[&Reading]) -> Option
     regimes::find(&points?, series.unit_ns)
 }
 
-/// The plateaus whose costs differ by more than chance explains, and for every two neighbours what that rests on. What is
-/// not told apart is one plateau, with whatever lies between. It is held against all the ways in which two plateaus could
-/// have been cut out of the points.
+/// The plateaus whose costs differ by more than chance explains, and the evidence for every two neighbours. Plateaus that are
+/// not distinguished are merged, including the points between them. The correction covers all ways to cut two plateaus out of
+/// the points.
 fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Vec<Plateau>, Vec<Evidence>) {
     let costs = |plateau: &Plateau, unit_ns: f64| -> Vec<f64> {
         let readings = saturated[plateau.first..=plateau.last].iter();
@@ -62,7 +63,7 @@ fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Ve
         };
         readings.flat_map(of_reading).collect()
     };
-    // Two pieces of at least three points, one behind the other.
+    // Two pieces of at least three points, one after the other.
     let ends = saturated.len().saturating_sub(2 * (regimes::LEAST_POINTS - 2));
     let comparisons = if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 };
     let (mut plateaus, mut changes): (Vec<Plateau>, Vec<Evidence>) = (Vec::new(), Vec::new());
@@ -71,7 +72,7 @@ fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Ve
             plateaus.push(*next);
             continue;
         };
-        // What a slope that is off makes of the costs is no difference: the same one is higher whatever the slope is.
+        // The error of the slope must not create a difference: the same plateau must be higher for every possible slope.
         let at = |off: f64| {
             let unit_ns = found.unit.ns + off * found.unit.error_ns;
             let (before, after) = (costs(last, unit_ns), costs(next, unit_ns));

@@ -1,8 +1,7 @@
-//! Whether the two effects that Dain published in 2004, and that nobody explained, appear here: more work per packet leads to
-//! more packets, and a ring captures less than a socket's queue once packets are lost. Of every method at every load it is
-//! said, whatever the answer is; where an effect is not seen, how large it may be all the same. Compared is what methods can
-//! keep up with, not what trials delivered: buffers of different depth make a difference to the latter that is no effect of a
-//! method.
+//! Tests for two effects that Dain published in 2004 and that nobody explained: more work per packet leads to more packets, and
+//! a ring captures less than a socket's queue once packets are lost. Every method at every load gets an answer. If an effect is
+//! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
+//! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
 use capbench_capture::{Delivery, MethodSpec};
 
@@ -16,7 +15,7 @@ use capbench_model::figures::{grouped, percent};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::shift::Groups;
 
-/// Rates that differ by less, as a part of them, are the same.
+/// Rates that differ by less, as a share of them, are equal.
 const SAME: f64 = 0.01;
 
 const FIRST: &str = "Dain's first effect (more work per packet, more packets)";
@@ -32,39 +31,38 @@ pub enum EffectKind {
     RingBehindSocket,
 }
 
-/// Whether an effect is there.
+/// Whether an effect appears.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Appearance {
-    /// It is.
+    /// It appears.
     Appears,
-    /// It is not, within what is excluded.
+    /// It does not appear, within the stated limit.
     DoesNotAppear {
-        /// A rise, or a lead, of more than this part is excluded.
+        /// The test excludes a rise, or a lead, above this share.
         excluded_above: f64,
     },
-    /// It cannot be: nothing is lost, or the method has no ring.
+    /// It cannot appear: nothing is lost, or the method has no ring.
     CannotAppear,
-    /// The repeats do not tell.
-    CannotBeTold,
+    /// The repeats cannot decide it.
+    Inconclusive,
 }
 
-/// What a sweep of work shows of an effect, with one method.
+/// The result of a sweep of work for an effect, with one method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// Which one.
     pub kind: EffectKind,
     /// The method.
     pub method: String,
-    /// Whether it is there.
+    /// Whether it appears.
     pub appearance: Appearance,
     /// A sentence about it.
     pub text: String,
-    /// Trials that it rests on.
+    /// Trials that support it.
     pub trials: Vec<u32>,
 }
 
-/// Of every method of a sweep of work whether the effects are there, with its series; nothing where its points have no common
-/// unit.
+/// For every method of a sweep of work: whether the effects appear, with its series. Empty if its points have no common unit.
 pub fn effects<'r>(swept: &Swept<'r>) -> Vec<(&'r Series, Effect)> {
     let mut found = Vec::new();
     if swept.outcome.unit.is_none() {
@@ -127,7 +125,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
             swept.outcome.repeats,
             readings.len()
         );
-        return (Appearance::CannotBeTold, text);
+        return (Appearance::Inconclusive, text);
     };
     let seen = rises.all.iter().filter(|rise| loses(rise) && rise.gain > 0.0);
     let largest = seen
@@ -143,7 +141,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     (Appearance::DoesNotAppear { excluded_above: most }, text)
 }
 
-/// Blocks of so many neighbouring points, each with every later one of as many.
+/// Blocks of `width` neighbouring points, each with every later block of the same length.
 fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let values: Vec<Vec<f64>> = readings.iter().map(|reading| swept.sustained(reading)).collect();
     let of = |first: usize| values[first..first + width].concat();
@@ -154,15 +152,15 @@ fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, 
         .collect()
 }
 
-/// Blocks of so many neighbouring points that both methods have, the ring's repeats first. Points are compared with
-/// themselves only.
+/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first. Each point is compared only with the
+/// same point.
 fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let rates = |reading| swept.sustained(reading);
     let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();
     hands.windows(width).enumerate().map(|(first, block)| (first, block.to_vec())).collect()
 }
 
-/// What is excluded, as a share of the smaller rate.
+/// The excluded increase, as a share of the smaller rate.
 fn excluded_above(what: &str, increase: f64) -> String {
     if increase == 0.0 {
         format!("{what} is excluded")
@@ -171,7 +169,7 @@ fn excluded_above(what: &str, increase: f64) -> String {
     }
 }
 
-/// What is said of a ring, and the methods without one that it was compared with. `None` for what is neither.
+/// The result for a ring, and the methods without a ring that it was compared with. `None` for other methods.
 fn second<'r>(
     swept: &Swept<'_>,
     series: &'r Series,
@@ -194,7 +192,7 @@ fn second<'r>(
                 let text = format!(
                     "{SECOND} cannot be told: no method without a ring was measured beside it; add recv to --method."
                 );
-                return Some(((Appearance::CannotBeTold, text), sockets));
+                return Some(((Appearance::Inconclusive, text), sockets));
             }
             let (appearances, answers): (Vec<_>, Vec<_>) =
                 sockets.iter().map(|socket| against(swept, series, socket, leads)).unzip();
@@ -204,9 +202,9 @@ fn second<'r>(
     }
 }
 
-/// One socket that a ring is behind is enough; what is excluded against all of them is what is excluded against the worst.
+/// One socket that is ahead of the ring is enough. The limit against all of them is the limit against the worst.
 fn together(appearances: &[Appearance]) -> Appearance {
-    if let Some(told) = [Appearance::Appears, Appearance::CannotBeTold]
+    if let Some(told) = [Appearance::Appears, Appearance::Inconclusive]
         .into_iter()
         .find(|appearance| appearances.contains(appearance))
     {
@@ -275,7 +273,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
             "cannot be told against {name} with {} visits, which exclude nothing{most}; give more --visits",
             swept.outcome.repeats
         );
-        return (Appearance::CannotBeTold, text);
+        return (Appearance::Inconclusive, text);
     };
     if let Some(ahead) = ahead {
         let most = compared(&ahead.points, format!(" ({})", ahead.evidence));
@@ -296,7 +294,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
     (does_not, text)
 }
 
-/// How few packets are lost where no point loses any in most of its trials.
+/// A description of how few packets are lost if no point loses any in most of its trials.
 fn lossless<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> &'static str {
     if readings.into_iter().all(Reading::is_clean) {
         "no packets are lost"
@@ -305,7 +303,7 @@ fn lossless<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> &'static str
     }
 }
 
-/// How a method of this name hands frames over; `None` for programs.
+/// How a method of this name delivers frames; `None` for programs.
 fn delivery(method: &str) -> Option<Delivery> {
     let spec: MethodSpec = method.parse().ok()?;
     match subject::find(&spec, &Programs::default()).ok()?.subject {
@@ -318,7 +316,7 @@ fn median<'r>(readings: impl IntoIterator<Item = &'r Reading>, of: impl Fn(&Read
     Estimate::of(readings.into_iter().map(of)).map_or(0.0, |estimate| estimate.median)
 }
 
-/// What is kept up with, as a share of what was offered and as a rate.
+/// The sustained rate, as a share of the offered load and as a rate.
 fn share<'r>(swept: &Swept<'_>, readings: impl Iterator<Item = &'r Reading> + Clone) -> String {
     let part = |reading: &Reading| swept.sustained_pps(reading) / reading.offered_pps.median;
     format!(

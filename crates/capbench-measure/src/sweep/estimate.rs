@@ -1,8 +1,8 @@
-//! What a sweep will take, before it starts: its own plan, run on paths whose losses are worked out.
+//! The cost of a sweep, before it starts: its own plan, run on paths with computed losses.
 //!
-//! Points differ in what they take: work makes the application slow, so that its ring takes long to empty; what is lost is
-//! waited for, and after an overload comes a probe. All methods are alike there, and so is every pass, so one method and one
-//! pass are run.
+//! Points differ in cost. Work makes the application slow, so that its ring takes long to empty. Missing frames cause a wait,
+//! and an overload is followed by a probe. All methods are alike there, and so are all passes, so the estimate runs one method
+//! and one pass.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::Load;
 
-/// What an application without work takes, as shares of the highest load. At the last one nothing is lost without work.
+/// The rate of an application without work, as shares of the highest load. At the last one nothing is lost without work.
 const SHARES: [f64; 6] = [0.05, 0.2, 0.5, 0.8, 0.95, 2.0];
-/// What a frame takes in a ring: of methods with fixed slots, and at least.
+/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
 const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
-/// What stands for the rate that a generator reaches where that is a load, frames per second.
+/// The assumed maximum rate of the generator, frames per second, if the load is the maximum.
 const SUPPOSED_MAXIMUM: f64 = 1e6;
-/// Of more points than these, as many are tried that are spread over the axis.
+/// Maximum number of points that the estimate tries, spread over the axis.
 const POINTS: usize = 32;
-/// A card whose moderation is swept: what it costs matters little beside the trials.
+/// A card whose moderation is swept; its cost is small compared with the trials.
 const CARD: Interrupts = Interrupts {
     cost: Duration::from_micros(1),
     usual: Duration::from_micros(50),
@@ -35,8 +35,7 @@ const CARD: Interrupts = Interrupts {
 };
 
 impl SweepPlan {
-    /// What it costs on paths without noise, by how fast the application is and what buffers hold. With noise it takes
-    /// more.
+    /// The cost on paths without noise, for several speeds of the application and buffer sizes. With noise it costs more.
     ///
     /// # Errors
     /// A plan that contradicts itself.

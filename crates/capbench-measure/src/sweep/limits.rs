@@ -1,27 +1,27 @@
-//! What is excluded where nothing is found: the largest difference that repeats leave possible.
+//! The largest difference that the repeats do not exclude, if no difference is found.
 //!
-//! Of two hands of repeats the second may be higher by a factor only up to the one at which the test by ranks would see it
-//! to be lower ([`capbench_model::statistics::shift`]). Many hands are compared, so the level is shared between all comparisons. Blocks of neighbouring points are as short as repeats allow; how short that is
-//! follows from their number and not from what they show.
+//! The second of two groups of repeats may be higher by a limited factor: up to the factor at which the rank test would see it
+//! as lower ([`capbench_model::statistics::shift`]). Many groups are compared, so all comparisons share the level. Blocks of
+//! neighbouring points are as short as the number of repeats allows. Their length does not depend on the values.
 
 use super::contrasts::WIDEST;
 use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::shift::{Groups, largest};
 
-/// The largest factors that one kind of comparison leaves possible.
+/// The largest factors that one kind of comparison does not exclude.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Limits {
     /// Neighbouring points of a block.
     pub(super) width: usize,
-    /// How many comparisons there are.
+    /// Number of comparisons.
     pub(super) comparisons: usize,
-    /// Of each comparison by its first point, or those of each hand, the largest factor.
+    /// The largest factor of each comparison, by its first point, or by the points of each group.
     factors: Vec<(usize, f64)>,
 }
 
 impl Limits {
-    /// Of comparisons of a width, each the hands of its strata behind its first point, the lower one first. `None` where no
-    /// width has repeats enough.
+    /// `comparisons` returns the comparisons of a width: the first point and the groups of its strata, the lower group first.
+    /// `None` if no width has enough repeats.
     pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
         (1..=WIDEST).find_map(|width| {
             let all = comparisons(width);
@@ -36,13 +36,13 @@ impl Limits {
         })
     }
 
-    /// The largest factor of those comparisons whose first point is asked for, as an increase; 0 where it is none.
+    /// The largest factor of the comparisons whose first point is selected, as an increase; 0 if there is no increase.
     pub(super) fn increase(&self, is_asked: impl Fn(usize) -> bool) -> Option<f64> {
         let asked = self.factors.iter().filter(|(first, _)| is_asked(*first)).map(|(_, factor)| *factor);
         asked.reduce(f64::max).map(|factor| (factor - 1.0).max(0.0)).filter(|increase| increase.is_finite())
     }
 
-    /// What the figure rests on.
+    /// The basis of the figure, in words.
     pub(super) fn basis(&self) -> String {
         let over = if self.width == 1 {
             "at single points".into()

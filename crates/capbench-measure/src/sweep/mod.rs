@@ -1,18 +1,18 @@
-//! Sweeps: one thing is varied, everything else stays, and every method sees every point.
+//! Sweeps: one parameter varies, everything else is constant, and every method is measured at every point.
 //!
-//! A sweep is data ([`SweepPlan`]): an [`Axis`] with its points, methods, placements, loads, repeats. Each pass visits
-//! the points in a random order that a seed names, with the methods in turn at each; after the first pass points are
-//! added where the curve bends. What comes out is a [`SweepOutcome`], which is saved next to the trials.
+//! A sweep is data ([`SweepPlan`]): an [`Axis`] with its points, methods, placements, loads, repeats. Each pass visits the
+//! points in a seeded random order, with the methods in turn at each point. After the first pass, points are added where the
+//! curve bends. The result is a [`SweepOutcome`], which is saved next to the trials.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`axis`], [`presets`] | what is varied; sweeps of publications |
-//! | [`plan`], `estimate`, `run` | what is asked for, how long it takes, and doing it |
-//! | `refine` | which points are added; `crate::order` has in which order points come |
+//! | [`axis`], [`presets`] | the varied parameter; sweeps of publications |
+//! | [`plan`], `estimate`, `run` | the request, its cost, and its execution |
+//! | `refine` | which points are added; `crate::order` has the order of the points |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
-//! | [`outcome`] | what is saved; [`capbench_model::statistics`] has what repeats say together, and in comparison |
-//! | [`swept`], [`contrasts`], `limits` | a sweep with its trials; differences that chance does not explain, and those that are excluded |
-//! | [`regimes`], [`cost_regimes`], [`effects`] | what a packet costs at each point; whether the effects of Dain (2004) appear |
+//! | [`outcome`] | the saved data; [`capbench_model::statistics`] summarises and compares repeats |
+//! | [`swept`], [`contrasts`], `limits` | a sweep with its trials; differences beyond chance, and excluded differences |
+//! | [`regimes`], [`cost_regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
 
 pub mod axis;
 pub mod back_to_back;

@@ -1,4 +1,4 @@
-//! What a sweep is asked to do.
+//! The plan of a sweep.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::laboratory::Setup;
 use crate::trial::Load;
 use capbench_model::placement::PlacementChoice;
 
-/// What is done at a point. Over rings the two are the two ways to ask how large a ring has to be: for a load that has
-/// to be held, and for a burst that comes faster than frames are taken.
+/// The measurement at a point. A sweep over rings can ask for the ring size in two ways: for a load to sustain, or for a burst
+/// that is faster than the reader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Probe {
     /// One trial.
@@ -25,35 +25,35 @@ pub enum Probe {
 /// A sweep.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// What is varied.
+    /// The varied parameter.
     pub axis: Axis,
     /// Methods, in the order in which they take turns.
     pub methods: Vec<MethodSpec>,
-    /// Everything else about a trial; method, placement and the axis replace their part.
+    /// All other properties of a trial. Method, placement and the axis replace their part.
     pub base: Setup,
-    /// Placements; none where they are the axis.
+    /// Placements; empty if they are the axis.
     pub placements: Vec<PlacementChoice>,
-    /// Loads; none where they are the axis.
+    /// Loads; empty if they are the axis.
     pub loads: Vec<Load>,
-    /// What is done at a point.
+    /// The measurement at a point.
     pub probe: Probe,
     /// Length of a trial.
     pub duration: Duration,
-    /// How often every point is visited.
+    /// Number of visits per point.
     pub repeats: u32,
     /// Points that may be added where the curve bends.
     pub refinement: usize,
-    /// Names the order of the points.
+    /// Seed of the order of the points.
     pub seed: u64,
-    /// What was found to be impossible before anything ran.
+    /// Combinations found impossible before any trial ran.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
 }
 
 impl SweepPlan {
-    /// Whether it can be run.
+    /// Checks whether the plan can run.
     ///
     /// # Errors
-    /// When something is missing or contradicts itself; the message says what to give.
+    /// When something is missing or contradicts itself. The message says what to specify.
     pub fn check(&self) -> Result<()> {
         let axis = self.axis.kind();
         let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {
@@ -88,7 +88,7 @@ impl SweepPlan {
         Ok(())
     }
 
-    /// Placements and loads in which the axis is swept.
+    /// Placements and loads of the sweep.
     pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
         // The axis replaces this load.
         let loads = if self.loads.is_empty() { &[Load::Maximum][..] } else { &self.loads };
@@ -96,17 +96,17 @@ impl SweepPlan {
         placements.flat_map(|&placement| loads.iter().map(move |&load| (placement, load))).collect()
     }
 
-    /// Placements; where they are the axis, one that it replaces.
+    /// Placements; if they are the axis, one placeholder that the axis replaces.
     fn placements_or_base(&self) -> &[PlacementChoice] {
         if self.placements.is_empty() { std::slice::from_ref(&self.base.placement) } else { &self.placements }
     }
 
-    /// Whether a method can be had in a placement.
+    /// Whether a method is available in a placement.
     pub(super) fn has(&self, placement: PlacementChoice, method: &MethodSpec) -> bool {
         !self.left_out.iter().any(|(place, out)| *place == placement && out == method)
     }
 
-    /// Visits of points, added ones included where all of them are.
+    /// Number of visits of points, including all points that may be added.
     fn visits(&self) -> usize {
         let points = self.axis.points();
         let added = if points.iter().any(|point| point.coordinate().is_some()) { self.refinement } else { 0 };
@@ -114,7 +114,7 @@ impl SweepPlan {
         (points.len() + added) * loads * self.methods_had() * self.repeats as usize
     }
 
-    /// Number of trials at most; of a search for bursts, about that.
+    /// Maximum number of trials; approximate for a search for bursts.
     pub fn trials(&self) -> usize {
         let per_visit = match self.probe {
             Probe::Trial => 1,
@@ -123,13 +123,13 @@ impl SweepPlan {
         self.visits() * per_visit
     }
 
-    /// Methods that are had, in all placements together.
+    /// Number of available methods, summed over all placements.
     pub(super) fn methods_had(&self) -> usize {
         let had = |&placement| self.methods.iter().filter(move |method| self.has(placement, method)).count();
         self.placements_or_base().iter().map(had).sum()
     }
 
-    /// Loads that are given, on the axis or beside it.
+    /// The given loads, on the axis or in `loads`.
     fn named_loads(&self) -> impl Iterator<Item = Load> {
         let on_axis = self.axis.points().iter().filter_map(|point| match point {
             Point::Load(load) => Some(*load),

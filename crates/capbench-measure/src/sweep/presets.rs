@@ -10,8 +10,8 @@ use crate::laboratory::Setup;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 
-/// Points of a preset where nothing else is asked for: a plateau is three points at least, and Dain's first one lies in a
-/// sixth of his range.
+/// Default number of points of a preset: a plateau has at least three points, and Dain's first plateau is in a sixth of his
+/// range.
 pub const POINTS: u16 = 40;
 
 /// A work sweep at one rate.
@@ -19,9 +19,9 @@ pub const POINTS: u16 = 40;
 pub struct WorkPreset {
     /// Its name.
     pub name: &'static str,
-    /// The name of the publication, which stands for all of its sweeps.
+    /// The name of the publication, which selects all of its sweeps.
     pub publication: &'static str,
-    /// What it is, in a line.
+    /// Its description, in one line.
     pub summary: &'static str,
     /// Frames per second.
     pub pps: f64,
@@ -31,8 +31,8 @@ pub struct WorkPreset {
     pub to: u32,
 }
 
-/// The two sweeps of Dain (linux-kernel list, 26 April 2004), with his rates, frames and iterations. An iteration took
-/// his Pentium III 2.4 to 3 ns: `from` and `to` are his, not what keeps a CPU of today as long.
+/// The two sweeps of Dain (linux-kernel list, 26 April 2004), with his rates, frames and iterations. An iteration took 2.4 to 3
+/// ns on his Pentium III. `from` and `to` are his numbers: on a current CPU they take less time.
 pub const WORK: [WorkPreset; 2] = [
     WorkPreset {
         name: "dain-2004-45kpps",
@@ -56,7 +56,7 @@ impl WorkPreset {
     /// Its load.
     ///
     /// # Errors
-    /// None: the rates of presets are rates.
+    /// None: the rates of presets are valid.
     pub fn load(&self) -> Result<Load> {
         Ok(Load::Rate(Pps::new(self.pps)?))
     }
@@ -64,7 +64,7 @@ impl WorkPreset {
     /// Its points, evenly spread.
     ///
     /// # Errors
-    /// Fewer than 2.
+    /// Fewer than 2 points.
     pub fn axis(&self, points: usize) -> Result<Axis> {
         Axis::work(WorkModel::Loop(self.from), WorkModel::Loop(self.to), points, Spacing::Linear)
     }

@@ -1,13 +1,13 @@
-//! Where a sweep looks more closely: between neighbours where loss begins, and where the curve bends.
+//! Where a sweep adds points: between neighbours where loss begins, and where the curve bends.
 
-/// What the first pass saw of a series at a point, in the order of the axis.
+/// The first pass's result of a series at a point, in the order of the axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// Which point it is.
+    /// Index of the point.
     pub(super) point: usize,
-    /// Where it lies.
+    /// Its coordinate.
     pub(super) at: f64,
-    /// What is drawn over it: the rate that could be kept up, or the length of a burst.
+    /// The value on the y axis: the sustainable rate, or the length of a burst.
     pub(super) value: f64,
     /// Whether frames were lost, or a longer trial would have lost some.
     pub(super) lost: bool,
@@ -21,12 +21,12 @@ pub(super) struct Gap {
     worth: f64,
 }
 
-/// A gap that is wider than others goes before a bend that is sharper, until it is this much narrower.
+/// The gap where loss begins has priority over a sharper bend, until it is narrower than others by this factor.
 const ONSET: f64 = 2.0;
-/// A bend by less than this part of a series' range is none.
+/// Minimum size of a bend, as a share of a series' range.
 const FLAT: f64 = 0.02;
 
-/// The gap of each series that is worth most, best first, each once.
+/// The most valuable gap of each series, best first, each once.
 pub(super) fn gaps(series: &[Vec<Seen>]) -> Vec<Gap> {
     let mut best: Vec<Gap> = Vec::new();
     for seen in series {
@@ -50,11 +50,11 @@ fn of_series(seen: &[Seen]) -> Option<Gap> {
     }
     let width = |left: usize| (seen[left + 1].at - seen[left].at) / span;
     let mut worths = vec![0.0_f64; seen.len() - 1];
-    // Where loss begins.
+    // The gap where loss begins.
     if let Some(left) = (0..seen.len() - 1).find(|&left| !seen[left].lost && seen[left + 1].lost) {
         worths[left] = ONSET * width(left);
     }
-    // How far each point lies off the line between its neighbours tells how much is unknown beside it.
+    // The distance of each point from the line between its neighbours shows how much is unknown next to it.
     for middle in 1..seen.len() - 1 {
         if height <= 0.0 {
             break;

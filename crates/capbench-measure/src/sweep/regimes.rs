@@ -1,9 +1,9 @@
-//! What a packet costs beside the work that it is given, point by point, and where that is constant.
+//! The cost of a packet besides its work, point by point, and where that cost is constant.
 //!
-//! Where packets are lost because the application is too slow, the time per delivered packet, `1 / (rate x delivered
-//! share)`, is work plus cost. What is left of it without the work, drawn over the work, has a plateau for each way in
-//! which packets come to the application: woken for each, or many at a time because it never sleeps. More work per
-//! packet can so lead to more packets (Dain, 2004).
+//! If packets are lost because the application is too slow, the time per delivered packet, `1 / (rate x delivered share)`, is
+//! work plus cost. Subtracting the work leaves the cost. Plotted over the work, the cost has a plateau for each way in which
+//! packets reach the application: woken for each packet, or many at a time because it never sleeps. So more work per packet can
+//! lead to more packets (Dain, 2004).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,68 +16,69 @@ pub struct Saturated {
     pub work: f64,
     /// Time per delivered packet, nanoseconds.
     pub time_ns: f64,
-    /// How far repeats lie from it, nanoseconds; 0 where there is one.
+    /// Deviation of the repeats from it, nanoseconds; 0 for a single one.
     pub spread_ns: f64,
 }
 
-/// What a unit of work takes.
+/// The time of a unit of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitTime {
     /// Nanoseconds of wall time.
     pub ns: f64,
-    /// Whether it was read off the slope of the last straight piece; else it is what was asked for.
+    /// Whether the slope of the last straight piece gave it; otherwise it is the requested time.
     pub is_fitted: bool,
-    /// How far it can be off: three times what noise makes of a slope, and where it is what was asked for, how far the slope
-    /// lies from that, too.
+    /// Its maximum error: three times the error of the slope due to noise. For the requested time, it includes the slope's
+    /// deviation from it.
     pub error_ns: f64,
 }
 
 /// Points in a row at which a packet costs the same.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plateau {
-    /// The first of them, counted in the points given.
+    /// Index of the first of them.
     pub first: usize,
-    /// The last.
+    /// Index of the last.
     pub last: usize,
-    /// Wall time per packet beside the work, nanoseconds: the median of the points.
+    /// Wall time per packet besides the work, nanoseconds: the median of the points.
     pub cost_ns: f64,
-    /// The least of the points' costs.
+    /// The minimum of the points' costs.
     pub least_ns: f64,
-    /// The largest.
+    /// The maximum.
     pub most_ns: f64,
 }
 
-/// What the points show.
+/// The result of the analysis of the points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regimes {
-    /// What a unit of work takes.
+    /// The time of a unit of work.
     pub unit: UnitTime,
-    /// Wall time per packet beside the work at each point, nanoseconds.
+    /// Wall time per packet besides the work at each point, nanoseconds.
     pub costs_ns: Vec<f64>,
     /// Plateaus, in the order of the points.
     pub plateaus: Vec<Plateau>,
 }
 
-/// Fewer points in a row are no plateau.
+/// Minimum number of points in a row for a plateau.
 pub(super) const LEAST_POINTS: usize = 3;
-/// Fewer points make no slope.
+/// Minimum number of points for a slope.
 const LEAST_SLOPE: usize = 4;
-/// Repeats are taken to vary by this part of the time at least: few repeats can agree by chance.
+/// Minimum assumed variation of repeats, as a share of the time: few repeats can agree by chance.
 const LEAST_SPREAD: f64 = 0.005;
-/// Points that lie this far off a line, as a part of the time, are not on it.
+/// Points that deviate from a line by more than this share of the time are not on it.
 const OFF_LINE: f64 = 0.02;
-/// A slope within this part of what was asked for is that.
+/// A slope within this share of the requested time equals it.
 const AS_ASKED: f64 = 0.05;
-/// A plateau may rise or fall by this part of its cost, or by what noise explains; two that differ by less are one.
+/// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
 const LEVEL: f64 = 0.08;
-/// The points of a plateau may range over this part of its cost for each of them: by so much, about, is twice the error
-/// of their median at most a quarter of the cost.
+/// The points of a plateau may vary by this share of its cost times their number. Then twice the error of their median is up to
+/// about a quarter of the cost.
 const DOUBT: f64 = 0.1;
-/// What another plateau must explain, in squared deviations by log of the points (twice Schwarz's criterion).
+/// The deviation that an additional plateau must explain, in squared deviations by log of the points (twice Schwarz's
+/// criterion).
 const PENALTY: f64 = 4.0;
 
-/// The cost at each point and the plateaus of it, from the least work on. `asked_ns` is what a unit of work is to take,
-/// where that is known; elsewhere it is read off the slope. `None` with too few points, or no slope to read.
+/// Computes the cost at each point and the plateaus, starting at the least work. `asked_ns` is the requested time of a unit of
+/// work, if known; otherwise the slope gives it. `None` with too few points, or without a slope.
 pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
     if points.len() < LEAST_POINTS {
         return None;
@@ -104,7 +105,7 @@ fn noise(point: &Saturated) -> f64 {
     point.spread_ns.max(point.time_ns * LEAST_SPREAD)
 }
 
-/// The median of points, of which there is at least one.
+/// The median of the points, at least one.
 fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
     median(values).unwrap_or_default()
 }
@@ -121,7 +122,7 @@ fn line(points: &[Saturated]) -> Option<(f64, f64)> {
     Some((slope, middle(points.iter().map(|point| point.time_ns - slope * point.work))))
 }
 
-/// The longest straight piece at the end: there the application never sleeps, if it ever does not.
+/// The longest straight piece at the end: there the application never sleeps, if such a region exists.
 fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
     let mut found = None;
     for first in (0..=points.len().checked_sub(LEAST_SLOPE)?).rev() {
@@ -141,7 +142,7 @@ fn tail(points: &[Saturated]) -> Option<(f64, &[Saturated])> {
 
 fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     let fitted = tail(points).filter(|(slope, _)| *slope > 0.0).map(|(slope, piece)| {
-        // A packet costs something beside its work: a slope that leaves less than nothing for that is noise.
+        // A packet costs something besides its work. A slope that leaves a negative cost is noise.
         let most = middle(piece.iter().map(|point| point.time_ns / point.work.max(1.0)));
         let mean = piece.iter().map(|point| point.work).sum::<f64>() / piece.len() as f64;
         let spread: f64 = piece.iter().map(|point| (point.work - mean).powi(2)).sum();
@@ -150,7 +151,7 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     });
     let of_slope = |(ns, error): (f64, f64)| UnitTime { ns, is_fitted: true, error_ns: 3.0 * error };
     let Some(asked) = asked_ns else { return fitted.map(of_slope) };
-    // The kernel's work on the same CPU can only make work take longer than was asked for.
+    // The kernel's work on the same CPU can only make work slower than requested.
     let is_slower = |(slope, error): &(f64, f64)| slope - asked > (AS_ASKED * asked).max(4.0 * error);
     Some(match fitted {
         Some(slope) if is_slower(&slope) => of_slope(slope),
@@ -161,8 +162,8 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     })
 }
 
-/// Cuts the points into pieces around levels of their own: the cut with the least squared deviation, where every piece
-/// costs a penalty (optimal partitioning, Jackson and others 2005).
+/// Cuts the points into pieces of constant level: the cut with the least squared deviation, where every piece costs a penalty
+/// (optimal partitioning, Jackson and others 2005).
 fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
     let penalty = PENALTY * (costs.len() as f64).ln();
     let weights: Vec<f64> = noise.iter().map(|noise| noise.powi(-2)).collect();
@@ -171,7 +172,7 @@ fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
         let mean = (first..=last).map(|nth| weights[nth] * costs[nth]).sum::<f64>() / weight;
         (first..=last).map(|nth| weights[nth] * (costs[nth] - mean).powi(2)).sum::<f64>()
     };
-    // The best cut of the points before each, and where its last piece begins.
+    // The best cut of the points before each point, and the start of its last piece.
     let mut best = vec![(0.0, 0)];
     for end in 1..=costs.len() {
         let cut = (0..end)
@@ -191,7 +192,7 @@ fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
     pieces
 }
 
-/// A piece, if it is long and level enough.
+/// A plateau from a piece, if it is long and level enough.
 fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, last: usize) -> Option<Plateau> {
     if last + 1 - first < LEAST_POINTS {
         return None;
@@ -219,7 +220,7 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     }
 }
 
-/// Whether two plateaus side by side are one that noise has cut.
+/// Whether two neighbouring plateaus are one that noise has cut.
 fn alike(a: &Plateau, b: &Plateau, noise: &[f64]) -> bool {
     let noise = middle(noise[a.first..=b.last].iter().copied());
     (a.cost_ns - b.cost_ns).abs() <= (LEVEL * a.cost_ns.min(b.cost_ns).abs()).max(noise)

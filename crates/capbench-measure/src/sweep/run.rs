@@ -16,35 +16,34 @@ use crate::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::interval::{self, median};
 
-/// Follows a sweep's trials, and is told what they show together as far as it has come.
+/// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {
-    /// A sweep began, a point was visited, or the sweep is over: what it shows until then. Until it is over it counts as
-    /// stopped, so what is kept of it says so, whatever ends the process. It replaces what was handed over of this sweep
-    /// before.
+    /// A sweep began, visited a point, or ended: its outcome so far, which replaces the previous one. Until the sweep ends, it
+    /// is marked as stopped, so that a saved copy is correct if the process ends.
     fn swept(&mut self, _so_far: SweepOutcome) {}
 }
 
 impl Observer for () {}
 
-/// A sweep that is over.
+/// A finished sweep.
 #[derive(Debug)]
 pub struct SweepRun {
-    /// What is saved beside the trials.
+    /// The saved outcome, without the trials.
     pub outcome: SweepOutcome,
     /// The trials in the order in which they ran.
     pub trials: Vec<TrialResult>,
 }
 
-/// A scene, a point and a method, by their positions.
+/// Indexes of scene, point and method.
 type Key = (usize, usize, usize);
 
-/// What a visit of a point brought.
+/// The result of a visit of a point.
 struct Visit {
     trial: TrialResult,
     burst: Option<Burst>,
 }
 
-/// A sweep under way.
+/// A running sweep.
 struct Course<'p, 's> {
     plan: &'p SweepPlan,
     laboratory: &'s mut dyn Laboratory,
@@ -54,24 +53,24 @@ struct Course<'p, 's> {
     /// Whether the user stopped it.
     stopped: bool,
     scenes: Vec<(PlacementChoice, Load)>,
-    /// Points in the order in which they came in, and whether they were added.
+    /// Points in the order in which they were added, and whether refinement added them.
     points: Vec<(Point, bool)>,
     visits: BTreeMap<Key, Vec<Visit>>,
-    /// What the visits of each point show together; which point it is stands in the key.
+    /// Summary of the visits of each point, by its key.
     readings: BTreeMap<Key, Reading>,
-    /// What failed once is not tried again.
+    /// Failed combinations, which are not tried again.
     failed: BTreeSet<Key>,
     shuffle: Shuffle,
-    /// Passes that went through.
+    /// Completed passes.
     passes: usize,
 }
 
 impl SweepPlan {
-    /// Runs it. A stop keeps what was measured.
+    /// Runs the sweep. A stop keeps all measurements.
     ///
     /// # Errors
     /// A plan that contradicts itself, and a trial that cannot be saved. A point that cannot be measured with a method is
-    /// reported to the observer and left out.
+    /// reported to the observer and skipped.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SweepRun> {
         self.check()?;
         let mut course = Course {
@@ -101,7 +100,7 @@ impl SweepPlan {
 }
 
 impl Course<'_, '_> {
-    /// Visits every point from this one on in every scene, in random order, methods in turn.
+    /// Visits every point from `first` on in every scene, in random order, methods in turn.
     fn pass(&mut self, first: usize) -> Result<()> {
         let points = self.points.len() - first;
         let order = self.shuffle.pass(self.scenes.len() * points);
@@ -161,13 +160,13 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    /// Hands over what there is by now, as that of a sweep that went no further.
+    /// Reports the outcome so far, marked as stopped.
     fn tell(&mut self) {
         let so_far = self.outcome(true);
         self.observer.swept(so_far);
     }
 
-    /// Adds points where the curves bend, and visits them, as long as there is something to see and points are left.
+    /// Adds points where the curves bend, and visits them, until no gap is worth a point or no points are left.
     fn refine(&mut self) -> Result<()> {
         let mut left = self.plan.refinement;
         while left > 0 && !self.stopped {
@@ -188,7 +187,7 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    /// What the first pass saw of every series.
+    /// The first pass's results of every series.
     fn curves(&self) -> Vec<Vec<Seen>> {
         let mut curves: BTreeMap<(usize, usize), Vec<Seen>> = BTreeMap::new();
         for (&(scene, point, method), visits) in &self.visits {
@@ -198,7 +197,7 @@ impl Course<'_, '_> {
             };
             let (value, lost) = match (&visit.burst, self.plan.probe) {
                 (Some(burst), _) if matches!(burst.end, BurstEnd::Invalid | BurstEnd::NotRun) => continue,
-                // Bursts grow with the ring, so both are taken by their ratios.
+                // Bursts grow with the ring, so both are compared by ratio.
                 (Some(burst), _) => ((burst.frames.unwrap_or(0) as f64 + 1.0).log2(), false),
                 (None, Probe::BackToBack(_)) => continue,
                 (None, Probe::Trial) => {
@@ -214,7 +213,7 @@ impl Course<'_, '_> {
         curves
     }
 
-    /// What the visits until now show.
+    /// The outcome of the visits so far.
     fn outcome(&self, stopped: bool) -> SweepOutcome {
         let Self { plan, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
@@ -266,9 +265,9 @@ impl Course<'_, '_> {
     }
 }
 
-/// What a unit of work takes the application when nothing else runs on its CPU, nanoseconds: as asked for, or the median of
-/// what each trial measured there. Then what a packet costs beside its iterations need not be read off a slope, which
-/// takes quiet repeats.
+/// Time of a unit of work if nothing else runs on the application's CPU, nanoseconds: the requested time, or the median of what
+/// each trial measured there. With it, the cost of a packet besides its iterations needs no slope, which would require quiet
+/// repeats.
 fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialResult>) -> Option<f64> {
     match points.first()?.0 {
         Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
@@ -280,7 +279,7 @@ fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialR
     }
 }
 
-/// The unit of the points; `None` where one of them is a name.
+/// The unit of the points; `None` if one of them is a name.
 fn unit(points: &[(Point, bool)]) -> Option<String> {
     let units: Option<Vec<_>> = points.iter().map(|(point, _)| Some(point.coordinate()?.1)).collect();
     units?.first().map(|unit| (*unit).into())

@@ -1,4 +1,4 @@
-//! A sweep with its trials at hand: what the trials of a reading show together.
+//! A sweep with its trials, and summaries of the trials of a reading.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::limit::Limit;
 use crate::trial::TrialResult;
 use capbench_model::statistics::interval::Estimate;
 
-/// A sweep with its trials at hand.
+/// A sweep with its trials.
 pub struct Swept<'r> {
     /// The sweep.
     pub outcome: &'r SweepOutcome,
@@ -15,12 +15,12 @@ pub struct Swept<'r> {
 }
 
 impl<'r> Swept<'r> {
-    /// A sweep, and the trials of its run.
+    /// Combines a sweep and the trials of its run.
     pub fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
         Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
     }
 
-    /// Series of the same scene together, in their order.
+    /// Series grouped by scene, in their order.
     pub fn scenes(&self) -> Vec<Vec<&'r Series>> {
         let mut scenes: Vec<Vec<&'r Series>> = Vec::new();
         for series in &self.outcome.series {
@@ -39,22 +39,22 @@ impl Swept<'_> {
         reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
     }
 
-    /// The rates that its trials show could be kept up.
+    /// The sustainable rates that its trials show.
     pub fn sustained(&self, reading: &Reading) -> Vec<f64> {
         self.of(reading).map(sustained_pps).collect()
     }
 
-    /// Their median; 0 where there are none.
+    /// Their median; 0 if there are none.
     pub fn sustained_pps(&self, reading: &Reading) -> f64 {
         Estimate::of(self.sustained(reading)).map_or(0.0, |estimate| estimate.median)
     }
 
-    /// Frames of a trial that were delivered only because there was room for them when sending ended.
+    /// Frames of a trial that were delivered only because the buffer had room when sending ended.
     pub fn untaken(trial: &TrialResult) -> u64 {
         trial.buffered_frames(1)
     }
 
-    /// Whether every trial had the load that was asked for and lost nothing of it, and would not have in a longer trial either.
+    /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
     pub fn keeps_up(&self, reading: &Reading) -> bool {
         !reading.trials.is_empty()
             && self
@@ -62,17 +62,17 @@ impl Swept<'_> {
                 .all(|trial| trial.held_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0)
     }
 
-    /// What limits at a point; `None` where nothing was lost, or only now and then.
+    /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
     pub fn limit(&self, reading: &Reading) -> Option<Limit> {
         Limit::of(&reading.lost, self.of(reading), Self::untaken)
     }
 
-    /// What reports call a reading's point.
+    /// The name of a reading's point in reports.
     pub fn label(&self, reading: &Reading) -> &str {
         self.outcome.label(reading)
     }
 
-    /// The median of something that trials of a reading know; `None` where one does not.
+    /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
     pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
         Estimate::of(values?).map(|estimate| estimate.median)

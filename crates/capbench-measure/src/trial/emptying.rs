@@ -1,5 +1,5 @@
-//! Whether a load was taken as it came, or only found room: the frames of a trial that still lay in buffers when sending
-//! ended. A trial that loses nothing says nothing about a load unless that is known, since a longer one may lose.
+//! Whether the method sustained a load or only buffered it: the frames of a trial that were still in buffers when sending ended.
+//! Without this count a lossless trial proves nothing about the load: a longer trial may lose frames.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use super::TrialResult;
 
-/// How long one wait for frames lasts; bounds how late the end of a trial is noticed.
+/// Longest single wait for frames; bounds how late the end of a trial is noticed.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// A share of a trial's frames that a stall may have left waiting, though on the whole all are taken: as fine as goals
-/// usually tell loads apart.
+/// Share of a trial's frames that may wait because of a stall, although the application keeps up on average. It is as fine as the
+/// resolution of usual goals.
 const TRANSIENT: f64 = 0.005;
 
-/// How long the application went on taking frames when sending had ended.
+/// How long the application went on reading frames after sending ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Emptying {
-    /// Seconds until it took the last one, from when it saw the end of sending: that is after the batch that it had at hand.
+    /// Seconds from when the application saw the end of sending, after its current batch, until it read the last frame.
     pub after_s: f64,
-    /// Seconds for which the method may hold a frame back although the application waits for it.
+    /// Seconds for which the method may delay a frame although the application waits for it.
     pub holds_s: f64,
 }
 
 impl TrialResult {
-    /// Seconds for which the application was behind when sending ended; absent where nobody saw when it took its last frame.
-    /// 0 where it need not have been: for `together` frames that the load sends at once, for frames that were not yet on the
-    /// link, for a batch, for what the method holds back, and for the receiver's tick.
+    /// Seconds by which the application was behind when sending ended; absent if nobody saw when it read its last frame. These do
+    /// not count: `together` frames that the load sends at once, frames not yet on the link, a batch, frames that the method
+    /// delays, and the receiver's tick.
     pub fn behind_s(&self, together: u32) -> Option<f64> {
         let Emptying { after_s, holds_s } = self.emptying?;
         let batches = self.cpu.batches as f64;
@@ -37,23 +37,22 @@ impl TrialResult {
         Some(if after_s > explained_s { after_s } else { 0.0 })
     }
 
-    /// The rate at which the application took frames as long as there were any: delivered ones by the time of sending and
-    /// the time that it was behind. Where that time is unknown it counts as none.
+    /// The rate at which the application read frames while there were any: delivered frames by the time of sending plus the time
+    /// that the application was behind. An unknown time counts as 0.
     pub fn taken_pps(&self) -> f64 {
         let time_s = self.sending_s + self.behind_s(1).unwrap_or(0.0);
         self.delivered as f64 / time_s.max(f64::MIN_POSITIVE)
     }
 
-    /// Frames of those sent that were delivered only because there was room for them until sending had ended: as many as a
-    /// longer trial loses in the same time once its buffers are full. Absent where that is unknown; `together` as for
-    /// [`Self::behind_s`].
+    /// Sent frames that were delivered only because buffers had room for them until sending ended. A longer trial loses this many
+    /// in the same time once its buffers are full. Absent if unknown; `together` as for [`Self::behind_s`].
     pub fn backlogged(&self, together: u32) -> Option<u64> {
         let behind_s = self.behind_s(together)?;
         let whole_s = (self.sending_s + behind_s).max(f64::MIN_POSITIVE);
         Some((self.delivered as f64 * behind_s / whole_s).round() as u64)
     }
 
-    /// The same, none where a batch or a stall explains them, or where nobody saw when the last was taken.
+    /// Like [`Self::backlogged`], but 0 if a batch or a stall explains the frames, or if the time of the last read is unknown.
     pub fn buffered_frames(&self, together: u32) -> u64 {
         let backlogged = self.backlogged(together).unwrap_or(0);
         if backlogged as f64 > TRANSIENT * self.delivered as f64 { backlogged } else { 0 }

@@ -1,32 +1,32 @@
-//! What guards did around a trial, and what they found.
+//! Actions and findings of guards around a trial.
 
 use serde::{Deserialize, Serialize};
 
 use super::TrialResult;
 
-/// What guards did before a trial stood.
+/// Actions of guards before a trial was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Guarding {
-    /// Which attempt stands, from 1.
+    /// Number of the accepted attempt, from 1.
     pub attempt: u32,
-    /// Attempts before it, with what disturbed them.
+    /// Discarded attempts before it, with their disturbances.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set_aside: Vec<SetAside>,
-    /// What came between an overload and this trial; absent where there was no overload before it.
+    pub set_aside: Vec<Retried>,
+    /// Recovery between an overload and this trial; absent if no overload came before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
 }
 
-/// An attempt that does not stand.
+/// A discarded attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct SetAside {
-    /// What disturbed it.
+pub struct Retried {
+    /// Its disturbances.
     pub because: Vec<String>,
     /// The attempt.
     pub trial: TrialResult,
 }
 
-/// What was found at low load after an overload.
+/// Findings at low load after an overload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recovery {
     /// Number of the trial that overloaded the path.
@@ -37,13 +37,13 @@ pub struct Recovery {
     pub probes: Vec<TrialResult>,
 }
 
-/// The trial of the same set-up that delivered most, seen from one that was offered more and delivered less.
+/// The trial of the same set-up that delivered most. The livelocked trial was offered more and delivered less.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Livelock {
-    /// Its number.
+    /// Number of that trial.
     pub against: u32,
-    /// What it was offered, in packets per second.
+    /// Its offered load in packets per second.
     pub offered_pps: f64,
-    /// What it delivered of that.
+    /// Its delivered rate in packets per second.
     pub delivered_pps: f64,
 }

@@ -1,4 +1,4 @@
-//! The intended load of a trial, as it is asked for and as it is stored.
+//! The intended load of a trial: as requested and as stored.
 
 use capbench_model::figures::grouped;
 use std::fmt;
@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 pub enum Load {
     /// Frames at a constant rate.
     Rate(Pps),
-    /// As many frames as the generator can send; best effort, FRMOL of RFC 2285.
+    /// As many frames per second as the generator can send: best effort, FRMOL of RFC 2285.
     Maximum,
-    /// So many frames at a constant rate, from idle (RFC 2544 26.4). The trial's duration is that of the burst.
+    /// A number of frames at a constant rate, from idle (RFC 2544 26.4). The trial's duration is that of the burst.
     Burst {
-        /// How many.
+        /// Number of frames.
         frames: NonZeroU64,
-        /// The rate: the highest there is, or another one.
+        /// The rate in frames per second.
         rate: Pps,
     },
     /// Frames at a constant rate that changes once (RFC 2544 26.5).
@@ -28,7 +28,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// The rate, where there is one and it does not change.
+    /// The rate in frames per second, if there is a constant one.
     pub fn pps(self) -> Option<f64> {
         match self {
             Self::Rate(rate) | Self::Burst { rate, .. } => Some(rate.get()),
@@ -36,7 +36,7 @@ impl Load {
         }
     }
 
-    /// When its frames are to be sent.
+    /// When the generator should send the frames.
     pub fn schedule(self) -> Schedule {
         match self {
             Self::Rate(rate) | Self::Burst { rate, .. } => Schedule::Constant(rate),
@@ -45,7 +45,7 @@ impl Load {
         }
     }
 
-    /// How many frames that is in a sending phase of this length; absent at maximum load.
+    /// Frames that a sending phase of this length should send; absent at maximum load.
     pub fn intended(self, duration: Duration) -> Option<u64> {
         match self {
             Self::Burst { frames, .. } => Some(frames.get()),
@@ -53,16 +53,16 @@ impl Load {
         }
     }
 
-    /// What limits its sending phase: time, and number of frames.
+    /// Limits of the sending phase: time, and number of frames.
     pub(crate) fn limits(self, duration: Duration) -> (Option<Duration>, Option<u64>) {
         match self {
-            // However late its generator is, all of it is sent: what became of half a burst shows nothing.
+            // A late generator still sends the whole burst: half a burst is no evidence.
             Self::Burst { frames, .. } => (None, Some(frames.get())),
             _ => (Some(duration), None),
         }
     }
 
-    /// The highest rate that it plans.
+    /// The highest planned rate.
     pub(super) fn highest(self) -> Option<f64> {
         match self {
             Self::Step(step) => Some(step.before.get().max(step.after.get())),
@@ -70,7 +70,7 @@ impl Load {
         }
     }
 
-    /// What its rate does not tell.
+    /// The shape of a load that is not a constant rate.
     pub(super) fn shape(self) -> Option<LoadShape> {
         match self {
             Self::Rate(_) | Self::Maximum => None,
@@ -84,22 +84,22 @@ impl Load {
     }
 }
 
-/// A load that is no constant rate, as it is stored.
+/// A load that is not a constant rate, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadShape {
     /// [`Load::Burst`].
     Burst {
-        /// Its frames.
+        /// Number of frames.
         frames: u64,
     },
     /// [`Load::Step`].
     Step {
-        /// Frames per second at first.
+        /// Frames per second before the change.
         before_pps: f64,
-        /// When that changes, in seconds since the start.
+        /// Time of the change, in seconds since the start.
         at_s: f64,
-        /// Frames per second from then on.
+        /// Frames per second after the change.
         after_pps: f64,
     },
 }

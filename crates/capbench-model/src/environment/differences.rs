@@ -1,8 +1,8 @@
-//! In what two environments differ, so that trials of one say nothing about the other.
+//! Differences between two environments that make their trials incomparable.
 //!
-//! Facts of the results' first days are compared one by one. Those that came later stand in groups, which are compared as they
-//! are written: a fact that is added to a group is compared without another word, unless `PASSING` names it. A group that
-//! one of the two does not have, since an earlier version wrote it, is not compared.
+//! Facts of the first results format are compared one by one. Later facts are in groups, which are compared as serialised: a
+//! fact added to a group is compared automatically unless `PASSING` lists it. A group that one of the two lacks, because an
+//! earlier version wrote it, is not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Environment;
 
-/// By how much the memory of a host may differ and be called the same: kernels take more of it or less as they boot.
+/// By how much the memory of a host may differ and still count as the same: kernels reserve more or less of it at boot.
 const SAME_MEMORY: f64 = 0.01;
 
 /// Groups of facts, by their names in the results file.
@@ -29,8 +29,8 @@ const GROUPS: &[&str] = &[
     "interfaces",
 ];
 
-/// Facts that pass by themselves, that no packet notices, or that are compared elsewhere: the member names on the way to
-/// them.
+/// Facts that are not compared: they change on their own, affect no packet, or are compared elsewhere. Each is a path of
+/// member names.
 const PASSING: &[&[&str]] = &[
     &["cpu", "least_mhz_now"],
     &["cpu", "most_mhz_now"],
@@ -41,7 +41,7 @@ const PASSING: &[&[&str]] = &[
     &["sysctls", "kernel.perf_event_max_sample_rate"],
     &["sysctls", "net.core.netdev_max_backlog"],
     &["sysctls", "net.core.rmem_max"],
-    // They come and go on other interfaces; those on the run's own stand with these, and are compared there.
+    // They come and go on other interfaces. Those on the run's interfaces are recorded with these and compared there.
     &["others", "packet_sockets"],
     &["others", "packet_sockets_of_all_protocols"],
     &["others", "xdp_programs"],
@@ -51,17 +51,17 @@ const PASSING: &[&[&str]] = &[
     &["interfaces", "xdp_program", "id"],
 ];
 
-/// Members by which the elements of a list are told apart.
+/// Members that identify the elements of a list.
 const NAMING: &[&str] = &["name", "level", "kind", "queue", "node", "page_bytes", "discipline", "interface"];
 
-/// A fact in which two environments differ.
+/// A fact that differs between two environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is: in words, or by its place in the results file.
+    /// Its name in words, or its path in the results file.
     pub fact: String,
-    /// What it was.
+    /// The earlier value.
     pub then: String,
-    /// What it is now.
+    /// The current value.
     pub now: String,
 }
 
@@ -72,8 +72,8 @@ impl fmt::Display for Difference {
 }
 
 impl Environment {
-    /// All that trials measured here would not have in common with those of another environment. Who runs them is
-    /// compared by what he lacks, not by his number; what passes by itself, as a frequency or free memory, is not compared.
+    /// All facts that make trials of the two environments incomparable. Users are compared by the capabilities they lack, not
+    /// by user id. Facts that change on their own, such as a frequency or free memory, are not compared.
     pub fn differences(&self, now: &Self) -> Vec<Difference> {
         let is_same_memory =
             self.memory_bytes.abs_diff(now.memory_bytes) as f64 <= self.memory_bytes as f64 * SAME_MEMORY;
@@ -98,7 +98,7 @@ impl Environment {
     }
 }
 
-/// A fact that is not the same, in the words of the results file.
+/// A difference of one fact, as the results file writes the values.
 fn difference<T: PartialEq + Serialize>(fact: &str, then: &T, now: &T) -> Option<Difference> {
     let words =
         |value: &T| serde_json::to_value(value).map_or_else(|_| "unknown".into(), |value| words(&value));
@@ -137,7 +137,7 @@ fn of_groups(then: &Environment, now: &Environment) -> Vec<Difference> {
             facts.add(group, &mut vec![*group], value);
             facts.leaves
         });
-        // Interfaces of placements that only one of two runs had say nothing about the other.
+        // Interfaces of placements that only one of the two runs had are not comparable.
         let ends = |leaves: &BTreeMap<String, String>| -> BTreeSet<String> {
             leaves.keys().map(|path| end_of(path).to_owned()).collect()
         };
@@ -161,15 +161,15 @@ fn of_groups(then: &Environment, now: &Environment) -> Vec<Difference> {
     differences
 }
 
-/// The element of a list that a path leads to: `interfaces[receive]`.
+/// The element of a list to which a path leads: `interfaces[receive]`.
 fn end_of(path: &str) -> &str {
     path.split_once(']').map_or("", |(end, _)| end)
 }
 
-/// A group's facts, each with its place in the results file.
+/// A group's facts, each with its path in the results file.
 struct Facts {
     leaves: BTreeMap<String, String>,
-    /// Whether somebody moves interrupts about meanwhile.
+    /// Whether irqbalance moves interrupts meanwhile.
     balanced: bool,
 }
 
@@ -183,7 +183,7 @@ impl Facts {
             Value::Null => {}
             Value::Object(object) => {
                 let made = object.get("made_by_capbench") == Some(&Value::Bool(true));
-                // Its name is another one each time.
+                // Its name changes with every run.
                 for (name, value) in object.iter().filter(|(name, _)| !(made && *name == "name")) {
                     members.push(name);
                     self.add(&format!("{path}.{name}"), members, value);
@@ -208,8 +208,8 @@ impl Facts {
     }
 }
 
-/// What an element of a list is called. An interface of the host by what it is for, one of a bed of capbench's own by the
-/// placements, too: it is set up for each.
+/// Labels of a list's element. An interface of the host is identified by its role. One of capbench's test bed is also
+/// identified by the placements, because it is set up for each.
 fn labels(element: &Value) -> Vec<String> {
     if let Some(role) = element["role"].as_str() {
         let placements = element["placements"].as_array().filter(|_| element["made_by_capbench"] == true);

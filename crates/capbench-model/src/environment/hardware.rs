@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// The machine as its firmware describes it. Serial numbers are not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Machine {
-    /// What it runs in, `kvm` or `xen` for example; absent where nothing says that it runs in anything.
+    /// The hypervisor, for example `kvm` or `xen`. Absent if none was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// The container that this process is in, `docker` for example; absent where nothing says that it is in one.
+    /// The container of this process, for example `docker`. Absent if none was detected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// Who made it (`sys_vendor` of DMI).
+    /// Its vendor (`sys_vendor` of DMI).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Its model: `product_name` of DMI, or of the device tree.
@@ -28,16 +28,16 @@ pub struct Machine {
     pub firmware_date: Option<String>,
 }
 
-/// The processors of the host. Absent is what cannot be found out, and what an architecture does not have.
+/// The processors of the host. Absent values are unknown, or do not exist on the architecture.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cpu {
-    /// Who made them, as `/proc/cpuinfo` says: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
+    /// Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Family on x86, architecture on Arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
-    /// Number of the model on x86, of the part on Arm.
+    /// Model number on x86, part number on Arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Stepping on x86, revision on Arm.
@@ -46,38 +46,38 @@ pub struct Cpu {
     /// Version of the microcode (x86).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
-    /// Sockets with CPUs that are online.
+    /// Sockets with online CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sockets: Option<u32>,
-    /// Cores with CPUs that are online, in all sockets.
+    /// Cores with online CPUs, in all sockets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
     /// Whether more than one thread of a core is in use (simultaneous multithreading).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_in_use: Option<bool>,
-    /// What is set about that: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+    /// The SMT setting: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smt_control: Option<String>,
-    /// CPUs that the scheduler leaves alone (`isolcpus=`), as a list such as `2-7`; empty where there are none.
+    /// CPUs excluded from the scheduler (`isolcpus=`), as a list such as `2-7`. Empty if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolated_cpus: Option<String>,
-    /// CPUs whose tick stops while one thread runs (`nohz_full=`), likewise; absent where the kernel cannot do that.
+    /// CPUs whose tick stops while one thread runs (`nohz_full=`), as a list. Absent if the kernel does not support it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tickless_cpus: Option<String>,
-    /// CPU time in microseconds that the process gets in each second at most, where a control group limits it
-    /// (`cpu.max`, as containers have it); absent without a limit.
+    /// Limit of the process's CPU time, in microseconds per second, set by a control group (`cpu.max`, as in containers).
+    /// Absent without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_us_per_s: Option<u64>,
-    /// The slowest CPU's frequency at the moment of reading, in MHz.
+    /// Current frequency of the slowest CPU, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_mhz_now: Option<u32>,
-    /// The fastest CPU's, likewise.
+    /// Current frequency of the fastest CPU, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_mhz_now: Option<u32>,
-    /// How frequencies are chosen; absent where the host does not choose them, as in most virtual machines.
+    /// How frequencies are chosen. Absent if the host does not control them, as in most virtual machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
-    /// How idle CPUs sleep; absent where the host does not choose that.
+    /// How idle CPUs sleep. Absent if the host does not control it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Idle>,
 }
@@ -89,16 +89,16 @@ pub struct Frequency {
     pub drivers: Vec<String>,
     /// Governors in use.
     pub governors: Vec<String>,
-    /// Hints that CPUs which choose by themselves are given (`energy_performance_preference`).
+    /// Hints to CPUs that choose their frequency themselves (`energy_performance_preference`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub energy_preferences: Vec<String>,
-    /// Lowest frequency that a CPU may be set to, in MHz.
+    /// Lowest frequency that can be set, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_mhz: Option<u32>,
-    /// Highest frequency that a CPU may be set to, in MHz.
+    /// Highest frequency that can be set, in MHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_mhz: Option<u32>,
-    /// Whether CPUs may run faster than that for a while (turbo, boost).
+    /// Whether CPUs may exceed that frequency for a while (turbo, boost).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turbo: Option<bool>,
 }
@@ -106,7 +106,7 @@ pub struct Frequency {
 /// How idle CPUs sleep (Documentation/admin-guide/pm/cpuidle.rst).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Idle {
-    /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` where CPUs are only halted.
+    /// Driver in use: `intel_idle`, `acpi_idle`, `haltpoll`; `none` if CPUs are only halted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     /// Governor in use: `menu`, `teo`, `haltpoll`.
@@ -125,53 +125,53 @@ pub struct IdleState {
     /// Microseconds until the CPU runs again after an interrupt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_latency_us: Option<u64>,
-    /// Whether it is not used.
+    /// Whether the state is disabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
 }
 
-/// Caches of one kind that are alike.
+/// Identical caches of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cache {
     /// 1 is nearest to the CPU.
     pub level: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// Size of each in bytes.
+    /// Size of each cache in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Bytes of a line.
+    /// Cache line size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_bytes: Option<u64>,
-    /// Lines that an address can be in.
+    /// Associativity: lines in which an address can be cached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<u64>,
-    /// How many of them the host has.
+    /// Number of these caches in the host.
     pub count: u32,
-    /// CPUs that share one, at most.
+    /// Largest number of CPUs that share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_by_cpus: Option<u32>,
 }
 
-/// The memory of the host, beside how much it is.
+/// The memory of the host, except its total size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Memory {
-    /// Bytes that could be allocated without swapping, when the run began.
+    /// Bytes that could be allocated without swapping at the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_bytes: Option<u64>,
     /// Swap space in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swap_bytes: Option<u64>,
-    /// Pools of huge pages; empty where the kernel has none.
+    /// Pools of huge pages. Empty if the kernel has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<Vec<HugePages>>,
-    /// Who gets transparent huge pages: `always`, `madvise`, `never`.
+    /// Which memory gets transparent huge pages: `always`, `madvise`, `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transparent_huge_pages: Option<String>,
-    /// Who waits until there are some: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
+    /// Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transparent_huge_pages_defrag: Option<String>,
-    /// Nodes of a host whose memory is nearer to some CPUs than to others (NUMA); one on others.
+    /// NUMA nodes: memory that is nearer to some CPUs than to others. One node on hosts without NUMA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_nodes: Option<Vec<NumaNode>>,
 }
@@ -179,25 +179,25 @@ pub struct Memory {
 /// A pool of huge pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HugePages {
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// Pages that are set aside.
+    /// Reserved pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
-    /// Those of them that nobody used when the run began.
+    /// Pages that were free at the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_pages: Option<u64>,
 }
 
-/// A node of memory with its CPUs.
+/// A NUMA node with its CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NumaNode {
     /// The kernel's number.
     pub node: u32,
-    /// Its CPUs as a list such as `0-15,32-47`; empty where it has memory only.
+    /// Its CPUs as a list such as `0-15,32-47`. Empty if it has only memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
-    /// How far it is to the memory of each node, in order, 10 being its own.
+    /// Distances to the memory of each node, in order. 10 is the distance to itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distances: Option<Vec<u32>>,
 }

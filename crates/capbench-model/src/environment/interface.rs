@@ -1,65 +1,65 @@
-//! An interface that a run uses: its driver, queues, rings, offloads, and who handles its interrupts.
+//! An interface that a run uses: its driver, queues, rings, offloads, and the CPUs of its interrupts.
 
 use std::collections::BTreeMap;
 
 use capbench_sys::host::ethtool::{Moderation, PauseFrames, Queues, Rings, Sharing};
 use serde::{Deserialize, Serialize};
 
-/// What an interface is for.
+/// The role of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Frames leave by it.
+    /// It sends the frames.
     Transmit,
-    /// Frames arrive on it.
+    /// It receives the frames.
     Receive,
 }
 
-/// An interface as a run found it, or made it. Absent is what its driver or the kernel does not tell.
+/// An interface that a run found or created. Absent values are not reported by its driver or the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PathInterface {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Its name.
     pub name: String,
-    /// Whether the run made it: an end of a veth pair, gone with the run.
+    /// Whether the run created it: an end of a veth pair, which is removed after the run.
     pub made_by_capbench: bool,
-    /// The placements that it was like this for. A bed of capbench's own is set up for each; the host's interfaces stay as
-    /// they are.
+    /// The placements for which these facts hold. capbench's test bed is set up for each placement; the host's interfaces
+    /// stay unchanged.
     pub placements: Vec<String>,
-    /// What it is, and how it is set.
+    /// Its properties and settings.
     #[serde(flatten)]
     pub facts: InterfaceFacts,
 }
 
-/// What an interface is, and how it is set.
+/// Properties and settings of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceFacts {
-    /// Its driver as the kernel names it.
+    /// The kernel's name of its driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// Version of the driver; of one that comes with the kernel the kernel's own.
+    /// Version of the driver. For a driver of the kernel tree it is the kernel's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
     /// Version of its firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Where it is plugged in: `0000:3b:00.0`.
+    /// Its bus address: `0000:3b:00.0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_address: Option<String>,
-    /// Vendor and device by their numbers on their bus: `8086:1572` on PCI, `1af4:0001` of a virtio card.
+    /// Vendor and device numbers on its bus: `8086:1572` on PCI, `1af4:0001` of a virtio card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_id: Option<String>,
-    /// Speed of its PCI Express link now: `8.0 GT/s PCIe`.
+    /// Current speed of its PCI Express link: `8.0 GT/s PCIe`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_link_speed: Option<String>,
-    /// Lanes of that link now.
+    /// Current number of lanes of that link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pci_link_lanes: Option<u32>,
-    /// The node of memory that it is nearest to; absent where there is one node.
+    /// The nearest NUMA node. Absent if there is only one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
-    /// Speed of the link in Mbit/s. A virtual interface can report one that limits nothing.
+    /// Speed of the link in Mbit/s. On a virtual interface it may limit nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit_per_s: Option<u64>,
     /// `full` or `half`.
@@ -68,13 +68,13 @@ pub struct InterfaceFacts {
     /// Largest payload of a frame in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu_bytes: Option<u32>,
-    /// Packets that a queueing discipline of it holds, where that has no limit of its own (`txqueuelen`).
+    /// Packets that its queueing discipline holds, if that discipline has no other limit (`txqueuelen`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit_queue_packets: Option<u64>,
-    /// Offloads and other features that are on, by the names that `ethtool -k` prints or the kernel has for them.
+    /// Enabled offloads and other features, by their names in `ethtool -k` or in the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads_on: Option<Vec<String>>,
-    /// The driver's own switches, and whether they are on (`ethtool --show-priv-flags`).
+    /// The driver's private flags, and whether they are on (`ethtool --show-priv-flags`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_switches: Option<BTreeMap<String, bool>>,
     /// Rings between driver and card.
@@ -83,41 +83,41 @@ pub struct InterfaceFacts {
     /// Queues as the driver counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<Queues>,
-    /// How interrupts are held back.
+    /// How interrupts are delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moderation: Option<Moderation>,
-    /// What it does about pause frames.
+    /// Its pause frame settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_frames: Option<PauseFrames>,
-    /// How received frames are shared out to queues (RSS).
+    /// How received frames are distributed to queues (RSS).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
-    /// Whether threads poll it, and not the receive softirq.
+    /// Whether threads poll it, instead of the receive softirq.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threaded_napi: Option<bool>,
-    /// Nanoseconds after which a timer polls it that has its interrupts held off (`gro_flush_timeout`).
+    /// Nanoseconds after which a timer polls it while its interrupts are deferred (`gro_flush_timeout`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gro_flush_timeout_ns: Option<u64>,
-    /// Polls in vain before its interrupts are turned on again (`napi_defer_hard_irqs`).
+    /// Empty polls before its interrupts are enabled again (`napi_defer_hard_irqs`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred_interrupt_polls: Option<u64>,
-    /// Receive queues and what is set about them.
+    /// Receive queues and their settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_queues: Option<Vec<ReceiveQueue>>,
-    /// Transmit queues and what is set about them.
+    /// Transmit queues and their settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit_queues: Option<Vec<TransmitQueue>>,
-    /// Its interrupts and the CPUs that they go to; absent of virtual ones, which have none.
+    /// Its interrupts and their CPUs. Absent for virtual interfaces, which have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<Vec<Interrupt>>,
-    /// An XDP program that was on it before the run; absent where there was none, or none could be asked for.
+    /// An XDP program attached before the run. Absent if there was none, or if it could not be queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xdp_program: Option<XdpProgram>,
     /// Packet sockets that received from it before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sockets: Option<PacketSockets>,
-    /// Queueing disciplines and the filters in them, BPF programs of tc among these. Programs attached as tcx links (Linux 6.6)
-    /// do not show.
+    /// Queueing disciplines and their filters, including BPF programs of tc. Programs attached as tcx links (Linux 6.6) are
+    /// not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic_control: Option<Vec<TrafficControl>>,
 }
@@ -125,9 +125,9 @@ pub struct InterfaceFacts {
 /// An XDP program on an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct XdpProgram {
-    /// Who runs it: `driver`, `generic`, `hardware`, `several`.
+    /// Where it runs: `driver`, `generic`, `hardware`, `several`.
     pub attached: String,
-    /// The kernel's number of it.
+    /// The kernel's id of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
     /// Its name; absent without CAP_SYS_ADMIN.
@@ -140,10 +140,10 @@ pub struct XdpProgram {
 pub struct ReceiveQueue {
     /// Its number.
     pub queue: u32,
-    /// CPUs that its packets are handed to (receive packet steering), as a list such as `0-3`; empty without steering.
+    /// CPUs that process its packets (receive packet steering), as a list such as `0-3`. Empty without steering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rps_cpus: Option<String>,
-    /// Flows that steering remembers the application's CPU of (receive flow steering); 0 without it.
+    /// Size of the flow table that steers packets to the application's CPU (receive flow steering). 0 without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rps_flows: Option<u64>,
 }
@@ -153,7 +153,7 @@ pub struct ReceiveQueue {
 pub struct TransmitQueue {
     /// Its number.
     pub queue: u32,
-    /// CPUs that send by it (transmit packet steering), as a list; empty where that is not set.
+    /// CPUs that send on it (transmit packet steering), as a list. Empty if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xps_cpus: Option<String>,
 }
@@ -161,26 +161,26 @@ pub struct TransmitQueue {
 /// An interrupt of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interrupt {
-    /// The kernel's number of it, which another boot may change.
+    /// The kernel's number of it, which can change at the next boot.
     pub number: u32,
-    /// What the driver calls it: `eth0-TxRx-0`.
+    /// The driver's name of it: `eth0-TxRx-0`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// CPUs that it may go to, as a list.
+    /// CPUs allowed for it, as a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_cpus: Option<String>,
-    /// CPUs that it goes to.
+    /// CPUs that receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_cpus: Option<String>,
 }
 
-/// Packet sockets that receive from an interface, those of other network namespaces and of capbench not among them
-/// (`/proc/net/packet`).
+/// Packet sockets that receive from an interface (`/proc/net/packet`), without those of other network namespaces and of
+/// capbench.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PacketSockets {
-    /// Those that take every protocol (ETH_P_ALL), as tcpdump and other captures do.
+    /// Sockets for all protocols (ETH_P_ALL), as of tcpdump and other captures.
     pub of_all_protocols: u64,
-    /// Those that take one, as lldpd does.
+    /// Sockets for one protocol, as of lldpd.
     pub of_one_protocol: u64,
 }
 
@@ -189,12 +189,12 @@ pub struct PacketSockets {
 pub struct TrafficControl {
     /// Its kind: `noqueue`, `mq`, `fq_codel`, `clsact`.
     pub discipline: String,
-    /// Filters on what comes and goes, each by its kind, a BPF program with its name; those of `clsact` and `ingress` only.
+    /// Its filters for both directions, each by its kind, a BPF program with its name. Only those of `clsact` and `ingress`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
 }
 
-/// Adds interfaces to those that are known: one that is as it was for another placement is named once.
+/// Adds interfaces to the known ones. One that is unchanged since another placement is listed once.
 pub fn note(known: &mut Vec<PathInterface>, found: [PathInterface; 2]) {
     for interface in found {
         let alike = |other: &&mut PathInterface| {

@@ -1,4 +1,4 @@
-//! What a host is: the facts without which a result cannot be compared with another.
+//! Facts about a host. Results can be compared only with them.
 //!
 //! | file | what |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | [`hardware`] | the machine, its processors, their caches, the memory |
 //! | [`kernel`] | how the kernel was built and started |
 //! | [`interface`] | the interfaces of a run |
-//! | [`others`] | what else looks at packets, or moves interrupts |
-//! | `differences` | in what two environments differ |
+//! | [`others`] | other programs that read packets or move interrupts |
+//! | `differences` | the facts in which two environments differ |
 
 mod differences;
 pub mod hardware;
@@ -27,13 +27,13 @@ use kernel::{IrqAccounting, Kernel};
 use others::Others;
 use program::Program;
 
-/// Facts about the host and the process, as they are written into the results. What is absent, or null, could not be found
-/// out; a group that is absent was not looked for by the version that wrote it.
+/// Facts about the host and the process, as written into the results. An absent or null value could not be determined. An
+/// absent group was not collected by the version that wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Environment {
     /// Version of capbench.
     pub capbench_version: String,
-    /// How it was built.
+    /// Its build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
     /// Release of the kernel, as `uname -r` shows it.
@@ -44,30 +44,30 @@ pub struct Environment {
     pub machine: String,
     /// Model of the first CPU (`/proc/cpuinfo`).
     pub cpu_model: Option<String>,
-    /// CPUs that are online.
+    /// Online CPUs.
     pub cpus_online: usize,
     /// CPUs that this process may use.
     pub cpus_allowed: usize,
-    /// Whether the CPU says that it is a virtual one (flag `hypervisor`, x86 only).
+    /// Whether the CPU reports that it is virtual (flag `hypervisor`, x86 only).
     pub virtual_machine: Option<bool>,
-    /// How the kernel accounts for interrupts.
+    /// How the kernel accounts CPU time of interrupts.
     pub irq_accounting: IrqAccounting,
     /// Memory of the host in bytes.
     pub memory_bytes: u64,
-    /// Effective user id, in the user namespace that the process is in.
+    /// Effective user id, in the user namespace of the process.
     pub uid: u32,
-    /// Whether the process is in a user namespace of its own, where it reaches nothing of the host.
+    /// Whether the process is in a separate user namespace, without access to the host.
     pub in_user_namespace: bool,
-    /// Those of the capabilities that capbench can use which the process lacks.
+    /// Capabilities that capbench can use and the process lacks.
     pub missing_capabilities: Vec<String>,
     /// Packets that a CPU's backlog holds (`net.core.netdev_max_backlog`).
     pub netdev_max_backlog: Option<u64>,
     /// Largest receive buffer of a socket in bytes without CAP_NET_ADMIN (`net.core.rmem_max`).
     pub rmem_max_bytes: Option<u64>,
-    /// The machine by its firmware, and what it runs in.
+    /// The machine as its firmware describes it, and its hypervisor or container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware: Option<Machine>,
-    /// How the kernel was built and started.
+    /// Build and boot settings of the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Kernel>,
     /// The processors.
@@ -76,16 +76,16 @@ pub struct Environment {
     /// Their caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<Vec<Cache>>,
-    /// Flaws of the CPUs and what the kernel does about them, in its own words.
+    /// CPU vulnerabilities and the kernel's mitigations, in the kernel's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<BTreeMap<String, String>>,
     /// Memory: nodes, huge pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Settings of the kernel by their names (sysctl(8)), as it writes them.
+    /// Kernel settings by name (sysctl(8)), with the kernel's values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sysctls: Option<BTreeMap<String, String>>,
-    /// What else looks at packets on this host, or moves interrupts.
+    /// Other programs on this host that read packets or move interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
     /// The interfaces of the run.

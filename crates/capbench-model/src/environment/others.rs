@@ -1,21 +1,21 @@
-//! What else looks at packets on a host, or moves interrupts about.
+//! Other programs on a host that read packets or move interrupts.
 
 use serde::{Deserialize, Serialize};
 
-/// Others at work when the run began.
+/// Other programs at the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Others {
-    /// Packet sockets open in the host's network namespace, those of capbench not among them: each of those that take
-    /// everything costs every packet of its interface (`/proc/net/packet`). Those on the run's own interfaces stand with these.
+    /// Packet sockets in the host's network namespace, without those of capbench (`/proc/net/packet`). Each socket for all
+    /// protocols adds cost to every packet of its interface. Those on the run's interfaces are recorded with these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sockets: Option<u64>,
-    /// Those of them that take every protocol (ETH_P_ALL).
+    /// Sockets among them for all protocols (ETH_P_ALL).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sockets_of_all_protocols: Option<u64>,
     /// Interfaces of that namespace with an XDP program, and where it is attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xdp_programs: Option<Vec<AttachedProgram>>,
-    /// Whether irqbalance runs, which moves interrupts between CPUs; absent where other processes cannot be seen.
+    /// Whether irqbalance runs, which moves interrupts between CPUs. Absent if other processes are not visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irqbalance_running: Option<bool>,
 }

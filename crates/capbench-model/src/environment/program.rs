@@ -2,21 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The build of the program. Absent is what was not known when it was built.
+/// The build of the program. Absent values were unknown at build time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Program {
-    /// The commit that was checked out, where it was built from a repository; with `-dirty` behind it where the source had
-    /// changes that were not committed.
+    /// The commit, if it was built from a repository. `-dirty` follows if the source had uncommitted changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
-    /// A hash of the source that it was built from (64 bits of FNV-1a, hexadecimal), by which builds of changes that were not committed are
-    /// told apart.
+    /// A hash of the source (64 bits of FNV-1a, hexadecimal). It distinguishes builds of uncommitted changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_hash: Option<String>,
-    /// What it was built for: `x86_64-unknown-linux-gnu`.
+    /// The target: `x86_64-unknown-linux-gnu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// How it was built: `release` or `debug`.
+    /// The profile: `release` or `debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Its features: `bpf`, `dpdk`, `parquet`.

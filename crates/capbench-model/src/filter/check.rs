@@ -1,5 +1,5 @@
-//! Which programs may run: what the kernel's checker asks of them (`bpf_check_classic` and `check_load_and_stores` of
-//! net/core/filter.c), so that a program which passes here is taken there, and cannot go astray here.
+//! Validates programs with the checks of the kernel (`bpf_check_classic` and `check_load_and_stores` of net/core/filter.c).
+//! The kernel accepts a program that passes here, and the program is safe to run here.
 
 use capbench_sys::packet::FilterInstruction;
 
@@ -8,7 +8,7 @@ use super::operation::{Ancillary, Arithmetic, Operand, Operation};
 /// Words of scratch memory (`BPF_MEMWORDS`).
 pub const MEMORY: usize = 16;
 
-/// Why a program may not run: the number of the instruction, from 0, and what is wrong with it.
+/// Checks a program. The error has the number of the instruction, from 0, and the reason.
 pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
     let returns =
         |code| matches!(Operation::of(code), Some(Operation::ReturnConstant | Operation::ReturnAccumulator));
@@ -17,7 +17,7 @@ pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
         Some(last) if !returns(last.code) => return Err("it does not end with a return".into()),
         Some(_) => {}
     }
-    // Which words of memory are written on every way to an instruction, a bit each; what no way leads to may read all.
+    // Bits of the memory words that are written on every path to an instruction. Unreachable instructions may read all.
     let mut written = vec![u16::MAX; program.len()];
     let mut here = 0u16;
     for (number, instruction) in program.iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn check(program: &[FilterInstruction]) -> Result<(), String> {
             let target = written.get_mut(number + 1..).and_then(|rest| rest.get_mut(distance as usize));
             match target {
                 Some(target) => *target &= here,
-                // What libpcap makes of `protochain`: a loop, by a distance below 0.
+                // libpcap compiles `protochain` to a loop, with a distance below 0.
                 None if distance > i32::MAX as u32 => {
                     return refuse(
                         "it jumps backward, as a loop of protochain does, which the kernel does not take",

@@ -1,7 +1,6 @@
-//! What an instruction of classic BPF does (`linux/bpf_common.h`, `linux/filter.h`, the table of
-//! Documentation/networking/filter.rst).
+//! Instructions of classic BPF (`linux/bpf_common.h`, `linux/filter.h`, the table of Documentation/networking/filter.rst).
 
-/// Octets that a load takes from a frame.
+/// Number of octets that a load reads from a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// Four octets.
@@ -21,7 +20,7 @@ pub enum Operand {
     Index,
 }
 
-/// What becomes of the accumulator.
+/// Arithmetic operations on the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Sum.
@@ -46,7 +45,7 @@ pub enum Arithmetic {
     Xor,
 }
 
-/// What a jump asks of the accumulator.
+/// Conditions of a jump on the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It equals the operand.
@@ -55,42 +54,42 @@ pub enum Condition {
     Greater,
     /// It is at least the operand.
     GreaterOrEqual,
-    /// Some of the operand's bits are set.
+    /// Any of the operand's bits is set.
     AnySet,
 }
 
 /// Every instruction that Linux knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Octets of the frame, or ancillary data, into the accumulator.
+    /// Loads octets of the frame, or ancillary data, into the accumulator.
     LoadAbsolute(Width),
-    /// The same from the index register on.
+    /// The same at an offset from the index register.
     LoadIndirect(Width),
-    /// The operand into the accumulator.
+    /// Loads the operand into the accumulator.
     LoadConstant,
-    /// A memory word into the accumulator.
+    /// Loads a memory word into the accumulator.
     LoadMemory,
-    /// The frame's length.
+    /// Loads the frame's length into the accumulator.
     LoadLength,
-    /// The operand into the index register.
+    /// Loads the operand into the index register.
     IndexConstant,
-    /// A memory word into the index register.
+    /// Loads a memory word into the index register.
     IndexMemory,
-    /// The frame's length into the index register.
+    /// Loads the frame's length into the index register.
     IndexLength,
-    /// Four times the low half of an octet: the length of an IPv4 header.
+    /// Loads four times the low half of an octet: the length of an IPv4 header.
     IndexHeaderLength,
-    /// The accumulator into memory.
+    /// Stores the accumulator in memory.
     Store,
-    /// The index register into memory.
+    /// Stores the index register in memory.
     StoreIndex,
     /// Arithmetic on the accumulator.
     Compute(Arithmetic, Operand),
-    /// The accumulator, negated.
+    /// Negates the accumulator.
     Negate,
-    /// Goes on as many instructions further.
+    /// Skips the given number of instructions.
     Jump,
-    /// Goes on at one of two places.
+    /// Jumps to one of two instructions.
     JumpIf(Condition, Operand),
     /// Ends with the operand.
     ReturnConstant,
@@ -103,7 +102,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// What a code stands for; `None` for one that Linux does not know.
+    /// The operation of a code. `None` for one that Linux does not know.
     pub fn of(code: u16) -> Option<Self> {
         let operand = if code & 0x08 == 0 { Operand::Constant } else { Operand::Index };
         Some(match code {
@@ -147,15 +146,15 @@ impl Operation {
     }
 }
 
-/// `SKF_AD_OFF`: from here on absolute loads are of ancillary data.
+/// `SKF_AD_OFF`: absolute loads from this offset on read ancillary data.
 const ANCILLARY: u32 = 0xffff_f000;
 
-/// Ancillary data: what the kernel knows of a frame beside its octets (`SKF_AD_*`).
+/// Ancillary data: the kernel's metadata of a frame (`SKF_AD_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ancillary {
     /// The frame's protocol.
     Protocol,
-    /// Whom the frame is for.
+    /// The addressee of the frame.
     PacketType,
     /// The number of the interface.
     InterfaceIndex,
@@ -173,13 +172,13 @@ pub enum Ancillary {
     Hash,
     /// The CPU that runs the program.
     Cpu,
-    /// Not data: the accumulator is combined with the index register.
+    /// Not data: combines the accumulator with the index register.
     XorIndex,
-    /// The VLAN tag beside the frame.
+    /// The VLAN tag removed from the frame.
     VlanTag,
-    /// Whether there is one.
+    /// Whether there is such a tag.
     VlanTagPresent,
-    /// Where the payload begins.
+    /// The offset of the payload.
     PayloadOffset,
     /// A random number.
     Random,
@@ -207,7 +206,7 @@ impl Ancillary {
         Self::VlanProtocol,
     ];
 
-    /// What an absolute load is of: `None` for octets of the frame, `Some(None)` for ancillary data that Linux does not
+    /// The source of an absolute load: `None` for octets of the frame, `Some(None)` for ancillary data that Linux does not
     /// know.
     pub fn of(offset: u32) -> Option<Option<Self>> {
         let number = offset.checked_sub(ANCILLARY)?;
@@ -215,7 +214,7 @@ impl Ancillary {
         Some(number.is_multiple_of(4).then(known).flatten())
     }
 
-    /// Its name, as messages have it.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Protocol => "the protocol",

@@ -1,4 +1,4 @@
-//! A classic BPF program that says which frames are wanted.
+//! A classic BPF program that selects the wanted frames.
 
 use std::str::FromStr;
 
@@ -8,21 +8,20 @@ use super::check::check;
 
 const RETURN_ACCUMULATOR: u16 = 0x16;
 
-/// Instructions of a program at most (`BPF_MAXINSNS`), less those that capbench puts in front.
+/// Maximum number of instructions (`BPF_MAXINSNS`), minus those that capbench adds at the start.
 pub const MOST_INSTRUCTIONS: usize = 4096 - 3;
 
-/// Which frames are wanted: a classic BPF program that returns 0 for the others. It has passed the checks that the kernel
-/// makes.
+/// Selects the wanted frames: a classic BPF program that returns 0 for the others. It has passed the kernel's checks.
 ///
-/// It is read as `tcpdump -ddd` prints it, and as tc(8) and iptables take it: the number of instructions, then code, the two
-/// jumps and the operand of each, separated by commas or newlines.
+/// It is parsed from the output of `tcpdump -ddd`, the format of tc(8) and iptables: the number of instructions, then code,
+/// the two jumps and the operand of each, separated by commas or newlines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     program: Vec<FilterInstruction>,
     expression: Option<Expression>,
 }
 
-/// What a program was compiled from.
+/// The source of a compiled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression {
     /// The expression (pcap-filter(7)).
@@ -32,10 +31,10 @@ pub struct Expression {
 }
 
 impl Filter {
-    /// A program, if it may run.
+    /// A program that passes the checks.
     ///
     /// # Errors
-    /// What is wrong with it: what the kernel would refuse, too many instructions, a computed length.
+    /// The reason: the kernel would refuse it, too many instructions, or a computed length.
     pub fn new(program: Vec<FilterInstruction>) -> Result<Self, String> {
         if program.len() > MOST_INSTRUCTIONS {
             return Err(format!(
@@ -52,7 +51,7 @@ impl Filter {
         Ok(Self { program, expression: None })
     }
 
-    /// The same, with what it was compiled from.
+    /// The same, with the source that it was compiled from.
     pub fn compiled(self, expression: Expression) -> Self {
         Self { expression: Some(expression), ..self }
     }
@@ -62,7 +61,7 @@ impl Filter {
         &self.program
     }
 
-    /// What it was compiled from, where it was not given as a program.
+    /// The source that it was compiled from. `None` if the user passed a program.
     pub fn expression(&self) -> Option<&Expression> {
         self.expression.as_ref()
     }

@@ -1,11 +1,11 @@
 //! Stratified permutation test of aligned ranks: is the second group above the first, and by how much?
 //!
-//! In each stratum the values of both groups were measured under the same conditions. What differs between strata is no
-//! difference between the groups, so the median of each stratum is subtracted. All values are then ranked together, and the
-//! statistic is the sum of the ranks of the second groups (Hodges and Lehmann, 1962). If the groups do not differ, every way to
-//! divide the values of a stratum between them is equally likely. Counting these permutations gives the probability: exact for
-//! every distribution of the values, and with ties. With one stratum it is the test of Wilcoxon, with strata of one pair each
-//! his test of signed ranks. The interval is that of the shifts that the same test does not reject.
+//! In each stratum the values of both groups were measured under the same conditions. Differences between strata are no
+//! differences between groups, so the median of each stratum is subtracted. All values are then ranked together. The
+//! statistic is the sum of the ranks of the second groups (Hodges and Lehmann, 1962). If the groups do not differ, every way
+//! to divide the values of a stratum between them is equally likely. Counting these permutations gives the probability: exact
+//! for every distribution of the values, and with ties. With one stratum it is Wilcoxon's test, with strata of one pair each
+//! his signed-rank test. The interval contains the shifts that the same test does not reject.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,22 +14,22 @@ use super::ranks::below_normal;
 use super::shift::Groups;
 use super::{median, ways};
 
-/// Additions that an exact probability may take; beyond it permutations are sampled.
+/// Limit of the additions for an exact probability. Above it permutations are sampled.
 const EXACT: usize = 5_000_000;
-/// Additions that each of the probabilities of an interval may take; beyond it the normal distribution replaces the exact one.
-/// By then there are so many ranks that it is near.
+/// Limit of the additions for each probability of an interval. Above it the normal distribution replaces the exact one. With
+/// so many ranks it is close.
 const EXACT_AT_ENDS: usize = 200_000;
-/// Sampled permutations: enough to estimate a probability of 1 in 1000 to a tenth of it, mostly.
+/// Sampled permutations: usually enough to estimate a probability of 1 in 1000 with an error of a tenth of it.
 const SAMPLES: u32 = 20_000;
-/// The samples are the same every time, so that the same data give the same probability.
+/// The fixed seed of the samples: the same data always give the same probability.
 const SEED: u64 = 0x5eed_0fde_a150_0001;
 
-/// Up to so many pairs the means of every two differences are candidates; of more, single differences are near enough.
+/// Up to this many pairs, the means of every two differences are candidates. Above it, single differences are close enough.
 const MEANS: usize = 1000;
-/// Sums of the same shares in another order differ by less.
+/// Rounding error: sums of the same shares in another order differ by less.
 const ROUNDING: f64 = 1e-9;
 
-/// How likely chance alone gives the second groups ranks as high, or as low, as they have.
+/// How likely chance alone gives ranks of the second groups as high, or as low, as observed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
     /// As high, or higher.
@@ -39,7 +39,7 @@ pub struct Tails {
 }
 
 impl Tails {
-    /// As far from what is expected, on whichever side.
+    /// As far from the expected value, on either side.
     pub fn two_sided(self) -> f64 {
         (2.0 * self.as_high.min(self.as_low)).min(1.0)
     }
@@ -48,24 +48,24 @@ impl Tails {
 /// How much higher the second groups are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// The shift that makes the groups alike.
+    /// The shift that makes the groups equal.
     pub middle: f64,
-    /// The interval of the true shift; absent where there are too few values for the level.
+    /// The interval of the true shift. Absent if there are too few values for the level.
     pub ends: Option<(f64, f64)>,
 }
 
-/// Whether every permutation gives the same, because the values of each stratum do not differ.
+/// Whether all permutations give the same sum, because the values of each stratum are equal.
 pub fn is_constant(strata: &[Groups]) -> bool {
     strata.iter().all(|(one, other)| one.iter().chain(other).all(|value| Some(value) == one.first()))
 }
 
-/// Compares the second groups, each value less this shift, with the first ones.
+/// Compares the second groups, after subtracting `shift` from each value, with the first ones.
 pub fn test(strata: &[Groups], shift: f64) -> Tails {
     let ranked = rank(strata, shift);
     if effort(&ranked) <= EXACT { counted(&ranked) } else { sampled(&ranked) }
 }
 
-/// The same where many shifts are tried.
+/// A faster version for many shifts.
 fn test_quickly(strata: &[Groups], shift: f64) -> Tails {
     let ranked = rank(strata, shift);
     if effort(&ranked) <= EXACT_AT_ENDS { counted(&ranked) } else { by_normal(&ranked) }
@@ -75,7 +75,7 @@ fn test_quickly(strata: &[Groups], shift: f64) -> Tails {
 pub fn shift(strata: &[Groups], level: f64) -> Option<Shift> {
     let candidates = candidates(strata);
     let (first, last) = (*candidates.first()?, *candidates.last()?);
-    // The test is asked between two candidates: at a candidate there are ties.
+    // The test runs at shifts between two candidates: at a candidate there are ties.
     let between = |gap: usize| {
         let at = match gap {
             0 => first - 1.0,
@@ -85,7 +85,7 @@ pub fn shift(strata: &[Groups], level: f64) -> Option<Shift> {
         test_quickly(strata, at)
     };
     let tail = (1.0 - level) / 2.0;
-    // The more is taken off the second groups, the likelier are ranks as high as theirs, and the less likely as low.
+    // The more is subtracted from the second groups, the likelier are ranks as high as theirs, and the less likely as low.
     let middle = first_of(candidates.len(), |gap| {
         let tails = between(gap);
         tails.as_high >= tails.as_low - ROUNDING
@@ -101,9 +101,9 @@ pub fn shift(strata: &[Groups], level: f64) -> Option<Shift> {
     };
     let has_ends = low > 0 && high <= candidates.len();
     let ends = has_ends.then(|| match strata.len() == 1 || are_few_pairs(strata) {
-        // Ranks change at candidates only, so these are the shifts from which on the test does not reject.
+        // Ranks change only at candidates, so these are the first shifts that the test does not reject.
         true => (candidates[low - 1], candidates[high - 1]),
-        // The last shift that was rejected on either side.
+        // The last rejected shift on either side.
         false => (
             if low == 1 { first } else { f64::midpoint(candidates[low - 2], candidates[low - 1]) },
             if high == candidates.len() {
@@ -120,7 +120,7 @@ fn are_few_pairs(strata: &[Groups]) -> bool {
     strata.len() <= MEANS && strata.iter().all(|(one, other)| one.len() == 1 && other.len() == 1)
 }
 
-/// The first gap for which it holds, of those up to the last one; the one behind it where it holds for none.
+/// The index of the first gap up to `last` for which `holds` is true; `last + 1` if there is none.
 fn first_of(last: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut from, mut to) = (0, last + 1);
     while from < to {
@@ -130,8 +130,8 @@ fn first_of(last: usize, holds: impl Fn(usize) -> bool) -> usize {
     from
 }
 
-/// Shifts at which ranks change: differences within a stratum, or where strata are pairs, the means of two of them (Walsh).
-/// Where several strata have several values, ranks change at other shifts, too.
+/// Shifts at which ranks change: differences within a stratum or, for strata of pairs, the means of two differences (Walsh).
+/// If several strata have several values, ranks change at other shifts, too.
 fn candidates(strata: &[Groups]) -> Vec<f64> {
     let differences: Vec<f64> = strata
         .iter()
@@ -149,11 +149,11 @@ fn candidates(strata: &[Groups]) -> Vec<f64> {
     candidates
 }
 
-/// The ranks of a stratum, doubled so that those of ties are whole numbers, less the least of them: what all permutations have
-/// in common does not matter.
+/// The ranks of a stratum, doubled so that ranks of ties are whole numbers, minus the smallest of them. A part that all
+/// permutations have in common has no effect.
 #[derive(Debug)]
 struct RankedStratum {
-    /// Those of the first group, then those of the second.
+    /// Ranks of the first group, then ranks of the second group.
     ranks: Vec<u64>,
     /// Size of the first group.
     first: usize,
@@ -164,7 +164,7 @@ impl RankedStratum {
         &self.ranks[self.first..]
     }
 
-    /// No permutation gives the second group a larger sum.
+    /// The largest sum that a permutation can give the second group.
     fn most(&self) -> usize {
         self.ranks.iter().sum::<u64>() as usize
     }
@@ -173,10 +173,10 @@ impl RankedStratum {
         self.ranks.len() * self.second().len() * (self.most() + 1)
     }
 
-    /// How likely each possible sum of the second group's ranks is.
+    /// The probability of each possible sum of the second group's ranks.
     fn sums(&self) -> Vec<(usize, f64)> {
         let (size, most) = (self.second().len(), self.most());
-        // By how many values are in the second group: the number of ways to each sum.
+        // Indexed by the number of values in the second group: the number of ways to reach each sum.
         let mut counts = vec![vec![0.0; most + 1]; size + 1];
         counts[0][0] = 1.0;
         for (nth, &rank) in self.ranks.iter().enumerate() {
@@ -199,7 +199,7 @@ fn observed(strata: &[RankedStratum]) -> u64 {
     strata.iter().flat_map(RankedStratum::second).sum()
 }
 
-/// Additions that counting every permutation takes, at most.
+/// Upper bound of the additions to count every permutation.
 fn effort(strata: &[RankedStratum]) -> usize {
     let mut sum: usize = 1;
     let mut effort: usize = strata.iter().map(RankedStratum::effort).sum();
@@ -256,7 +256,7 @@ fn counted(strata: &[RankedStratum]) -> Tails {
     }
 }
 
-/// The observed permutation counts as one of the samples, so that no probability is too small (Phipson and Smyth, 2010).
+/// The observed permutation is one of the samples, so no probability is too small (Phipson and Smyth, 2010).
 fn sampled(strata: &[RankedStratum]) -> Tails {
     let observed = observed(strata);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -279,7 +279,7 @@ fn sampled(strata: &[RankedStratum]) -> Tails {
     Tails { as_high: share(as_high), as_low: share(as_low) }
 }
 
-/// By the mean and the variance of the sum of ranks over all permutations.
+/// From the mean and the variance of the rank sum over all permutations.
 fn by_normal(strata: &[RankedStratum]) -> Tails {
     let (mut mean, mut variance) = (0.0, 0.0);
     for stratum in strata {
@@ -292,7 +292,7 @@ fn by_normal(strata: &[RankedStratum]) -> Tails {
     if variance == 0.0 {
         return Tails { as_high: 1.0, as_low: 1.0 };
     }
-    // Ranks are doubled, so sums are 2 apart where there are no ties, and half of that is 1.
+    // Ranks are doubled. Without ties sums are 2 apart, so the continuity correction of one half is 1.
     let above = (observed(strata) as f64 - mean) / variance.sqrt();
     let half = 1.0 / variance.sqrt();
     Tails { as_high: below_normal(half - above), as_low: below_normal(half + above) }

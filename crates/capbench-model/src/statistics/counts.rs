@@ -1,10 +1,10 @@
-//! Exact intervals for shares and rates of which a few were counted, and whether two shares differ by more than chance.
+//! Exact intervals for shares and rates from small counts, and a test whether two shares differ by more than chance.
 
 use std::cmp::Ordering;
 
 use super::LEVEL;
 
-/// Halvings of an interval from 0 to 1: as far as the numbers go.
+/// Halvings of an interval from 0 to 1, down to the precision of the numbers.
 const HALVINGS: u32 = 60;
 
 /// An interval for a quantity, of [`LEVEL`].
@@ -19,7 +19,7 @@ fn turn(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// An interval for the share of which `hits` of `all` were found (Clopper and Pearson, 1934): it includes the true share with a
+/// An interval for the true share, from `hits` of `all` (Clopper and Pearson, 1934). It contains the true share with a
 /// probability of at least [`LEVEL`].
 pub fn share(hits: u32, all: u32) -> Limits {
     let tail = (1.0 - LEVEL) / 2.0;
@@ -34,8 +34,8 @@ pub fn share(hits: u32, all: u32) -> Limits {
     (low, high)
 }
 
-/// The mean of a Poisson distribution that so many events came from (Garwood, 1936). Without an event only the upper end is
-/// open, and has the whole level.
+/// An interval for the mean of a Poisson distribution, from a count of events (Garwood, 1936). Without an event only the
+/// upper end is open, and it gets the whole level.
 pub fn events(count: u64) -> Limits {
     let tail = (1.0 - LEVEL) / 2.0;
     let most = count as f64 + 10.0 * (count as f64 + 1.0).sqrt();
@@ -48,8 +48,8 @@ pub fn events(count: u64) -> Limits {
     }
 }
 
-/// The probability of at most so many hits in so many tries, between 0 and 1 each. Terms are kept as logarithms, since the
-/// first of many is too small for a number.
+/// The probability of up to `hits` hits in `all` tries, for a `share` between 0 and 1. Terms are logarithms, because the
+/// first of many is too small for a float.
 fn at_most(hits: u32, all: u32, share: f64) -> f64 {
     let odds = share.ln() - (-share).ln_1p();
     let first = f64::from(all) * (-share).ln_1p();
@@ -60,7 +60,7 @@ fn poisson_at_most(count: u64, mean: f64) -> f64 {
     sum(-mean, (0..count).map(|nth| mean.ln() - ((nth + 1) as f64).ln()))
 }
 
-/// The sum of terms, of which the first and then the ratio of each to the one before are given as logarithms.
+/// The sum of terms. The arguments are logarithms: the first term, then the ratio of each term to the one before.
 fn sum(first: f64, ratios: impl Iterator<Item = f64>) -> f64 {
     let terms = ratios.scan(first, |term, ratio| {
         *term += ratio;
@@ -72,21 +72,20 @@ fn sum(first: f64, ratios: impl Iterator<Item = f64>) -> f64 {
 /// Hits among tries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hits {
-    /// How many hit.
+    /// Number of hits.
     pub hits: u32,
-    /// How many tries.
+    /// Number of tries.
     pub of: u32,
 }
 
 impl Hits {
-    /// Both together.
+    /// The sum of both.
     pub fn and(self, other: Self) -> Self {
         Self { hits: self.hits + other.hits, of: self.of + other.of }
     }
 }
 
-/// The probability that the first has as few hits as it has, or fewer, when both have the same share (Fisher's exact test,
-/// one-sided).
+/// The probability of as few hits as the first has, or fewer, if both have the same share (Fisher's exact test, one-sided).
 pub fn as_few(few: Hits, many: Hits) -> f64 {
     let hits = few.hits + many.hits;
     let least = hits.saturating_sub(many.of);

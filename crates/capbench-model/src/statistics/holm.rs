@@ -1,6 +1,6 @@
-//! Correction of probabilities for many comparisons: among many differences, a large one is found by chance.
+//! Correction for multiple comparisons: among many comparisons, chance produces some large differences.
 
-/// Each probability after Holm's correction (1979) for all of them: what is at most [`super::FALSE_ALARMS`] may be said.
+/// Each probability after Holm's correction (1979) for all of them. A result up to [`super::FALSE_ALARMS`] is significant.
 pub fn corrected(by_chance: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..by_chance.len()).collect();
     order.sort_by(|&a, &b| by_chance[a].total_cmp(&by_chance[b]));

@@ -1,10 +1,10 @@
-//! What repeats say together: the median, and an interval that holds the true median with a known probability.
+//! The median of repeats, and an interval that contains the true median with a known probability.
 
 use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
 
-/// Which interval it is, for results and reports.
+/// Name of the method, for results and reports.
 pub const METHOD: &str = "median with the interval between two order statistics; its level is exact for whatever \
                           distribution the repeats have, and at least 0.95 from 6 repeats on";
 
@@ -13,25 +13,25 @@ pub const METHOD: &str = "median with the interval between two order statistics;
 pub struct Estimate {
     /// The median.
     pub median: f64,
-    /// The interval's lower end; absent with one repeat.
+    /// The interval's lower end. Absent with one repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// How likely an interval made in this way holds the true median, at least.
+    /// Lower bound of the probability that the interval contains the true median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<f64>,
-    /// Repeats.
+    /// Number of repeats.
     pub repeats: u32,
 }
 
 impl Estimate {
-    /// From repeats; `None` without one.
+    /// The estimate from repeats. `None` without a repeat.
     ///
-    /// The k-th least and the k-th largest of n values enclose the median unless fewer than k of them lie on one side of
-    /// it, which has the probability of as many heads of a coin (David and Nagaraja, Order Statistics, 7.1). With so few
-    /// repeats as sweeps have, no distribution need be assumed; loss has none that is normal.
+    /// The k-th smallest and the k-th largest of n values enclose the median unless fewer than k values are on one side of
+    /// it. That probability is the one of as many heads of a coin (David and Nagaraja, Order Statistics, 7.1). It assumes no
+    /// distribution: sweeps have few repeats, and loss is not normally distributed.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -50,13 +50,13 @@ impl Estimate {
         })
     }
 
-    /// Half the width of the interval; 0 where there is none.
+    /// Half the width of the interval. 0 without an interval.
     pub fn half_width(&self) -> f64 {
         self.low.zip(self.high).map_or(0.0, |(low, high)| (high - low) / 2.0)
     }
 }
 
-/// The median; `None` without a value.
+/// The median. `None` without a value.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -68,7 +68,7 @@ fn middle(sorted: &[f64]) -> Option<f64> {
     Some(if sorted.len() % 2 == 1 { upper } else { sorted[sorted.len() / 2 - 1].midpoint(upper) })
 }
 
-/// The probability that the `rank`-th least and largest of n enclose the median.
+/// The probability that the `rank`-th smallest and largest of n enclose the median.
 fn level(n: usize, rank: usize) -> f64 {
     let mut term = 0.5_f64.powi(n as i32);
     let mut below = 0.0;

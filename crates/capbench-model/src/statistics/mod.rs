@@ -1,12 +1,12 @@
-//! What repeats show and what is chance: exact for every distribution of the repeats, because that of loss is not normal.
+//! Statistics of repeats, exact for every distribution of the repeats, because loss is not normally distributed.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`interval`] | the median of repeats, and an interval for it |
-//! | `ranks`, `shift` | rank test of two groups, and the largest factor that it leaves possible |
+//! | `ranks`, `shift` | rank test of two groups, and the largest factor that it does not exclude |
 //! | `aligned` | stratified permutation test of two groups, and their difference with an interval |
 //! | `holm` | correction for many comparisons |
-//! | `counts` | intervals for shares and rates of which a few were counted; Fisher's exact test |
+//! | `counts` | intervals for shares and rates from small counts; Fisher's exact test |
 
 pub mod aligned;
 pub mod counts;
@@ -17,23 +17,23 @@ pub mod shift;
 
 pub use interval::median;
 
-/// The level of intervals, each by itself.
+/// The confidence level of each single interval.
 pub const LEVEL: f64 = 0.95;
 
-/// The probability that a search among many comparisons says something false, for any number of comparisons.
+/// The probability of any false finding among all comparisons (family-wise error rate), for any number of comparisons.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// The least probability, two-sided, that repeats of such numbers in two groups can have by ranks, over strata.
+/// The smallest two-sided probability that a rank test over strata can give for groups of these sizes.
 pub fn least_by_chance(strata: impl IntoIterator<Item = (usize, usize)>) -> f64 {
     (2.0 / strata.into_iter().map(|(one, other)| ways(one, other)).product::<f64>()).min(1.0)
 }
 
-/// Ways to divide values into two groups of these sizes.
+/// The number of ways to divide values into two groups of these sizes.
 pub fn ways(one: usize, other: usize) -> f64 {
     (1..=one.min(other)).fold(1.0, |ways, nth| ways * (one.max(other) + nth) as f64 / nth as f64)
 }
 
-/// Items by what they have in common, in the order in which they come.
+/// Groups items by a common key, in the order in which they come.
 pub fn by_key<T, K: PartialEq>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,

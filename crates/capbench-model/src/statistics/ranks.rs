@@ -1,26 +1,25 @@
 //! Rank test: are the repeats of one group above those of another? Exact for every distribution of the repeats.
 
-/// With more repeats in a group the normal distribution replaces the exact one.
+/// Above this number of repeats in a group, the normal distribution replaces the exact one.
 const EXACT: usize = 60;
 
 /// Numbers of repeats in two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stratum {
-    /// In the group that is to be lower.
+    /// In the group that is expected to be lower.
     pub low: usize,
     /// In the other group.
     pub high: usize,
 }
 
-/// Pairs that speak against the second group being higher: those in which its repeat is not above the first's.
+/// Pairs that contradict a higher second group: its repeat is not above the first group's.
 pub fn against(low: &[f64], high: &[f64]) -> usize {
     low.iter().map(|low| high.iter().filter(|high| *high <= low).count()).sum()
 }
 
-/// The probability that up to so many pairs, in all strata together, speak against it when both groups have repeats of the
-/// same quantity (Mann and Whitney, 1947; over strata, van Elteren, 1960, unweighted). Where every repeat of the second group
-/// comes from a quantity that is not above any of the first's, it is less likely still, so a group may have repeats of several
-/// quantities. Ties speak against it.
+/// The probability of up to `against` contradicting pairs in all strata, if both groups have repeats of the same quantity
+/// (Mann and Whitney, 1947; over strata, van Elteren, 1960, unweighted). If the second group's quantities are not above any
+/// of the first group's, it is even smaller, so a group may have repeats of several quantities. Ties count as contradicting.
 pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
     let pairs: usize = strata.iter().map(|stratum| stratum.low * stratum.high).sum();
     if pairs == 0 {
@@ -29,7 +28,7 @@ pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
     if strata.iter().any(|stratum| stratum.low.max(stratum.high) > EXACT) {
         return by_normal(against, strata);
     }
-    // The shares of permutations with 0, 1, 2 ... pairs against: of a stratum, the Gaussian binomial coefficient.
+    // The shares of permutations with 0, 1, 2 ... contradicting pairs: of a stratum, the Gaussian binomial coefficient.
     let mut shares = vec![0.0; against.min(pairs) + 1];
     shares[0] = 1.0;
     for stratum in strata {
@@ -41,7 +40,7 @@ pub fn by_chance(against: usize, strata: &[Stratum]) -> f64 {
             for at in nth..shares.len() {
                 shares[at] += shares[at - nth];
             }
-            // Divided by the number of permutations step by step, so that no number grows too large.
+            // Divided by the number of permutations step by step, so that no number overflows.
             shares.iter_mut().for_each(|share| *share *= nth as f64 / larger as f64);
         }
     }
@@ -58,8 +57,8 @@ fn by_normal(against: usize, strata: &[Stratum]) -> f64 {
     below_normal((against as f64 + 0.5 - mean) / variance.sqrt())
 }
 
-/// The normal distribution up to so many standard deviations (Abramowitz and Stegun 26.2.17, to 7.5e-8; beyond what that
-/// resolves, the bound of Mills on the tail, which is above it).
+/// The normal distribution function (Abramowitz and Stegun 26.2.17, error up to 7.5e-8). Beyond that precision it is Mills'
+/// upper bound of the tail.
 pub fn below_normal(deviations: f64) -> f64 {
     let x = deviations.abs();
     let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();

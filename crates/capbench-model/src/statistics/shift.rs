@@ -1,12 +1,12 @@
-//! By how much one group of repeats may be above another: the shifts at which the test by ranks sees no difference, exact for
-//! every distribution of the repeats (Hodges and Lehmann, 1963).
+//! By which factor one group of repeats can be above another: the shifts that the rank test does not reject, exact for every
+//! distribution of the repeats (Hodges and Lehmann, 1963).
 
 use super::ranks::{Stratum, by_chance};
 
-/// Repeats in two groups, the one that is to be lower first.
+/// Repeats in two groups, the one that is expected to be lower first.
 pub type Groups = (Vec<f64>, Vec<f64>);
 
-/// The largest factor by which the second group may be above the first; `None` where there are too few repeats to say.
+/// The largest factor by which the second group can be above the first. `None` if there are too few repeats.
 pub fn largest(strata: &[Groups], level: f64) -> Option<f64> {
     let sizes: Vec<Stratum> =
         strata.iter().map(|(low, high)| Stratum { low: low.len(), high: high.len() }).collect();
@@ -14,13 +14,13 @@ pub fn largest(strata: &[Groups], level: f64) -> Option<f64> {
         return None;
     }
     let pairs: usize = sizes.iter().map(|stratum| stratum.low * stratum.high).sum();
-    // The most pairs that may lie beyond the factor: the probability grows with their number.
+    // The largest number of pairs that may exceed the factor: the probability grows with their number.
     let (mut within, mut beyond) = (0, pairs);
     while beyond - within > 1 {
         let middle = usize::midpoint(within, beyond);
         if by_chance(middle, &sizes) <= level { within = middle } else { beyond = middle }
     }
-    // By nothing at all every factor is exceeded.
+    // Relative to 0 every factor is exceeded.
     let factor = |low: f64, high: f64| if low > 0.0 { high / low } else { f64::INFINITY };
     let mut factors: Vec<f64> = strata
         .iter()

@@ -1,8 +1,8 @@
-//! Numbers of the pcapng format (draft-ietf-opsawg-pcapng), and blocks built of options.
+//! Constants of the pcapng format (draft-ietf-opsawg-pcapng), and a builder for blocks with options.
 
 use crate::error::{RecordError, Result};
 
-/// Section Header Block, section 4.1: the same in either order of octets.
+/// Section Header Block, section 4.1: the same in either byte order.
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 /// Interface Description Block, section 4.2.
 pub(super) const INTERFACE: u32 = 1;
@@ -64,14 +64,14 @@ pub(super) mod statistics {
     pub(in crate::file) const DELIVERED: u16 = 8;
 }
 
-/// A block in the making, little-endian. Not for packets: it allocates.
+/// Builds a block, little-endian. Not for packets: it allocates.
 pub(super) struct BlockBuilder {
     octets: Vec<u8>,
     has_options: bool,
 }
 
 impl BlockBuilder {
-    /// Begins with type, place for the length, and what stands in front of the options.
+    /// Begins with the type, a placeholder for the length, and the fields before the options.
     pub(super) fn new(kind: u32, body: &[u8]) -> Self {
         let mut octets = Vec::with_capacity(256);
         octets.extend(kind.to_le_bytes());
@@ -80,7 +80,7 @@ impl BlockBuilder {
         Self { octets, has_options: false }
     }
 
-    /// Adds an option. `what` names it where it is longer than an option's 16 bits of length can say.
+    /// Adds an option. `what` names the value in the error if it exceeds the 16-bit length of an option.
     pub(super) fn option(&mut self, code: u16, value: &[u8], what: &'static str) -> Result<()> {
         let Ok(length) = u16::try_from(value.len()) else {
             return Err(RecordError::FileOption { what, octets: value.len() });
@@ -89,14 +89,14 @@ impl BlockBuilder {
         Ok(())
     }
 
-    /// A number of 64 bits where there is one.
+    /// Adds a 64-bit number, if present.
     pub(super) fn number(&mut self, code: u16, value: Option<u64>) {
         if let Some(value) = value {
             self.put(code, 8, &value.to_le_bytes());
         }
     }
 
-    /// A text, as much of it as an option holds.
+    /// Adds a text, cut to the maximum length of an option.
     pub(super) fn text(&mut self, code: u16, text: &str) {
         let mut most = text.len().min(usize::from(u16::MAX));
         while !text.is_char_boundary(most) {
@@ -113,7 +113,7 @@ impl BlockBuilder {
         self.octets.resize(self.octets.len().next_multiple_of(4), 0);
     }
 
-    /// The block, whole.
+    /// Returns the complete block.
     pub(super) fn finish(mut self) -> Vec<u8> {
         if self.has_options {
             self.octets.extend([0; 4]);

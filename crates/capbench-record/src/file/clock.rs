@@ -1,11 +1,11 @@
-//! Units of an interface's times (draft-ietf-opsawg-pcapng, `if_tsresol` and `if_tsoffset`).
+//! Units of an interface's timestamps (draft-ietf-opsawg-pcapng, `if_tsresol` and `if_tsoffset`).
 
-/// How the times of an interface are counted: units since an offset from 1970-01-01 UTC.
+/// How the timestamps of an interface count: in units since an offset from 1970-01-01 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// A negative power of 10, or of 2 when the first bit is set.
+    /// Exponent of a negative power of 10, or of 2 if the highest bit is set.
     resolution: u8,
-    /// Units in a second; 0 when 128 bits do not hold them.
+    /// Units per second; 0 if that number exceeds 128 bits.
     per_second: u128,
     /// Seconds to add.
     offset: i64,
@@ -17,44 +17,44 @@ const SECOND: i128 = 1_000_000_000;
 impl Clock {
     /// Nanoseconds since 1970.
     pub const NANOSECONDS: Self = Self { resolution: 9, per_second: 1_000_000_000, offset: 0 };
-    /// Microseconds since 1970: where a file does not say.
+    /// Microseconds since 1970: the default of the format.
     pub const MICROSECONDS: Self = Self { resolution: 6, per_second: 1_000_000, offset: 0 };
 
-    /// With the resolution of an `if_tsresol`.
+    /// Replaces the resolution by an `if_tsresol`.
     pub(super) fn with_resolution(self, resolution: u8) -> Self {
         let (base, power) = (if resolution & 0x80 == 0 { 10_u128 } else { 2 }, resolution & 0x7f);
         Self { resolution, per_second: base.checked_pow(power.into()).unwrap_or(0), ..self }
     }
 
-    /// With so many seconds to add.
+    /// Replaces the offset, in seconds.
     pub(super) fn with_offset(self, offset: i64) -> Self {
         Self { offset, ..self }
     }
 
-    /// The octet of `if_tsresol`.
+    /// The value of `if_tsresol`.
     pub(super) fn resolution(self) -> u8 {
         self.resolution
     }
 
-    /// Seconds that are added.
+    /// The offset in seconds.
     pub fn offset(self) -> i64 {
         self.offset
     }
 
-    /// Nanoseconds since 1970, rounded down.
+    /// Converts units to nanoseconds since 1970, rounded down.
     pub fn ns(self, units: u64) -> i128 {
-        // Of units that are too small for 128 bits, 64 bits are no nanosecond.
+        // If a second has too many units for 128 bits, a count of 64 bits is less than one nanosecond.
         let scaled = u128::from(units) * SECOND as u128;
         scaled.checked_div(self.per_second).unwrap_or(0) as i128 + i128::from(self.offset) * SECOND
     }
 
-    /// Whether that many units are whole nanoseconds.
+    /// Whether this count is a whole number of nanoseconds.
     pub fn is_whole_ns(self, units: u64) -> bool {
         let scaled = u128::from(units) * SECOND as u128;
         scaled.checked_rem(self.per_second).unwrap_or(scaled) == 0
     }
 
-    /// Nanoseconds since 1970, rounded down; the nearest number of 64 bits for times that have none.
+    /// Converts units to nanoseconds since 1970, rounded down, saturating at the limits of 64 bits.
     #[inline]
     pub(super) fn ns_of_64_bits(self, units: u64) -> u64 {
         if self == Self::NANOSECONDS { units } else { self.ns(units).clamp(0, u64::MAX.into()) as u64 }

@@ -1,25 +1,25 @@
-//! Files that are compressed with Zstandard, as `record --zstd` writes them.
+//! Reads files compressed with Zstandard, as `record --zstd` writes them.
 
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::rc::Rc;
 
-/// The first octets of a Zstandard frame (RFC 8878, section 3.1.1).
+/// Magic number of a Zstandard frame (RFC 8878, section 3.1.1), little-endian.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
-/// A file, decompressed where its first octets are those of a Zstandard frame. Its name makes no difference. Memory is
-/// bounded: the decoder refuses windows of more than 128 MiB.
+/// A file, decompressed if it begins with a Zstandard frame. The file name does not matter. Memory is bounded: the decoder
+/// refuses windows of more than 128 MiB.
 pub struct Decompressed {
     octets: Box<dyn Read>,
     compressed: Option<Rc<Cell<u64>>>,
 }
 
 impl Decompressed {
-    /// Reads the first octets of a file.
+    /// Reads the first octets of the file.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the file cannot be read.
     pub fn new(mut source: impl Read + 'static) -> io::Result<Self> {
         let (mut head, mut there) = ([0; 4], 0);
         while there < head.len() {
@@ -39,7 +39,7 @@ impl Decompressed {
         Ok(Self { octets: Box::new(zstd::Decoder::new(counted)?), compressed: Some(read) })
     }
 
-    /// Compressed octets that were read so far; `None` for a file that is not compressed.
+    /// Compressed octets read so far; `None` for a file that is not compressed.
     pub fn compressed(&self) -> Option<Rc<Cell<u64>>> {
         self.compressed.clone()
     }
@@ -57,7 +57,7 @@ impl fmt::Debug for Decompressed {
     }
 }
 
-/// Counts what is read.
+/// Counts the octets read.
 struct Counted<R> {
     source: R,
     read: Rc<Cell<u64>>,

@@ -1,5 +1,4 @@
-//! What a pcapng file says of the host, the program and the interfaces that it comes from (draft-ietf-opsawg-pcapng,
-//! sections 4.1 and 4.2).
+//! Options of a pcapng section and its interfaces: host, program, interface (draft-ietf-opsawg-pcapng, sections 4.1 and 4.2).
 
 use capbench_capture::method::VlanTags;
 use capbench_capture::methods::vlan_tags;
@@ -11,47 +10,47 @@ use super::blocks::{BYTE_ORDER, BlockBuilder, COMMENT, INTERFACE, SECTION, inter
 use super::clock::Clock;
 use crate::error::Result;
 
-/// How the remark about a capture begins.
+/// Prefix of the comment about a capture.
 const CAPTURED: &str = "captured by ";
-/// What it says of a method that does not report VLAN tags.
+/// Comment for a method that does not report VLAN tags.
 const TAGS_MISSING: &str =
     "VLAN tags are missing: the kernel removed them and the method does not report them";
 
-/// Where a section comes from: the options of its header.
+/// Origin of a section: the options of its header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SectionDescription {
     /// The host's hardware.
     pub hardware: Option<String>,
     /// The operating system, for example `Linux 6.1.0`.
     pub system: Option<String>,
-    /// The program that writes.
+    /// The program that wrote the file.
     pub application: Option<String>,
-    /// Remarks.
+    /// Comments.
     pub comments: Vec<String>,
 }
 
-/// What a file says of an interface: the options of its description.
+/// Description of an interface: the options of its block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceDescription {
     /// Its name.
     pub name: Option<String>,
-    /// What it is, in words.
+    /// Free-text description.
     pub description: Option<String>,
-    /// Its MAC address.
+    /// MAC address.
     pub mac: Option<[u8; 6]>,
-    /// Its speed, bits per second.
+    /// Speed in bits per second.
     pub speed: Option<u64>,
-    /// Which frames were wanted.
+    /// The capture filter.
     pub filter: Option<InterfaceFilter>,
-    /// The operating system that it belongs to.
+    /// The operating system of the interface.
     pub system: Option<String>,
     /// Its hardware.
     pub hardware: Option<String>,
-    /// Remarks: method, ring, offloads.
+    /// Comments: method, ring, offloads.
     pub comments: Vec<String>,
 }
 
-/// A filter as `if_filter` has it. The draft leaves the code in its first octet open; these two are what Wireshark reads.
+/// The value of `if_filter`. The draft does not define the code in the first octet; these two are the codes that Wireshark reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InterfaceFilter {
     /// An expression of pcap-filter(7): code 0.
@@ -64,7 +63,7 @@ impl SectionDescription {
     /// The section header block.
     pub(crate) fn block(&self) -> Result<Vec<u8>> {
         let mut body = BYTE_ORDER.to_le_bytes().to_vec();
-        // Version 1.0, of a length that is not known yet.
+        // Version 1.0, section length unknown.
         body.extend([1, 0, 0, 0]);
         body.extend(u64::MAX.to_le_bytes());
         let mut block = BlockBuilder::new(SECTION, &body);
@@ -84,7 +83,7 @@ impl SectionDescription {
 }
 
 impl InterfaceDescription {
-    /// Adds what a capture turned out to be, so that a file explains itself.
+    /// Adds the properties of the running capture as comments.
     pub fn explain(&mut self, running: &Running) {
         let Running { method, engine, geometry, time_source, .. } = running;
         let mut comment = format!("{CAPTURED}{method} ({engine}): {geometry}; times: {time_source}");
@@ -102,7 +101,7 @@ impl InterfaceDescription {
         self.comments.push(comment);
     }
 
-    /// Whether VLAN tags are missing that its frames had, as the capture said.
+    /// Whether the frames had VLAN tags that the capture could not report.
     pub fn lacks_vlan_tags(&self) -> bool {
         self.comments.iter().any(|comment| comment.starts_with(CAPTURED) && comment.contains(TAGS_MISSING))
     }

@@ -1,32 +1,31 @@
-//! What a pcapng file says of a frame beside its octets (draft-ietf-opsawg-pcapng, section 4.3).
+//! Metadata of a frame in a pcapng file (draft-ietf-opsawg-pcapng, section 4.3).
 
 use capbench_sys::packet::{Frame, PacketType};
 
-/// What is known of a frame that the method does not tell with it.
+/// Metadata of a frame that the capture method does not deliver with the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketFacts {
-    /// Number of its interface among those that the encoder was made with, from 0.
+    /// Index of the interface among the encoder's interfaces, from 0.
     pub interface: u32,
-    /// The receive queue through which it came, where it is known (`epb_queue`).
+    /// The receive queue (`epb_queue`), if known.
     pub queue: Option<u32>,
-    /// Frames that were lost between the previous frame of this interface in the file and this one, for a frame before
-    /// which that is known (`epb_dropcount`).
+    /// Frames lost between the previous frame of this interface in the file and this one (`epb_dropcount`), if known.
     pub dropped: Option<u64>,
 }
 
-/// How the flow hashes of frames were computed: the first octet of `epb_hash`.
+/// The algorithm of the frames' flow hashes: the first octet of `epb_hash`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HashAlgorithm {
-    /// Whatever the kernel had (`skb_get_hash`): the adapter's hash, or its own where the adapter gave none. The draft has no
-    /// number for that; 255 is not assigned.
+    /// The kernel's hash (`skb_get_hash`): computed by the adapter, or by the kernel where the adapter did not. The draft has no
+    /// code for this; 255 is unassigned.
     #[default]
     Unassigned,
-    /// Toeplitz, by an adapter that is known to compute it for every frame.
+    /// Toeplitz: the adapter is known to compute it for every frame.
     Toeplitz,
 }
 
 impl HashAlgorithm {
-    /// Its number in a file.
+    /// Its code in a file.
     pub fn code(self) -> u8 {
         match self {
             Self::Unassigned => 255,
@@ -35,11 +34,11 @@ impl HashAlgorithm {
     }
 }
 
-/// Inbound, in bits 0 and 1.
+/// Bits 0 and 1: inbound.
 const INBOUND: u32 = 1;
-/// Outbound, there.
+/// Bits 0 and 1: outbound.
 const OUTBOUND: u32 = 2;
-/// Where the reception type begins, of 3 bits: unicast, multicast, broadcast, promiscuous from 1 on.
+/// First bit of the 3-bit reception type: 1 unicast, 2 multicast, 3 broadcast, 4 promiscuous.
 const RECEPTION: u32 = 2;
 /// Checksum not ready.
 const NOT_READY: u32 = 9;
@@ -48,7 +47,7 @@ const VALID: u32 = 10;
 /// TCP segmentation offloaded.
 const SEGMENTS: u32 = 11;
 
-/// The flags word of a frame (section 4.3.1); 0 when nothing is known.
+/// The flags word of a frame (section 4.3.1); 0 if nothing is known.
 #[inline]
 pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
     let whom = match frame.packet_type {
@@ -64,7 +63,7 @@ pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
         | u32::from(frame.is_segments()) << SEGMENTS
 }
 
-/// Whom a frame was for, of its flags word.
+/// The packet type from a flags word.
 pub(super) fn packet_type_of(flags: u32) -> PacketType {
     match (flags & 3, flags >> RECEPTION & 7) {
         (OUTBOUND, _) => PacketType::Outgoing,
@@ -76,7 +75,7 @@ pub(super) fn packet_type_of(flags: u32) -> PacketType {
     }
 }
 
-/// The status flags (`TP_STATUS_*`) that stand in a flags word.
+/// The status flags (`TP_STATUS_*`) from a flags word.
 pub(super) fn status_of(flags: u32) -> u32 {
     let bit = |at: u32| flags >> at & 1 != 0;
     Frame::checksum_status(bit(NOT_READY), bit(VALID), bit(SEGMENTS))

@@ -1,4 +1,4 @@
-//! What holds of any capture file. `fuzz/` and the unit tests check the same.
+//! Invariants of reading any capture file. `fuzz/` and the unit tests share these checks.
 
 use std::io::{self, Read};
 
@@ -10,11 +10,11 @@ use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHas
 use super::statistics::InterfaceStatistics;
 use super::{Encoder, HashAlgorithm, InterfaceDescription, PcapEncoder, PcapngEncoder};
 
-/// Packets of more octets are not written again.
+/// Packets with more octets are not written again.
 const LARGEST: u32 = 8192;
 
-/// Checks what holds of any file: how its octets arrive makes no difference, records before a cut stay the same, and what was
-/// read is written and read as the same.
+/// Checks invariants of any file: the chunking of the input makes no difference; records before a cut stay the same; records read
+/// can be written and are read back equal.
 pub fn check(octets: &[u8]) {
     let Ok(whole) = Whole::read(octets) else { return };
     let choice = octets.iter().fold(0_usize, |sum, octet| sum.wrapping_mul(31).wrapping_add((*octet).into()));
@@ -27,7 +27,7 @@ pub fn check(octets: &[u8]) {
     written_again(&whole);
 }
 
-/// What was read can be written, and is then read as the same.
+/// Records can be written, and are read back equal.
 fn written_again(whole: &Whole) {
     let interfaces = vec![InterfaceDescription::default(); 4];
     let snap = SnapLength::new(LARGEST);
@@ -67,7 +67,7 @@ pub(super) enum Kept {
     Statistics(InterfaceStatistics),
 }
 
-/// A frame that does, field by field as in [`Packet`].
+/// A frame that outlives its reader, with the fields of [`Packet`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct KeptPacket {
     pub(super) interface: u32,
@@ -96,7 +96,7 @@ impl From<Packet<'_>> for KeptPacket {
 }
 
 impl KeptPacket {
-    /// As the reader gave it.
+    /// The frame as the reader returned it.
     pub(super) fn as_read(&self) -> Packet<'_> {
         Packet {
             interface: self.interface,
@@ -115,7 +115,7 @@ impl KeptPacket {
     }
 }
 
-/// Gives octets a few at a time.
+/// A source that returns a few octets at a time.
 pub(super) struct Trickle<'a>(pub(super) &'a [u8], pub(super) usize);
 
 impl Read for Trickle<'_> {
@@ -128,17 +128,17 @@ impl Read for Trickle<'_> {
     }
 }
 
-/// What a file gave, and how it ended.
+/// The records of a file, and how the file ended.
 #[derive(Debug)]
 pub(super) struct Whole {
     pub(super) records: Vec<Kept>,
-    /// Whether within a record.
+    /// Whether it ended within a record.
     pub(super) early: bool,
     pub(super) error: Option<FileError>,
 }
 
 impl Whole {
-    /// Of a file that can be opened. Checks what holds of any.
+    /// For a file that can be opened. Checks invariants of any file.
     pub(super) fn read(source: impl Read) -> Result<Self, FileError> {
         let mut reader = CaptureReader::new(source)?;
         let (mut records, mut error) = (Vec::new(), None);
@@ -164,7 +164,7 @@ impl Whole {
         Ok(Self { records, early: reader.ends_early(), error })
     }
 
-    /// Of a file that is whole and sound.
+    /// For a complete and valid file.
     pub(super) fn of(octets: &[u8]) -> Vec<Kept> {
         let whole = Self::read(octets).unwrap();
         assert!(!whole.early && whole.error.is_none(), "{:?}", whole.error);

@@ -1,20 +1,20 @@
-//! Capture files: frames laid into memory as pcapng or pcap has them, and read back.
+//! Capture files: encodes frames as pcapng or pcap, and reads them back.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`description`] | what a pcapng file says of its section and its interfaces |
-//! | [`statistics`] | what it says of frames counted and lost, and where each loss is booked |
-//! | [`facts`] | what it says of a frame: flags, queue, hash, frames lost before |
-//! | [`clock`] | in which units an interface's times are |
-//! | `tagging` | a frame's octets with the VLAN tag that the kernel removed |
-//! | `blocks` | numbers of the pcapng format, and blocks that are no hot path |
+//! | [`description`] | options of a pcapng section and its interfaces |
+//! | [`statistics`] | counters in a pcapng file, and which counter each loss belongs to |
+//! | [`facts`] | metadata of a frame in pcapng: flags, queue, hash, drop count |
+//! | [`clock`] | units of an interface's timestamps |
+//! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
+//! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
 //! | [`pcapng`], [`pcap`] | the encoders |
-//! | [`compressed`] | files as `record --zstd` writes them |
-//! | [`verbatim`] | blocks of a V3 ring as they are, in a format of our own |
-//! | [`reading`] | the reader of all of them |
+//! | [`compressed`] | reads files that `record --zstd` wrote |
+//! | [`verbatim`] | blocks of a V3 ring as the kernel filled them, in a capbench format |
+//! | [`reading`] | the reader of all these formats |
 //!
-//! An encoder knows neither files nor threads: it lays one record after the other into whatever memory it is given, and
-//! says when the next one does not fit, so that the caller goes on in other memory. No record straddles two buffers.
+//! An encoder does no I/O and starts no thread. It writes one record after the other into the caller's memory. When a record does
+//! not fit, it returns `None`, and the caller continues in other memory. No record spans two buffers.
 
 mod blocks;
 pub mod clock;
@@ -56,12 +56,12 @@ pub enum FileFormat {
     Pcapng,
     /// draft-ietf-opsawg-pcap.
     Pcap,
-    /// Blocks of a V3 ring as they are: see [`verbatim`].
+    /// Blocks of a V3 ring as the kernel filled them: see [`verbatim`].
     Verbatim,
 }
 
 impl FileFormat {
-    /// The format that a file's name asks for by its ending, in front of `.zst`; `None` for any other ending.
+    /// The format that the extension of a file name selects, ignoring a final `.zst`; `None` for any other extension.
     pub fn of_name(file: &Path) -> Option<Self> {
         let plain = match file.extension() {
             Some(ending) if ending == "zst" => Path::new(file.file_stem()?),
@@ -74,7 +74,7 @@ impl FileFormat {
         }
     }
 
-    /// Its name, as a file's name ends.
+    /// The format's name, which is also its file extension.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pcapng => "pcapng",
@@ -87,50 +87,51 @@ impl FileFormat {
 /// `LINKTYPE_ETHERNET` (draft-ietf-opsawg-pcaplinktype).
 pub const ETHERNET: u16 = 1;
 
-/// Octets that hold any record of any encoder: buffers are at least as large.
+/// Octets that hold any record of any encoder: the minimum size of a buffer.
 pub const LEAST_BUFFER: usize = 512 << 10;
 
 const _: () = assert!(PcapngEncoder::largest_record_of(SnapLength::EVERYTHING) <= LEAST_BUFFER);
 const _: () = assert!(PcapEncoder::largest_record_of(SnapLength::EVERYTHING) <= LEAST_BUFFER);
 
-/// Lays frames into memory as a file has them.
+/// Encodes frames into memory in a file format.
 pub trait Encoder {
-    /// What every file begins with.
+    /// The first octets of every file.
     fn header(&self) -> Vec<u8>;
 
-    /// Lays a frame as one record at the beginning of `room`, and says how many octets it took. `None` when it does not
-    /// fit, and nothing is written; it does into [`Encoder::largest_record`] octets.
+    /// Encodes a frame as one record at the beginning of `room`, and returns its length in octets. Returns `None` and writes
+    /// nothing if the record does not fit. [`Encoder::largest_record`] octets are always enough.
     ///
-    /// A VLAN tag beside the frame is put back into its octets, so that both of its lengths grow by 4; the snap length
-    /// then cuts it again.
+    /// If the frame has a VLAN tag in its metadata, the encoder puts it back into the octets. Both lengths then grow by 4, and
+    /// the snap length cuts the frame again.
     fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize>;
 
-    /// Lays a record that [`Encoder::encode`] made without a drop count, and adds one: the octets are those that it had made
-    /// with it. `None` when it does not fit, and nothing is written. A format without a place for drop counts copies it.
+    /// Copies a record that [`Encoder::encode`] made without a drop count, and adds the count. The result equals a record encoded
+    /// with it. Returns `None` and writes nothing if the record does not fit. A format without drop counts copies the record
+    /// unchanged.
     fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize>;
 
-    /// A record of an interface's counters; `None` for a format that has no place for them.
+    /// Encodes a record of an interface's counters; `None` if the format has no such record.
     fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>>;
 
     /// Octets of the largest record that [`Encoder::encode`] makes.
     fn largest_record(&self) -> usize;
 }
 
-/// How far the first record of some octets goes.
+/// Extent of the first record in a byte slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Its octets, all of them.
+    /// Length of the whole record in octets.
     pub length: usize,
-    /// The interface whose frame it is; `None` for any other record.
+    /// The interface, if the record is a packet; `None` for any other record.
     pub packet_of: Option<u32>,
-    /// Its frames: 1, unless it is a block of a ring.
+    /// Number of frames: 1, except for a ring block.
     pub frames: u64,
 }
 
-/// Whether buffers of that size hold any frame of the encoder.
+/// Checks that a buffer of this size holds any record of the encoder.
 ///
 /// # Errors
-/// [`RecordError::WriteBuffer`] when they do not.
+/// [`RecordError::WriteBuffer`] if the buffer is too small.
 pub fn check_buffer(buffer: ByteCount, encoder: &impl Encoder) -> Result<()> {
     let least = encoder.largest_record() as u64;
     if buffer.0 < least {

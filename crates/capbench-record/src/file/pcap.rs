@@ -1,5 +1,5 @@
-//! The encoder of pcap (draft-ietf-opsawg-pcap): little-endian, times in nanoseconds. It has no place for anything but
-//! times, lengths and octets.
+//! The encoder of pcap (draft-ietf-opsawg-pcap): little-endian, timestamps in nanoseconds. The format stores only timestamps,
+//! lengths and octets.
 
 use capbench_sys::packet::Frame;
 
@@ -8,11 +8,11 @@ use super::statistics::InterfaceStatistics;
 use super::tagging::Laid;
 use super::{ETHERNET, Encoder, Extent, SnapLength};
 
-/// The magic number of files with times in nanoseconds.
+/// Magic number of files with timestamps in nanoseconds.
 pub(super) const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// The one of files with times in microseconds.
+/// Magic number of files with timestamps in microseconds.
 pub(super) const MICROSECONDS: u32 = 0xa1b2_c3d4;
-/// Octets of a record in front of the frame.
+/// Octets of a record's header.
 pub(super) const HEAD: usize = 16;
 
 /// Encodes frames of one link type as records of a pcap file.
@@ -23,18 +23,18 @@ pub struct PcapEncoder {
 }
 
 impl PcapEncoder {
-    /// For Ethernet frames of up to so many octets.
+    /// For Ethernet frames with this snap length.
     pub fn new(snap: SnapLength) -> Self {
         Self::of_link(ETHERNET, snap)
     }
 
-    /// For frames of a link type, of up to so many octets.
+    /// For frames of this link type with this snap length.
     pub(crate) fn of_link(link_type: u16, snap: SnapLength) -> Self {
         Self { snap, link_type }
     }
 
-    /// How far the record goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
-    /// head. The header of a file is no record.
+    /// Extent of the record at the beginning of `octets`, which such an encoder wrote; `None` if they are shorter than its
+    /// header. A file header is not a record.
     pub fn extent(octets: &[u8]) -> Option<Extent> {
         let [.., a, b, c, d, _, _, _, _] = *octets.first_chunk::<HEAD>()?;
         let captured = u32::from_le_bytes([a, b, c, d]) as usize;
@@ -54,7 +54,7 @@ impl Encoder for PcapEncoder {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// The facts have no place in the format. Times are of 32 bits, which end in 2106: later ones are all the last.
+    /// The format has no fields for the facts. Timestamps have 32-bit seconds, which end in 2106; later ones become the maximum.
     #[inline]
     fn encode(&self, frame: &Frame<'_>, _: &PacketFacts, room: &mut [u8]) -> Option<usize> {
         let laid = Laid::new(frame, self.snap.octets() as usize);

@@ -1,4 +1,4 @@
-//! The encoder of pcapng (draft-ietf-opsawg-pcapng): little-endian, times in nanoseconds.
+//! The encoder of pcapng (draft-ietf-opsawg-pcapng): little-endian, timestamps in nanoseconds.
 
 use capbench_sys::packet::Frame;
 
@@ -12,15 +12,15 @@ use super::verbatim::{self, RING_BLOCK};
 use super::{ETHERNET, Encoder, Extent, SnapLength};
 use crate::error::Result;
 
-/// Octets of an enhanced packet block in front of the frame.
+/// Octets of an enhanced packet block before the frame.
 const HEAD: usize = 28;
-/// Where the length of the whole block stands in it.
+/// Offset of the block's total length.
 const LENGTH: usize = 4;
-/// Where the number of captured octets does.
+/// Offset of the captured length.
 const CAPTURED: usize = 20;
-/// Octets of the length behind everything.
+/// Octets of the trailing length.
 const TAIL: usize = 4;
-/// Octets of `epb_flags`, with its own head of 4.
+/// Octets of `epb_flags`, including its header of 4.
 const FLAGS: usize = 8;
 /// Octets of `epb_hash`: algorithm, four octets, padding.
 const HASH: usize = 12;
@@ -28,11 +28,11 @@ const HASH: usize = 12;
 const DROP_COUNT: usize = 12;
 /// Octets of `epb_queue`.
 const QUEUE: usize = 8;
-/// Octets of the option that ends options.
+/// Octets of `opt_endofopt`.
 const END_OF_OPTIONS: usize = 4;
 const EVERY_OPTION: usize = FLAGS + HASH + DROP_COUNT + QUEUE + END_OF_OPTIONS;
 
-/// Lays frames of Ethernet interfaces into memory as enhanced packet blocks.
+/// Encodes frames of Ethernet interfaces as enhanced packet blocks.
 #[derive(Clone, Debug)]
 pub struct PcapngEncoder {
     header: Vec<u8>,
@@ -41,10 +41,10 @@ pub struct PcapngEncoder {
 }
 
 impl PcapngEncoder {
-    /// For one section with these interfaces, which [`PacketFacts::interface`] counts from 0.
+    /// For one section with these interfaces; [`PacketFacts::interface`] is an index into them.
     ///
     /// # Errors
-    /// When a text is longer than the format can say.
+    /// If a text is longer than the format allows.
     pub fn new(
         section: &SectionDescription,
         interfaces: &[InterfaceDescription],
@@ -58,13 +58,13 @@ impl PcapngEncoder {
         Ok(Self { header, snap, hash_code: hash.code() })
     }
 
-    /// Takes hashes of the frames that follow as computed by the algorithm of this number (the first octet of `epb_hash`).
+    /// Sets the algorithm of the hashes of the next frames (the first octet of `epb_hash`).
     pub(crate) fn set_hash_algorithm(&mut self, code: u8) {
         self.hash_code = code;
     }
 
-    /// How far the block goes that these octets, written by such an encoder, begin with; `None` when they do not hold its
-    /// first 16, or begin with none.
+    /// Extent of the block at the beginning of `octets`, which such an encoder wrote; `None` if they are shorter than 16 octets
+    /// or no block begins there.
     pub fn extent(octets: &[u8]) -> Option<Extent> {
         let head: &[u8; 16] = octets.first_chunk()?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
@@ -141,7 +141,7 @@ impl Encoder for PcapngEncoder {
         let behind_options = record.len().checked_sub(TAIL)?;
         let mut at = HEAD + captured.next_multiple_of(4);
         let is_first = at == behind_options;
-        // The options in front of it.
+        // The options before `epb_dropcount`.
         for (code, octets) in [(packet::FLAGS, FLAGS), (packet::HASH, HASH)] {
             if record.get(at..at + 2)? == code.to_le_bytes() {
                 at += octets;
@@ -171,19 +171,19 @@ impl Encoder for PcapngEncoder {
     }
 }
 
-/// The head of an option, as the first of its words.
+/// An option's header, as the first of its words.
 #[inline]
 const fn option(code: u16, length: u16) -> u32 {
     code as u32 | (length as u32) << 16
 }
 
-/// Two words in a row.
+/// Two consecutive words.
 #[inline]
 const fn pair(first: u32, second: u32) -> [u8; 8] {
     (first as u64 | (second as u64) << 32).to_le_bytes()
 }
 
-/// Where the next octets of a record go. There is room: the record was measured before.
+/// A write position in a record. There is room: the caller computed the record's length before.
 struct Place<'a>(&'a mut [u8]);
 
 impl Place<'_> {

@@ -1,8 +1,7 @@
-//! What a pcapng file says of frames counted and lost (draft-ietf-opsawg-pcapng, section 4.6), and where each loss is
-//! booked.
+//! Frame counters in a pcapng file (draft-ietf-opsawg-pcapng, section 4.6), and which counter each loss belongs to.
 //!
-//! The format has two places for losses, the interface and the operating system. A loss of ours belongs to neither: it
-//! stands in a comment, which names every place with its count.
+//! The format has two loss counters: interface and operating system. Losses in capbench belong to neither. A comment lists them,
+//! together with the count of every other place.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,61 +10,62 @@ use capbench_capture::counters::{Loss, LossPlace};
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
-/// Counters of an interface since its capture began: an interface statistics block. All are monotonic; absent is not 0.
+/// Counters of an interface since its capture began: an interface statistics block. All are monotonic. An absent counter is
+/// unknown, not 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceStatistics {
-    /// Number of the interface in its section.
+    /// Index of the interface in its section.
     pub interface: u32,
-    /// When they were read, nanoseconds since the epoch.
+    /// When the counters were read, ns since the epoch.
     pub time_ns: u64,
     /// When the capture began: the same in all blocks of an interface (`isb_starttime`).
     pub start_ns: Option<u64>,
-    /// When it ended: in the last block only (`isb_endtime`).
+    /// When the capture ended: only in the last block (`isb_endtime`).
     pub end_ns: Option<u64>,
     /// Frames that the interface received (`isb_ifrecv`).
     pub received: Option<u64>,
-    /// Frames that the interface lost for want of resources (`isb_ifdrop`).
+    /// Frames that the interface dropped because it had no resources (`isb_ifdrop`).
     pub interface_dropped: Option<u64>,
-    /// Frames that the filter let through (`isb_filteraccept`).
+    /// Frames that passed the filter (`isb_filteraccept`).
     pub accepted: Option<u64>,
-    /// Frames that the operating system lost (`isb_osdrop`).
+    /// Frames that the operating system dropped (`isb_osdrop`).
     pub system_dropped: Option<u64>,
     /// Frames that were delivered to the program (`isb_usrdeliv`).
     pub delivered: Option<u64>,
-    /// Remarks, such as the places of all losses.
+    /// Comments, such as the list of losses.
     pub comments: Vec<String>,
 }
 
-/// Frames lost at one place.
+/// Frames lost in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostAt {
-    /// Where, in a word or two, as the comment says it.
+    /// Name of the place, as in the comment.
     pub place: Cow<'static, str>,
-    /// Who lost them.
+    /// The counter that the loss belongs to.
     pub booking: Booking,
-    /// How many; absent where that is unknown.
+    /// Number of lost frames; absent if unknown.
     pub count: Option<u64>,
 }
 
-/// Who lost frames: which counter of the format takes a loss.
+/// The component that lost frames, which decides the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Booking {
     /// The interface: hardware and its driver (`isb_ifdrop`).
     Interface,
     /// The operating system: backlog, XDP, ring, socket (`isb_osdrop`).
     System,
-    /// We: queues between threads, merge, writer. No counter of the format.
+    /// capbench: queues between threads, merge, writer. The format has no counter for it.
     Own,
 }
 
 impl LostAt {
-    /// Losses that were counted, place by place. What a filter left out was not lost.
+    /// The counted losses, one per place. Frames that a filter rejected are not losses.
     pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
         losses.into_iter().filter_map(|loss| {
             let (place, booking) = match loss.place {
                 LossPlace::Link => ("link", Booking::Interface),
                 LossPlace::Xdp => ("XDP", Booking::System),
-                // The format has no third place: it did not get as far as the filter.
+                // The format has no third place: these frames did not reach the filter.
                 LossPlace::Stack => ("stack", Booking::Interface),
                 LossPlace::Filter => return None,
                 LossPlace::FillRing => ("fill ring", Booking::System),
@@ -80,9 +80,9 @@ impl LostAt {
 }
 
 impl InterfaceStatistics {
-    /// Books losses, replacing what was booked before. Each counter of the format becomes the sum of the places that know
-    /// theirs, and stays absent where none does; a comment names every place, those that do not know among them:
-    /// `lost: link 0, backlog unknown, ring 12, writer (ours) 5`.
+    /// Records losses, replacing earlier ones. Each counter of the format becomes the sum of its known places; it is absent if
+    /// none of them is known. A comment lists every place, including unknown ones: `lost: link 0, backlog unknown, ring 12,
+    /// writer (ours) 5`.
     pub fn book(&mut self, losses: &[LostAt]) {
         let sum = |booking: Booking| {
             let known = losses.iter().filter(|loss| loss.booking == booking).filter_map(|loss| loss.count);
@@ -108,17 +108,17 @@ impl InterfaceStatistics {
         self.comments.push(comment);
     }
 
-    /// Frames that the program itself lost, as the comment of [`InterfaceStatistics::book`] says it; absent where none of its
-    /// places is known.
+    /// Frames that capbench itself lost, parsed from the comment of [`InterfaceStatistics::book`]; absent if no such place is
+    /// known.
     pub fn own_dropped(&self) -> Option<u64> {
         let comment = self.comments.iter().find_map(|comment| comment.strip_prefix(LOST))?;
         let places = comment.split(", ").filter_map(|place| place.split_once(OWN));
         places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
-    /// The block.
+    /// Encodes the block.
     pub(super) fn block(&self) -> Vec<u8> {
-        // Two halves, the upper one first: read as one little-endian number, a time is turned.
+        // The format stores the upper 32 bits first, so the halves are swapped in a little-endian number.
         let turned = |ns: u64| ns.rotate_left(32);
         let body = [&self.interface.to_le_bytes()[..], &turned(self.time_ns).to_le_bytes()].concat();
         let mut block = BlockBuilder::new(STATISTICS, &body);
@@ -136,9 +136,9 @@ impl InterfaceStatistics {
     }
 }
 
-/// How the comment about losses begins.
+/// Prefix of the comment about losses.
 const LOST: &str = "lost:";
-/// What stands between a place of ours and its count.
+/// Separator between a place in capbench and its count.
 const OWN: &str = " (ours) ";
 
 #[cfg(test)]

@@ -1,32 +1,32 @@
-//! A frame's octets as they were on the wire: with the VLAN tag that the NIC or the kernel removed (IEEE 802.1Q: behind
-//! the two addresses). The captured octets are only read: the tag goes in while they are copied.
+//! A frame's octets as they were on the wire: with the VLAN tag that the NIC or the kernel removed (IEEE 802.1Q: after the two
+//! addresses). The tag is inserted while copying; the captured octets stay unchanged.
 
 use capbench_sys::packet::{Frame, VlanTag};
 
-/// Octets of the two addresses, in front of a tag.
+/// Octets of the two addresses before a tag.
 const ADDRESSES: usize = 12;
 /// Octets of a tag: protocol identifier and control information.
 const TAG: usize = 4;
 
-/// How a frame is laid into a record.
+/// How to copy a frame into a record.
 #[derive(Clone, Copy)]
 pub(super) struct Laid<'a> {
     data: &'a [u8],
     tag: Option<[u8; TAG]>,
     /// Octets in the record.
     pub(super) captured: usize,
-    /// Octets on the wire, as the frame says.
+    /// Octets on the wire, as the frame reports.
     pub(super) original: u32,
 }
 
 impl<'a> Laid<'a> {
-    /// Of at most so many octets.
+    /// Limits the frame to this many octets.
     #[inline]
     pub(super) fn new(frame: &Frame<'a>, snap: usize) -> Self {
         let data = frame.data;
         let (tag, there, wire) = match frame.vlan {
             None => (None, data.len(), frame.wire_length),
-            // Of a frame that was cut within the addresses the tag is beyond the cut.
+            // A frame that was cut within the addresses has no room for the tag.
             Some(tag) => {
                 let within = data.len() >= ADDRESSES;
                 let there = if within { data.len() + TAG } else { data.len() };
@@ -37,7 +37,7 @@ impl<'a> Laid<'a> {
         Self { data, tag, captured, original: wire }
     }
 
-    /// Copies them to `to`, which has room for exactly the captured ones.
+    /// Copies the octets to `to`, whose length is exactly the captured length.
     #[inline]
     pub(super) fn copy(&self, to: &mut [u8]) {
         match self.tag {
@@ -51,7 +51,7 @@ impl<'a> Laid<'a> {
         }
     }
 
-    /// Cut within the tag, or before it.
+    /// The frame is cut within the tag, or before it.
     #[cold]
     fn copy_cut(&self, tag: [u8; TAG], to: &mut [u8]) {
         let all = self.data[..ADDRESSES].iter().chain(&tag);
@@ -59,7 +59,7 @@ impl<'a> Laid<'a> {
     }
 }
 
-/// As it stands in a frame.
+/// The tag in network byte order.
 #[inline]
 fn octets(tag: VlanTag) -> [u8; TAG] {
     let ([a, b], [c, d]) = (tag.tpid.to_be_bytes(), tag.tci.to_be_bytes());

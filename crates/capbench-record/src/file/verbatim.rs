@@ -1,9 +1,9 @@
-//! The verbatim format: blocks of a V3 ring as the kernel filled them, to be written from where they lie.
+//! The verbatim format: blocks of a V3 ring as the kernel filled them, written straight from the ring.
 //!
-//! A file begins with `MAGIC` and goes on as pcapng does, with a section header, an interface description and interface
-//! statistics. Frames are in blocks of a type for local use, each a block of the ring in whole pages: type and length stand
-//! where the kernel has the version and the offset of private data, and the length again in the last 4 octets, behind the
-//! frames. Of the kernel's fields between them, the times of the block have made room for ours:
+//! A file begins with `MAGIC`. A section header, an interface description and interface statistics follow, as in pcapng. Frames
+//! are in blocks of a type for local use. Each is one ring block, padded to whole pages. Type and length replace the kernel's
+//! version and offset of private data. The last 4 octets, after the frames, repeat the length. Two of our fields replace the
+//! kernel's timestamps of the block:
 //!
 //! | offset | octets | what |
 //! |---|---|---|
@@ -14,13 +14,13 @@
 //! | 16 | 4 | `offset_to_first_pkt` |
 //! | 20 | 4 | `blk_len` |
 //! | 24 | 8 | `seq_num` |
-//! | 32 | 8 | frames lost before the first one |
+//! | 32 | 8 | frames lost before the first frame |
 //! | 40 | 4 | algorithm of flow hashes, as in `epb_hash` |
 //! | 44 | 4 | 0 |
 //!
-//! Each begins at a multiple of 4 KiB in the file, so that direct I/O takes it as it is; [`padding`] stands in front of it where
-//! that is needed. Between them there may be frames as pcapng has them: those of blocks that are not worth it, or that a
-//! file or the recording ends within. Frames are of the section's first interface. All numbers are little-endian.
+//! Each ring block begins at a multiple of 4 KiB in the file, so that direct I/O can write it unchanged; [`padding`] fills the
+//! gap before it. Pcapng packet blocks may appear between ring blocks: for ring blocks that are mostly empty, or in which a file
+//! or the recording ends. All frames belong to the section's first interface. All numbers are little-endian.
 
 use std::borrow::Cow;
 
@@ -31,20 +31,20 @@ use super::facts::{HashAlgorithm, PacketFacts};
 use super::statistics::InterfaceStatistics;
 use super::{Encoder, PcapngEncoder};
 
-/// What a file begins with. It is no pcapng file to others: they would show what they know of it, as if that were all.
+/// First octets of a file. It is not valid pcapng: other programs would show the blocks they know as if that were the whole file.
 pub(super) const MAGIC: &[u8; 128] = b"capbench verbatim 1\n\
     Blocks of a TPACKET_V3 ring as the kernel filled them.\n\
     To read them: capbench convert FILE OUT.pcapng\n\n\n\n\n\n\n";
 
-/// Type of a block of the ring.
+/// Block type of a ring block.
 pub(super) const RING_BLOCK: u32 = 0xcab1_0c01;
-/// Type of a block without meaning.
+/// Block type of padding.
 pub(super) const PADDING: u32 = 0xcab1_0c02;
 
-/// What blocks of the ring begin at a multiple of, and are multiples of.
+/// Alignment of ring blocks in the file, and the unit of their length, in octets.
 pub const PAGE: usize = 4096;
 
-/// Where in a block of the ring the numbers stand.
+/// Offsets of the fields in a ring block.
 pub(super) mod place {
     pub(in crate::file) const FRAMES: usize = 12;
     pub(in crate::file) const FIRST: usize = 16;
@@ -52,11 +52,11 @@ pub(super) mod place {
     pub(in crate::file) const HASH: usize = 40;
 }
 
-/// Octets that are needed behind the frames of a block.
+/// Octets required after the frames of a block.
 const TAIL: usize = 4;
 
-/// Makes a block of the ring a record: how many of its octets that is. `None` when there is no room behind its frames, or the
-/// host's order of octets is not the format's; then it is left as it was.
+/// Turns a ring block into a record, and returns the record's length in octets. Returns `None` and leaves the block unchanged if
+/// there is no room after its frames, or if the host is not little-endian.
 pub fn enclose(block: &mut Block, lost: u64, hash: HashAlgorithm) -> Option<usize> {
     let length = (block.used() + TAIL).next_multiple_of(PAGE);
     let octets = block.octets_mut().get_mut(..length).filter(|_| cfg!(target_endian = "little"))?;
@@ -70,7 +70,7 @@ pub fn enclose(block: &mut Block, lost: u64, hash: HashAlgorithm) -> Option<usiz
     Some(length)
 }
 
-/// What fills a file up to the next page, where it stands so many octets behind one.
+/// A block that pads a file to the next page boundary; `behind` is the number of octets after the last boundary.
 pub fn padding(behind: usize) -> Cow<'static, [u8]> {
     if behind.is_multiple_of(PAGE) {
         return Cow::Borrowed(&[]);
@@ -85,12 +85,12 @@ pub fn padding(behind: usize) -> Cow<'static, [u8]> {
     Cow::Owned(block)
 }
 
-/// What stands between blocks of the ring.
+/// Encodes the blocks between ring blocks.
 #[derive(Clone, Debug)]
 pub struct VerbatimEncoder(PcapngEncoder);
 
 impl VerbatimEncoder {
-    /// With the section, the interface and the snap length of that encoder.
+    /// Uses the section, the interface and the snap length of this encoder.
     pub fn new(pcapng: PcapngEncoder) -> Self {
         Self(pcapng)
     }

@@ -1,11 +1,11 @@
-//! Results, as they come or in the order of their batches.
+//! Results, in order of completion or in order of their batches.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use super::plan::Plan;
 
-/// Where the results of all workers come together.
+/// Collects the results of all workers.
 #[derive(Debug)]
 pub(super) struct Stage<R, F> {
     ordered: bool,
@@ -15,31 +15,31 @@ pub(super) struct Stage<R, F> {
 #[derive(Debug)]
 struct Inner<R, F> {
     sink: F,
-    /// The sink is called, or its last call panicked: it gets nothing more then.
+    /// The sink is running, or its last call panicked: then it is not called any more.
     is_broken: bool,
     undelivered: u64,
     /// The oldest batch without a result.
     oldest: u64,
-    /// What there is of the batches from the oldest on.
+    /// The results from the oldest batch on.
     window: VecDeque<Slot<R>>,
 }
 
 #[derive(Debug)]
 enum Slot<R> {
-    /// Its batch is with a worker.
+    /// A worker has its batch.
     Awaited,
-    /// Waits for older ones.
+    /// Waits for the results of older batches.
     Done(R),
-    /// There will be none.
+    /// There will be no result.
     Gone,
 }
 
-/// How far results have come.
+/// How far results have been delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
     /// The oldest batch without a result.
     pub(super) oldest: u64,
-    /// Results that nobody got.
+    /// Results that were dropped.
     pub(super) undelivered: u64,
 }
 
@@ -51,7 +51,7 @@ impl<R, F: FnMut(u64, R)> Stage<R, F> {
         Self { ordered: plan.ordered, inner: Mutex::new(inner) }
     }
 
-    /// Takes a result. A panic of the sink goes on from here, and the sink gets nothing any more.
+    /// Accepts a result. A panic of the sink propagates, and the sink is not called any more.
     pub(super) fn done(&self, sequence: u64, result: R) -> Progress {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if self.ordered {
@@ -63,7 +63,7 @@ impl<R, F: FnMut(u64, R)> Stage<R, F> {
         inner.progress()
     }
 
-    /// There will be no result of a batch. One that there was stays.
+    /// Notes that a batch will have no result. An existing result stays.
     pub(super) fn gone(&self, sequence: u64) -> Progress {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if self.ordered {

@@ -1,50 +1,50 @@
-//! What a user can set about a hand-off.
+//! The options of a worker pool.
 
 use crate::error::{RecordError, Result};
 
-/// Who gets a batch.
+/// Which worker gets a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Distribution {
-    /// The worker that has the least to do; of several, the next in turn.
+    /// The worker with the shortest load; of several, the next in turn.
     #[default]
     NextFree,
-    /// Always the same worker for a port: the port's number modulo that of the workers.
+    /// Always the same worker for a port: port number modulo number of workers.
     ByPort,
 }
 
-/// What happens to a batch for which there is no room.
+/// What happens to a batch when its queue is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// Whoever gives it waits. The method's ring then loses frames, and its own counters say so.
+    /// The caller waits. The ring of the capture method then loses frames, and the method's counters report them.
     #[default]
     Wait,
-    /// It is dropped, and its frames count as lost at that queue.
+    /// The batch is dropped, and its frames count as lost at that queue.
     Drop,
 }
 
-/// How batches are handed to workers.
+/// How batches are distributed to workers.
 ///
-/// Workers hold [`Plan::most_held`] batches at most. A V3 ring of fewer blocks runs full before a queue does: then the ring
-/// loses, whatever is to happen when a queue is full. And the kernel fills blocks in their order: one that is held until the
-/// ring has come round to it stops all of it. So the ring has to hold what arrives while a queue is worked off, or the batches
-/// have to be copies.
+/// Workers hold up to [`Plan::most_held`] batches. If a V3 ring has fewer blocks, it fills before a queue does: then the ring
+/// loses frames, with either setting of [`WhenFull`]. The kernel fills blocks in order: if a worker still holds the next block,
+/// the kernel stops at it. So the ring must hold all frames that arrive while a queue is processed, or the batches must be
+/// copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Worker threads.
     pub workers: usize,
-    /// Batches that may wait for each of them, beside the one that it works on.
+    /// Batches that may wait per worker, in addition to the one that it processes.
     pub queue: usize,
-    /// Who gets a batch.
+    /// Which worker gets a batch.
     pub distribution: Distribution,
-    /// What happens to a batch for which there is no room.
+    /// What happens to a batch when its queue is full.
     pub when_full: WhenFull,
-    /// Whether results come in the order in which the batches were given. Then a batch also has to wait while the oldest one
-    /// that is not done lies as far back as all queues together hold.
+    /// Whether results come in the order of the batches. Then a batch also waits while the oldest unfinished batch is as many
+    /// batches behind as all queues together hold.
     pub ordered: bool,
 }
 
 impl Plan {
-    /// So many workers, each with a queue of 8 batches, results as they come.
+    /// This many workers, each with a queue of 8 batches, results in order of completion.
     pub fn new(workers: usize) -> Self {
         Self {
             workers,
@@ -55,15 +55,15 @@ impl Plan {
         }
     }
 
-    /// Batches that are with the workers at most, unless these keep some.
+    /// Maximum number of batches with the workers, if workers keep none after processing.
     pub fn most_held(&self) -> usize {
         self.workers * (self.queue + 1)
     }
 
-    /// Whether it can be.
+    /// Checks that the plan is valid.
     pub(crate) fn check(&self) -> Result<()> {
         let refuse = |reason: &str| Err(RecordError::HandOff { reason: reason.into() });
-        // As many threads and places as nobody has a use for, before they are allocated.
+        // Rejects senseless numbers of threads and places before allocating them.
         match (self.workers, self.queue) {
             (0, _) => refuse("it takes at least one worker"),
             (_, 0) => refuse("it takes queues of at least one batch"),

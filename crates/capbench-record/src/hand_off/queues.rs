@@ -1,4 +1,4 @@
-//! The queues of the workers, and the account of each, behind one lock that is taken once or twice per batch.
+//! The workers' queues and counts, behind one lock that is taken once or twice per batch.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,46 +10,46 @@ use super::report::{Report, WorkerCounts, WorkerReport};
 use super::work::Job;
 use crate::error::{RecordError, Result};
 
-/// What all threads of a hand-off share.
+/// State shared by all threads of a pool.
 #[derive(Debug)]
 pub(super) struct Shared<B> {
     plan: Plan,
     state: Mutex<State<B>>,
-    /// There may be room now, or nobody left to make some.
+    /// Signals that there may be room, or that no worker is left.
     room: Condvar,
-    /// There is a batch for this worker, or there will be none.
+    /// Signals this worker that there is a batch, or that there will be none.
     work: Box<[Condvar]>,
 }
 
 #[derive(Debug)]
 struct State<B> {
     workers: Vec<Place<B>>,
-    /// Who is next in turn.
+    /// The worker that is next in turn.
     turn: usize,
     /// The number of the next batch that is queued.
     next: u64,
-    /// How far results have come.
+    /// How far results have been delivered.
     progress: Progress,
-    /// By port, the number behind that of its last batch that was queued.
+    /// By port: the number after that of its last queued batch.
     behind: Vec<u64>,
     waits: u64,
     is_closed: bool,
 }
 
-/// A worker as the others see it.
+/// A worker as other threads see it.
 #[derive(Debug)]
 struct Place<B> {
     queue: VecDeque<Entry<B>>,
-    /// The batch that it works on.
+    /// The batch that it processes.
     current: Option<Current>,
     /// By port.
     counts: Vec<WorkerCounts>,
-    /// What it said when it panicked.
+    /// Its panic message.
     failure: Option<String>,
     is_failure_told: bool,
 }
 
-/// A batch that a worker has in its hands.
+/// A batch that a worker is processing.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     sequence: u64,
@@ -68,17 +68,17 @@ impl<B> Place<B> {
         self.failure.is_none()
     }
 
-    /// Batches that it has.
+    /// Batches queued or in work.
     fn load(&self) -> usize {
         self.queue.len() + usize::from(self.current.is_some())
     }
 
-    /// Its account of all ports.
+    /// Sum of its counts over all ports.
     fn all_counts(&self) -> WorkerCounts {
         self.counts.iter().copied().sum()
     }
 
-    /// Its account of a port.
+    /// Its counts for a port.
     fn counts_of(&mut self, port: usize) -> &mut WorkerCounts {
         if self.counts.len() <= port {
             self.counts.resize(port + 1, WorkerCounts::default());
@@ -99,9 +99,9 @@ enum Choice {
     Worker(usize),
     /// To this worker when its queue has room again.
     Full(usize),
-    /// To another worker when the oldest batch is done, which is with this one.
+    /// To another worker once the oldest batch is done, which this worker has.
     OutOfWindow(usize),
-    /// To nobody: this worker has panicked.
+    /// To none: this worker has panicked.
     Gone(usize),
 }
 
@@ -122,7 +122,7 @@ impl<B> State<B> {
             Choice::Full(worker)
         } else if plan.ordered && self.next - self.progress.oldest >= plan.most_held() as u64 {
             let has_oldest = |place: &Place<B>| place.oldest() == Some(self.progress.oldest);
-            // It may be done just now.
+            // That batch may have been finished just now.
             Choice::OutOfWindow(self.workers.iter().position(has_oldest).unwrap_or(worker))
         } else {
             Choice::Worker(worker)
@@ -164,7 +164,7 @@ impl<B> Shared<B> {
         &self.plan
     }
 
-    /// Queues a batch, or says why it could not be. What is lost is dropped outside of the lock.
+    /// Queues a batch, or returns why not. Lost batches are dropped after the lock is released.
     pub(super) fn give(&self, port: usize, batch: B, frames: u64) -> Result<Given> {
         let mut state = self.lock();
         let mut has_waited = false;
@@ -209,7 +209,7 @@ impl<B> Shared<B> {
         Err(RecordError::HandOff { reason: "no worker is left: all have panicked".into() })
     }
 
-    /// The next batch for a worker, waiting for it; `None` when there will be none.
+    /// Waits for the next batch of a worker; `None` if there will be none.
     pub(super) fn next(&self, worker: usize) -> Option<Job<B>> {
         let mut state = self.lock();
         loop {
@@ -227,7 +227,7 @@ impl<B> Shared<B> {
         }
     }
 
-    /// A worker has done the work on its batch, and its result is where it belongs.
+    /// A worker has processed its batch and delivered the result.
     pub(super) fn done(&self, worker: usize, progress: Progress) {
         let mut state = self.lock();
         let place = &mut state.workers[worker];
@@ -237,12 +237,12 @@ impl<B> Shared<B> {
         self.advance(state, progress);
     }
 
-    /// Results have come so far.
+    /// Updates how far results have been delivered.
     pub(super) fn came(&self, progress: Progress) {
         self.advance(self.lock(), progress);
     }
 
-    /// Another thread may have come here first with what is newer.
+    /// Another thread may have updated it with newer progress before.
     fn advance(&self, mut state: MutexGuard<'_, State<B>>, progress: Progress) {
         state.progress.oldest = state.progress.oldest.max(progress.oldest);
         state.progress.undelivered = state.progress.undelivered.max(progress.undelivered);
@@ -250,7 +250,7 @@ impl<B> Shared<B> {
         self.room.notify_all();
     }
 
-    /// A worker has panicked: gives back what it has, and returns the numbers of those batches.
+    /// A worker has panicked: returns its batches' memory, and the numbers of these batches.
     pub(super) fn failed(&self, worker: usize, message: String) -> Vec<u64> {
         let mut state = self.lock();
         let place = &mut state.workers[worker];
@@ -271,24 +271,24 @@ impl<B> Shared<B> {
         numbers
     }
 
-    /// The account of each worker.
+    /// Counts of each worker.
     pub(super) fn counts(&self) -> Vec<WorkerCounts> {
         self.lock().workers.iter().map(Place::all_counts).collect()
     }
 
-    /// The part of some ports in it.
+    /// Counts of each worker, for these ports only.
     pub(super) fn counts_of(&self, ports: &[usize]) -> Vec<WorkerCounts> {
         let of_ports =
             |place: &Place<B>| ports.iter().filter_map(|&port| place.counts.get(port)).copied().sum();
         self.lock().workers.iter().map(of_ports).collect()
     }
 
-    /// Whether results of all that a port gave have come, or will not.
+    /// Whether the results of all batches of this port were delivered, or never will be.
     pub(super) fn is_through(&self, port: usize) -> bool {
         self.lock().is_through(&self.plan, port)
     }
 
-    /// Waits for that.
+    /// Waits until [`Self::is_through`].
     pub(super) fn wait_through(&self, port: usize) {
         let mut state = self.lock();
         while !state.is_through(&self.plan, port) {
@@ -313,7 +313,7 @@ impl<B> Shared<B> {
         self.work.iter().for_each(Condvar::notify_all);
     }
 
-    /// The account of all, once the threads have ended.
+    /// The final report, once the threads have ended.
     pub(super) fn report<S>(&self, summaries: Vec<Option<S>>) -> Report<S> {
         let state = self.lock();
         let ends = state.workers.iter().zip(summaries).enumerate();
@@ -328,7 +328,7 @@ impl<B> Shared<B> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<B>> {
-        // No code of others runs under it.
+        // No caller's code runs under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

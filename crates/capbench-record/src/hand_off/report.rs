@@ -1,4 +1,4 @@
-//! What became of the batches that were given to workers.
+//! Counts of the batches that were passed to workers.
 
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -8,17 +8,17 @@ use capbench_capture::counters::{Loss, LossPlace};
 use super::plan::Plan;
 use crate::error::RecordError;
 
-/// Some batches, and the frames in them.
+/// A number of batches, and the frames in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Batches.
     pub batches: u64,
-    /// Their frames.
+    /// Frames in them.
     pub frames: u64,
 }
 
 impl Tally {
-    /// Counts a batch of so many frames.
+    /// Counts a batch with this many frames.
     pub(super) fn count(&mut self, frames: u64) {
         *self += Self { batches: 1, frames };
     }
@@ -31,24 +31,24 @@ impl AddAssign for Tally {
     }
 }
 
-/// The account of a worker: `given` is the sum of the others and of what is in its queue or in its hands.
+/// Counts of a worker: `given` is the sum of the others, plus batches in its queue or in work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounts {
-    /// Meant for it, or lost for its sake.
+    /// Batches meant for it, including lost ones.
     pub given: Tally,
-    /// It has done its work on them.
+    /// Batches that it processed.
     pub worked: Tally,
     /// Lost because its queue was full.
     pub refused: Tally,
-    /// Lost although there was room in the queue of another worker: results come in order, all that may wait for the oldest
-    /// did, and the oldest was with this one.
+    /// Lost although another worker's queue had room: results come in order, the window behind the oldest batch was full, and
+    /// this worker had the oldest batch.
     pub out_of_window: Tally,
-    /// Lost because it panicked: what it had, and what was for it alone afterwards.
+    /// Lost because it panicked: the batches that it had, and later batches for it alone.
     pub given_back: Tally,
 }
 
 impl WorkerCounts {
-    /// All that was lost.
+    /// Sum of all losses.
     pub fn lost(&self) -> Tally {
         let mut lost = self.refused;
         lost += self.out_of_window;
@@ -70,26 +70,26 @@ impl Sum for WorkerCounts {
     }
 }
 
-/// What a worker leaves.
+/// Final report of a worker.
 #[derive(Debug)]
 pub struct WorkerReport<S> {
-    /// Its account.
+    /// Its counts.
     pub counts: WorkerCounts,
-    /// What it returned in the end.
+    /// The return value of its [`super::Worker::finish`].
     ///
     /// # Errors
     /// Its panic ([`RecordError::Worker`]).
     pub summary: Result<S, RecordError>,
 }
 
-/// What a hand-off leaves.
+/// Final report of a worker pool.
 #[derive(Debug)]
 pub struct Report<S> {
-    /// Each worker's part.
+    /// The report of each worker.
     pub workers: Vec<WorkerReport<S>>,
-    /// How often a batch had to wait for room.
+    /// How often passing a batch had to wait for room.
     pub waits: u64,
-    /// Results that nobody got, as the sink had panicked.
+    /// Results that were dropped because the sink had panicked.
     pub undelivered: u64,
     plan: Plan,
 }
@@ -99,22 +99,22 @@ impl<S> Report<S> {
         Self { workers, waits, undelivered, plan }
     }
 
-    /// All that was given.
+    /// Batches passed to all workers.
     pub fn given(&self) -> Tally {
         self.sum(|counts| counts.given)
     }
 
-    /// All that was worked on.
+    /// Batches that all workers processed.
     pub fn worked(&self) -> Tally {
         self.sum(|counts| counts.worked)
     }
 
-    /// All that was lost. What was given is what was worked on and this.
+    /// Batches lost at all workers: `given` less `worked`.
     pub fn lost(&self) -> Tally {
         self.sum(WorkerCounts::lost)
     }
 
-    /// The lines of the ledger: frames lost at each worker's queue.
+    /// Entries for the ledger: frames lost at each worker's queue.
     pub fn losses(&self) -> Vec<Loss> {
         let counts: Vec<_> = self.workers.iter().map(|worker| worker.counts).collect();
         losses(&counts, &self.plan)
@@ -128,7 +128,7 @@ impl<S> Report<S> {
     }
 }
 
-/// The lines of the ledger.
+/// Entries for the ledger.
 pub(super) fn losses(counts: &[WorkerCounts], plan: &Plan) -> Vec<Loss> {
     let line = |(worker, counts): (usize, &WorkerCounts)| {
         let mut source = format!("worker {worker}: its queue of {} batches was full", plan.queue);

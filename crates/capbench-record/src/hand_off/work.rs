@@ -1,4 +1,4 @@
-//! What a worker's thread does.
+//! The loop of a worker thread.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,28 +6,28 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::order::Stage;
 use super::queues::Shared;
 
-/// A batch to be worked on.
+/// A batch to process.
 #[derive(Debug)]
 pub struct Job<B> {
-    /// The batch. The worker may keep it, and drops it when it is done with it.
+    /// The batch. The worker may keep it; dropping it returns its memory.
     pub batch: B,
-    /// The port that it came from.
+    /// The port that delivered it.
     pub port: usize,
-    /// Its number among all batches that were queued, from 0 on.
+    /// Its number among all queued batches, from 0.
     pub sequence: u64,
 }
 
-/// Works on batches in a thread of its own. A closure does, too, which leaves nothing in the end.
+/// Processes batches in its thread. A closure is a worker without a summary.
 pub trait Worker<B> {
-    /// The result of a batch.
+    /// The result per batch.
     type Output;
-    /// What there is to say in the end.
+    /// The result at the end.
     type Summary;
 
-    /// Works on a batch.
+    /// Processes a batch.
     fn work(&mut self, job: Job<B>) -> Self::Output;
 
-    /// The end: there are no more batches.
+    /// Called after the last batch.
     fn finish(self) -> Self::Summary;
 }
 
@@ -42,7 +42,7 @@ impl<B, R, F: FnMut(Job<B>) -> R> Worker<B> for F {
     fn finish(self) {}
 }
 
-/// Works until the queue is closed and empty. What it leaves, unless it panicked.
+/// Processes batches until the queue is closed and empty. Returns the summary, unless the worker panicked.
 pub(super) fn run<B, W: Worker<B>, F: FnMut(u64, W::Output)>(
     shared: &Shared<B>,
     stage: &Stage<W::Output, F>,
@@ -59,17 +59,17 @@ pub(super) fn run<B, W: Worker<B>, F: FnMut(u64, W::Output)>(
         }
         worker.finish()
     };
-    // What a panic leaves half done is dropped with the worker; the accounts are kept outside of it.
+    // A panic can leave the worker inconsistent, so it is dropped. The accounts are outside of it.
     match catch_unwind(AssertUnwindSafe(all)) {
         Ok(summary) => Some(summary),
         Err(panic) => {
             for abandoned in shared.failed(index, message_of(&*panic)) {
-                // A sink that panics here has panicked before: it gets nothing any more, so that this cannot happen twice.
+                // If the sink panics here, it has panicked before. It is not called any more, so this happens once.
                 if let Ok(progress) = catch_unwind(AssertUnwindSafe(|| stage.gone(abandoned))) {
                     shared.came(progress);
                 }
             }
-            // The panic's own drop may panic.
+            // Dropping the panic payload may panic, too.
             std::mem::forget(panic);
             None
         }

@@ -1,20 +1,20 @@
-//! How far time has gone, and steps of the host's clock.
+//! Progress of time, and steps of the host's clock.
 //!
-//! Packets are stamped by CLOCK_REALTIME, which can be set. Set forward it leaves a gap in their times, which the merge
-//! need not care about. Set back it gives times twice, and those from before the step must not wait for, nor be taken for
-//! later than, those behind it. So times are told apart by eras: a new one begins when the clock falls back by more than
-//! [`STEP_NS`]. Other ports may still bring frames from before the step for a while; until the window has passed, a frame
-//! belongs to the era to whose newest time it is nearer.
+//! Frames are stamped by CLOCK_REALTIME, which can be set. A forward step leaves a gap in the timestamps, which does not disturb
+//! the merge. After a backward step, timestamps repeat. Frames from before the step must neither wait for nor be ordered after
+//! those behind it. So eras distinguish them: a new era begins when the clock falls back by more than [`STEP_NS`]. For a while,
+//! other ports can still deliver frames from before the step. Until the window has passed, a frame belongs to the era whose
+//! newest timestamp is nearer.
 
 use std::time::Duration;
 
 use capbench_sys::host::clock::{monotonic_ns, realtime_ns};
 
-/// A fall of times by more than this, in ns, is a step of the clock. The disorder in a ring is a thousandth of it, and
-/// smaller steps pass as frames that are late.
+/// A backward jump of timestamps by more than this, in ns, is a clock step. Disorder in a ring is a thousandth of it. Frames
+/// after a smaller step count as late.
 pub(super) const STEP_NS: u64 = 1_000_000_000;
 
-/// What the host's clocks said at one time.
+/// The host's clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// CLOCK_REALTIME, ns.
@@ -24,16 +24,16 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The present one.
+    /// The current moment.
     pub fn now() -> Self {
         Self { real_ns: realtime_ns(), monotonic_ns: monotonic_ns() }
     }
 }
 
-/// How far a port has come.
+/// Progress of a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reached {
-    /// The newest era in which it has been seen.
+    /// The newest era seen from it.
     pub era: u32,
     /// The greatest time of its frames in that era, ns; 0 before the first.
     pub greatest: u64,
@@ -49,12 +49,12 @@ impl Reached {
 pub(super) struct Eras {
     window_ns: u64,
     seen: Option<Moment>,
-    /// Nanoseconds that the merge has seen go by: see [`Self::advance`].
+    /// Nanoseconds of progress that the merge has counted: see [`Self::advance`].
     pub elapsed_ns: u64,
     current: u32,
-    /// When the current era began, by `elapsed_ns`.
+    /// When the current era began, in `elapsed_ns`.
     began_ns: u64,
-    /// The greatest time seen in the current era, and in the one before.
+    /// The greatest time in the current era, and in the era before.
     newest: u64,
     newest_before: u64,
     pub set_back: u64,
@@ -76,15 +76,15 @@ impl Eras {
         }
     }
 
-    /// The window has passed since `then`, by [`Self::elapsed_ns`].
+    /// Whether the window has passed since `then`, in [`Self::elapsed_ns`].
     pub fn is_past(&self, then: u64) -> bool {
         self.elapsed_ns - then > self.window_ns
     }
 
-    /// Goes on to `now`.
+    /// Advances to `now`.
     ///
-    /// At most a quarter of the window counts as gone by: when the process was stopped for a while, ports were silent for
-    /// no fault of theirs, and what they have for us is just arriving.
+    /// One call advances by up to a quarter of the window. If the process was stopped for a while, the ports could not report,
+    /// and their frames are only arriving now.
     pub fn advance(&mut self, now: Moment) {
         let Some(seen) = self.seen.replace(now) else { return };
         let elapsed = now.monotonic_ns.saturating_sub(seen.monotonic_ns);
@@ -100,7 +100,7 @@ impl Eras {
         }
     }
 
-    /// The era to which times from `first` to `last` of a port belong that it gives next.
+    /// The era of a port's next frames, whose timestamps span `first` to `last`.
     pub fn of_frames(&mut self, port: &mut Reached, first: u64, last: u64) -> u32 {
         let era = self.of_time(port, first);
         if era == port.era {
@@ -112,7 +112,7 @@ impl Eras {
         era
     }
 
-    /// The era of a time at which a port looked for frames.
+    /// The era of a time at which a port found no frames.
     pub fn of_look(&mut self, port: &mut Reached, time: u64) -> u32 {
         if port.era < self.current { self.of_time(port, time) } else { port.era }
     }
@@ -133,13 +133,13 @@ impl Eras {
             && time > self.newest.saturating_add(STEP_NS)
             && time.abs_diff(self.newest_before) < STEP_NS
         {
-            // Another CPU's frame, stamped in front of the step and published behind it.
+            // A frame of another CPU, stamped before the step and published after it.
             return self.current - 1;
         }
         self.current
     }
 
-    /// Whether frames from before the current era may still come.
+    /// Whether frames from before the current era can still come.
     fn is_new(&self) -> bool {
         self.current > 0 && !self.is_past(self.began_ns)
     }
@@ -153,7 +153,7 @@ impl Eras {
     }
 }
 
-/// A duration as nanoseconds; those of more than 584 years are all alike.
+/// A duration in nanoseconds, saturating at 584 years.
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,17 +1,17 @@
-//! Several ports (interfaces, queues, members of a fanout) as one stream in time order, from owned batches.
+//! Merges several ports (interfaces, queues, members of a fanout) of owned batches into one stream in time order.
 //!
 //! | file | what |
 //! |---|---|
-//! | `stream` | [`Merge`]: batches and reports go in, frames come out in order |
-//! | `port` | what is known of a port: what it promised, what of it is held |
-//! | `eras` | how far time has gone, and steps of the host's clock |
-//! | `run` | a batch as runs of frames that are in order, and the heap that merges them |
-//! | `tally` | what the merge counted |
+//! | `stream` | [`Merge`]: accepts batches and reports, delivers frames in order |
+//! | `port` | state of a port: its promise and its unfinished batches |
+//! | `eras` | progress of time, and steps of the host's clock |
+//! | `run` | splits a batch into runs of ordered frames, and the heap that merges them |
+//! | `tally` | counters of the merge |
 //!
-//! Nothing is copied: a frame is given out where it lies, and a batch is dropped when its last frame is out. A ring that
-//! several CPUs feed holds frames out of order, by up to 1.5 ms where that was measured, and the times in the headers of
-//! blocks are no bounds. So each batch is read through once when it comes, and split where times fall back: runs are what
-//! is merged. What is promised, and what it costs, is in `docs/merge.md`.
+//! The merge copies nothing: it delivers a frame from its place in the batch, and drops the batch after its last frame. A ring
+//! that several CPUs feed has frames out of order, by up to 1.5 ms as measured. The timestamps in block headers are not reliable
+//! bounds. So the merge scans each batch once on arrival, splits it where timestamps fall back, and merges these runs.
+//! `docs/merge.md` describes guarantees and costs.
 
 mod eras;
 mod port;

@@ -1,4 +1,4 @@
-//! What the merge knows of a port.
+//! State of a port in the merge.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use super::eras::{Reached, nanoseconds};
 use super::run::Key;
 use super::tally::PortTally;
 
-/// What is known of a port before it gives anything.
+/// Properties of a port, known before its first batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPlan {
-    /// How long at most it holds a frame back although its thread is looking for frames: see [`capbench_capture::Running::holds`].
+    /// Maximum time that it keeps a frame back although its thread polls: see [`capbench_capture::Running::holds`].
     pub hold: Duration,
-    /// By how much at most the times of frames fall back, within a batch or from one to the next.
+    /// Maximum by which frame timestamps fall back, within a batch or from one batch to the next.
     pub disorder: Duration,
-    /// How many of its batches may be held. When there are more after a round, the oldest frames of all ports are put
-    /// out until there are not.
+    /// Maximum number of its unfinished batches. If more remain after a round, the merge delivers the oldest frames of all ports
+    /// until the limit is met.
     pub batches: u32,
 }
 
 impl PortPlan {
-    /// A port whose method holds frames back for `holds` and has `batches` of them in its ring or pool.
+    /// A port whose method keeps frames back for `holds` and has `batches` batches in its ring or pool.
     ///
-    /// The kernel looks at a block's age with a timer that can be one tick late, which is 10 ms on kernels with the
-    /// longest one. Disorder is taken as three times the most that was measured where two CPUs fed one ring. And half of
-    /// the ring stays with the kernel: a batch that is held is memory in which it cannot put frames.
+    /// The kernel checks the age of a block by a timer that can be one tick late: 10 ms on kernels with the longest tick.
+    /// Disorder is three times the maximum measured with two CPUs feeding one ring. Half of the ring stays with the kernel,
+    /// because it cannot put frames into unfinished batches.
     pub fn new(holds: Duration, batches: u32) -> Self {
         Self {
             hold: holds.saturating_add(Duration::from_millis(10)),
@@ -33,35 +33,35 @@ impl PortPlan {
         }
     }
 
-    /// The same for a port whose batches come from several receive queues, one batch of a queue behind one of another: a
-    /// batch can then be as much older than the one before it as frames wait for their batch to fill.
+    /// As `new`, for a port that delivers batches of several receive queues in turn. A batch can then be older than the one
+    /// before by the time that frames wait for their batch to fill.
     #[must_use]
     pub fn of_several_queues(self) -> Self {
         Self { disorder: self.disorder.saturating_add(self.hold), ..self }
     }
 
-    /// The window that suits ports: 50 ms more than the longest that any of them holds frames back.
+    /// The window for these ports: the maximum time that any of them keeps frames back, plus 50 ms.
     ///
-    /// A capture thread that is well reports at least every 20 ms, waiting for frames no longer than that. After twice
-    /// that time and what the scheduler of a busy host may add, it is not well.
+    /// A healthy capture thread reports at least every 20 ms, its longest wait for frames. The window allows twice that, plus
+    /// scheduling delay of a busy host.
     pub fn window(ports: &[Self]) -> Duration {
         let hold = ports.iter().map(|plan| plan.hold).max().unwrap_or_default();
         hold.saturating_add(Duration::from_millis(50))
     }
 }
 
-/// A batch some of whose frames are not out.
+/// A batch with frames that are not delivered yet.
 #[derive(Debug)]
 pub(super) struct Held<B> {
-    /// `None` when its last frame is out.
+    /// `None` after its last frame was delivered.
     pub batch: Option<B>,
     /// Runs left.
     pub runs: u32,
-    /// Whether none of its frames is out.
+    /// Whether none of its frames was delivered.
     pub untouched: bool,
     /// The greatest time in it.
     pub last: Key,
-    /// When it came, by the time that the merge saw go by.
+    /// Arrival time, by the merge's elapsed time.
     pub came_ns: u64,
     /// Octets of its frames.
     pub octets: u64,
@@ -71,15 +71,15 @@ pub(super) struct Held<B> {
 pub(super) struct Port<B> {
     pub plan: PortPlan,
     pub reached: Reached,
-    /// Nothing older will come from it, if it behaves as planned.
+    /// No older frame will come from it, if it behaves as planned.
     pub promise: Key,
-    /// Whether its promise counts: not when its frames have no times, nor when it has ended.
+    /// Whether its promise counts: false if its frames have no timestamps, or after it has ended.
     pub promises: bool,
-    /// When it last gave or said something, by the time that the merge saw go by.
+    /// Time of its last batch or report, by the merge's elapsed time.
     pub reported_ns: u64,
-    /// Its batches in arrival order. Gaps are left where one was done with before an older one.
+    /// Its batches in arrival order. A batch that finished before an older one leaves an empty entry.
     pub held: VecDeque<Held<B>>,
-    /// The number of the first of them.
+    /// The number of the first entry.
     pub first: u32,
     /// How many of them have frames left.
     pub batches: u32,
@@ -101,14 +101,14 @@ impl<B> Port<B> {
         }
     }
 
-    /// It gave frames up to `greatest`.
+    /// It delivered frames up to `greatest`.
     pub fn gave(&mut self, greatest: Key) {
         let time = greatest.time.saturating_sub(nanoseconds(self.plan.disorder));
         self.promise = Key { time, ..greatest }.max_in_era(self.promise);
         self.promises = true;
     }
 
-    /// It found nothing at this time.
+    /// It found no frames at this time.
     pub fn looked(&mut self, at: Key) {
         let slack = nanoseconds(self.plan.hold.saturating_add(self.plan.disorder));
         let promise = Key { time: at.time.saturating_sub(slack), ..at };
@@ -121,7 +121,7 @@ impl<B> Port<B> {
         &mut self.held[number.wrapping_sub(self.first) as usize]
     }
 
-    /// Forgets batches at the front that are done with.
+    /// Removes finished batches from the front.
     pub fn forget(&mut self) {
         while self.held.front().is_some_and(|held| held.batch.is_none()) {
             self.held.pop_front();
@@ -131,7 +131,7 @@ impl<B> Port<B> {
 }
 
 impl Key {
-    /// The greater of both in the era of `self`.
+    /// The greater of the two, within the era of `self`.
     fn max_in_era(self, other: Self) -> Self {
         if other.era == self.era { self.max(other) } else { self }
     }

@@ -1,30 +1,29 @@
-//! A batch as runs of frames that are in time order, and the heap that merges them.
+//! Splits a batch into runs of frames in time order, and merges runs with a heap.
 //!
-//! The heap is one over runs, not over frames: a port whose batches are in order has one run each, and only those whose
-//! times overlap are ever compared. A batch without any order costs what sorting it would.
+//! The heap orders runs, not frames. A port with ordered batches has one run per batch, and only overlapping runs are compared. A
+//! batch in random order costs as much as sorting it.
 
-use capbench_capture::capture::{Place, Revisit};
+use capbench_capture::capture::{Place, SeekableBatch};
 
 use super::eras::STEP_NS;
 
-/// A stretch of a batch in which times do not fall, nor leap by more than a step of the clock.
+/// A part of a batch in which timestamps neither fall nor jump forward by more than a clock step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// Where it begins.
+    /// Position of its first frame.
     pub place: Place,
-    /// How many frames it has.
+    /// Number of frames.
     pub frames: u32,
-    /// Its least time in ns; 0 when none of its frames has one.
+    /// Its smallest timestamp in ns; 0 if no frame has one.
     pub first: u64,
-    /// Its greatest time in ns.
+    /// Its greatest timestamp in ns.
     pub last: u64,
 }
 
-/// Gives a batch's stretches to `each` in arrival order; the octets of its frames.
+/// Passes the runs of a batch to `each` in arrival order. Returns the octets of the frames.
 ///
-/// A frame without a time stays where it is: it goes with the frame in front of it, or at a batch's start with the one
-/// behind it.
-pub(super) fn stretches<B: Revisit>(batch: &B, mut each: impl FnMut(Stretch)) -> u64 {
+/// A frame without a timestamp keeps its place: it follows the frame before it, or at the start of a batch precedes the next one.
+pub(super) fn stretches<B: SeekableBatch>(batch: &B, mut each: impl FnMut(Stretch)) -> u64 {
     let mut place = batch.start();
     let mut stretch = Stretch { place, frames: 0, first: 0, last: 0 };
     let mut octets = 0;
@@ -37,7 +36,7 @@ pub(super) fn stretches<B: Revisit>(batch: &B, mut each: impl FnMut(Stretch)) ->
             if stretch.first == 0 {
                 stretch.first = time;
             } else if time.wrapping_sub(stretch.last) > STEP_NS {
-                // Backwards, which wraps around, or far forwards.
+                // A backward jump (the subtraction wraps around) or a far forward jump.
                 each(stretch);
                 stretch = Stretch { place: before, frames: 0, first: time, last: time };
             }
@@ -51,7 +50,7 @@ pub(super) fn stretches<B: Revisit>(batch: &B, mut each: impl FnMut(Stretch)) ->
     octets
 }
 
-/// A time in the order of the stream: the clock's era, then nanoseconds.
+/// A position in the order of the stream: the clock's era, then nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub era: u32,
@@ -62,7 +61,7 @@ impl Key {
     pub const LEAST: Self = Self { era: 0, time: 0 };
     pub const GREATEST: Self = Self { era: u32::MAX, time: u64::MAX };
 
-    /// The key right in front of this one; `None` when it is the least.
+    /// The key directly before this one; `None` for the smallest.
     pub fn before(self) -> Option<Self> {
         match (self.era, self.time) {
             (0, 0) => None,
@@ -72,14 +71,14 @@ impl Key {
     }
 }
 
-/// What is left of a stretch that is being merged.
+/// The rest of a run that is being merged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// The port that gave it.
+    /// The port that delivered it.
     pub port: u32,
-    /// The port's number of the batch in which it lies.
+    /// The number of its batch, counted per port.
     pub batch: u32,
-    /// Its next frame.
+    /// Position of the next frame.
     pub place: Place,
     /// Frames left.
     pub frames: u32,
@@ -87,12 +86,12 @@ pub(super) struct Run {
     pub timed: bool,
     /// Its greatest time in ns.
     pub last: u64,
-    /// Its number among all runs.
+    /// Its number among all runs, which decides between equal times.
     pub number: u64,
 }
 
-/// A run in the heap. Two words, so that it moves in registers: a CPU waits for what is written in parts and read back whole
-/// a few instructions later.
+/// A run in the heap. It has two words, so that it moves in registers: a read of the whole after writing it in parts would stall
+/// the CPU (store forwarding).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// The time of the run's next frame.
@@ -102,7 +101,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Stands where there is no run.
+    /// Placeholder for no run.
     const NONE: Self = Self { time: u64::MAX, tag: u64::MAX };
 
     /// The time of the run's next frame.
@@ -127,9 +126,9 @@ impl Entry {
     }
 }
 
-/// The runs that are held: the one that goes first, and a binary heap of the others.
+/// All runs: the first one, and a binary heap of the others.
 ///
-/// So the top of the heap is the second, and up to there the first goes out in one piece.
+/// The top of the heap is the second run. Up to its time, the first run is delivered in one piece.
 #[derive(Debug)]
 pub(super) struct Runs {
     first: Entry,
@@ -153,8 +152,8 @@ impl Runs {
         &mut self.slots[entry.slot()]
     }
 
-    /// Up to which time in ns the first run goes out before any frame of another one, `limit` at most. Of equal times that of
-    /// the lower port goes first, then that which came first.
+    /// The time in ns up to which the first run is delivered before any other run, limited by `limit`. At equal times the lower
+    /// port goes first, then the run that arrived first.
     #[inline]
     pub fn first_goes_to(&self, first: Entry, limit: Key) -> u64 {
         let limit = if limit.era > first.era() { u64::MAX } else { limit.time };
@@ -203,7 +202,7 @@ impl Runs {
         self.others[at] = entry;
     }
 
-    /// The first run's next frame has another time now.
+    /// Updates the first run after its next frame changed.
     #[inline]
     pub fn first_goes_on(&mut self, first: Entry, time: u64) {
         let entry = Entry { time, ..first };
@@ -216,7 +215,7 @@ impl Runs {
         }
     }
 
-    /// The first run is done with.
+    /// Removes the first run, which is finished.
     pub fn first_ends(&mut self, first: Entry) {
         self.free.push(first.slot() as u32);
         self.first = self.others.first().copied().unwrap_or(Entry::NONE);
@@ -227,7 +226,7 @@ impl Runs {
         }
     }
 
-    /// Puts an entry where it belongs, in place of the top of the heap.
+    /// Sifts an entry down from the top of the heap.
     #[inline]
     fn sink(&mut self, entry: Entry) {
         let mut at = 0;

@@ -1,8 +1,8 @@
-//! The merge itself: batches and reports go in, frames come out in time order.
+//! The merge: accepts batches and reports, delivers frames in time order.
 
 use std::time::Duration;
 
-use capbench_capture::capture::Revisit;
+use capbench_capture::capture::SeekableBatch;
 use capbench_sys::packet::Frame;
 
 use super::eras::{Eras, Moment};
@@ -12,9 +12,8 @@ use super::tally::MergeTally;
 
 /// Several ports as one stream in time order.
 ///
-/// It owns the batches that it is given until their last frame is out. Nothing in it waits or reads a clock: whoever
-/// drives it gives it what ports brought and said, then calls [`Merge::drain_ready`], and does so at least four times
-/// while the window passes.
+/// It owns each batch until its last frame is delivered. It never waits and never reads a clock. The caller passes it batches and
+/// reports of the ports, then calls [`Merge::drain_ready`], at least four times per window.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -35,31 +34,31 @@ pub struct Merge<B> {
     ports: Vec<Port<B>>,
     eras: Eras,
     runs: Runs,
-    /// Runs so far.
+    /// Number of runs so far.
     number: u64,
-    /// The greatest time given out in the newest era that was given out.
+    /// The greatest time delivered in the newest delivered era.
     passed: Key,
     held: Holding,
     most: Holding,
     forced: u64,
 }
 
-/// What lies in batches that have frames left.
+/// Sizes of the batches that have frames left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
     batches: u64,
     octets: u64,
 }
 
-/// Whence a frame comes.
+/// Origin of a frame.
 #[derive(Debug)]
 pub struct Origin<'b, B> {
-    /// The port, as numbered by the order in which ports were given.
+    /// The port, numbered in the order of [`Merge::new`].
     pub port: usize,
-    /// The batch in which it lies, for what only batches know.
+    /// The batch that contains it, for properties of the batch.
     pub batch: &'b B,
-    /// Whether it is the first frame of its batch that goes out. What the batch says of losses before it belongs here:
-    /// see [`capbench_capture::Batch::loss_mark`].
+    /// Whether it is the first delivered frame of its batch. Losses that the batch reports before it belong here: see
+    /// [`capbench_capture::Batch::loss_mark`].
     pub first: bool,
 }
 
@@ -71,9 +70,9 @@ impl<B> Clone for Origin<'_, B> {
 
 impl<B> Copy for Origin<'_, B> {}
 
-impl<B: Revisit> Merge<B> {
-    /// A merge of these ports. A port that reports nothing for longer than `window` is not waited for, and no frame is
-    /// held for longer.
+impl<B: SeekableBatch> Merge<B> {
+    /// Merges these ports. The merge does not wait for a port that was silent for longer than `window`, and keeps no frame for
+    /// longer.
     pub fn new(ports: Vec<PortPlan>, window: Duration) -> Self {
         Self {
             ports: ports.into_iter().map(Port::new).collect(),
@@ -87,10 +86,10 @@ impl<B: Revisit> Merge<B> {
         }
     }
 
-    /// A port gave a batch. One without frames is dropped at once: what it says of losses is to be read before.
+    /// A port delivered a batch. A batch without frames is dropped at once: the caller reads its loss report before.
     ///
     /// # Panics
-    /// When there is no such port.
+    /// If there is no such port.
     pub fn push(&mut self, port: usize, batch: B) {
         let Self { ports, eras, runs, number, held: holding, .. } = self;
         let index = port;
@@ -150,11 +149,11 @@ impl<B: Revisit> Merge<B> {
         self.most.octets = self.most.octets.max(holding.octets);
     }
 
-    /// A port's thread looked for frames and there were none. `looked_ns` is CLOCK_REALTIME as it was read before looking, in
-    /// ns. A thread that did not look, for want of memory for a batch for example, says nothing: frames may lie there.
+    /// A port's thread looked for frames and found none. `looked_ns` is CLOCK_REALTIME in ns, read before looking. A thread that
+    /// did not look (for example without memory for a batch) must not call this: frames may be waiting.
     ///
     /// # Panics
-    /// When there is no such port.
+    /// If there is no such port.
     pub fn idle(&mut self, port: usize, looked_ns: u64) {
         let port = &mut self.ports[port];
         port.reported_ns = self.eras.elapsed_ns;
@@ -162,16 +161,16 @@ impl<B: Revisit> Merge<B> {
         port.looked(Key { era, time: looked_ns });
     }
 
-    /// A port has ended: nothing more comes from it, and nothing waits for it.
+    /// A port has ended: no more frames come, and the merge stops waiting for it.
     ///
     /// # Panics
-    /// When there is no such port.
+    /// If there is no such port.
     pub fn ended(&mut self, port: usize) {
         self.ports[port].promises = false;
     }
 
-    /// Gives to `each` the frames for whose place in the stream nothing more needs to be known, and those that may not be
-    /// held any longer; how many.
+    /// Passes to `each` all frames whose place in the stream is certain, and those that have reached the time limit. Returns
+    /// their number.
     pub fn drain_ready(&mut self, now: Moment, mut each: impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
         self.eras.advance(now);
         let in_order = self.promised().before().map_or(0, |limit| self.release(limit, &mut each));
@@ -186,13 +185,13 @@ impl<B: Revisit> Merge<B> {
         in_order + forced
     }
 
-    /// Gives all that is left to `each`, in order; what was counted.
+    /// Passes all remaining frames to `each`, in order. Returns the counters.
     pub fn finish(mut self, mut each: impl FnMut(Origin<'_, B>, &Frame<'_>)) -> MergeTally {
         self.release(Key::GREATEST, &mut each);
         self.tally()
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn tally(&self) -> MergeTally {
         MergeTally {
             ports: self.ports.iter().map(|port| port.tally).collect(),
@@ -209,13 +208,13 @@ impl<B: Revisit> Merge<B> {
         self.held.batches
     }
 
-    /// What all ports together promise: nothing older will come.
+    /// The common promise of all ports: no older frame will come.
     fn promised(&self) -> Key {
         let waited_for = |port: &&Port<B>| port.promises && !self.eras.is_past(port.reported_ns);
         self.ports.iter().filter(waited_for).map(|port| port.promise).min().unwrap_or(Key::GREATEST)
     }
 
-    /// The greatest time in batches that have been held for the whole window.
+    /// The greatest time in batches that are older than the window.
     fn overdue(&self) -> Option<Key> {
         let overdue = |held: &&Held<B>| self.eras.is_past(held.came_ns);
         let of_port = |port: &Port<B>| {
@@ -229,7 +228,7 @@ impl<B: Revisit> Merge<B> {
         self.ports.iter().filter_map(of_port).max()
     }
 
-    /// Gives out all frames up to and with `limit`; how many.
+    /// Delivers all frames up to and including `limit`. Returns their number.
     fn release(&mut self, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
         let mut released = 0;
         while let Some(first) = self.runs.first()
@@ -240,7 +239,7 @@ impl<B: Revisit> Merge<B> {
         released
     }
 
-    /// Gives out the first run as far as it stays first and does not pass `limit`; how many frames.
+    /// Delivers the first run as long as it stays first and does not pass `limit`. Returns the number of frames.
     #[inline]
     fn give(&mut self, entry: Entry, limit: Key, each: &mut impl FnMut(Origin<'_, B>, &Frame<'_>)) -> u64 {
         let next = entry.next();
@@ -277,7 +276,7 @@ impl<B: Revisit> Merge<B> {
         given
     }
 
-    /// A run is done with; drops its batch if it was the last of it.
+    /// Ends a run; drops its batch if this was the batch's last run.
     fn end_run(&mut self, port: usize, batch: u32) {
         let port = &mut self.ports[port];
         let held = port.batch(batch);
@@ -292,18 +291,18 @@ impl<B: Revisit> Merge<B> {
     }
 }
 
-/// How far a run went out.
+/// How far a run was delivered.
 struct Reached {
-    /// The time of the last frame that has one.
+    /// The time of the last frame that has a timestamp.
     passed: u64,
     /// The time of the next frame, if there is one.
     next: Option<u64>,
 }
 
 impl Run {
-    /// Gives out its frames up to and with the time `upto`, at least one, of which the first has the time `time`.
+    /// Delivers frames up to and including the time `upto`, at least one. The first of them has the time `time`.
     #[inline]
-    fn give<B: Revisit>(
+    fn give<B: SeekableBatch>(
         &mut self,
         time: u64,
         upto: u64,
@@ -317,7 +316,7 @@ impl Run {
         };
         let mut place = self.place;
         if self.last <= upto {
-            // Nothing else comes in between: no frame is compared with anything.
+            // No other run is left before `upto`, so frames need no comparison.
             while self.frames > 0 {
                 let frame = batch.frame_at(&mut place).expect("every reading gives the same frames");
                 give(&frame);

@@ -1,33 +1,31 @@
-//! What the merge counted.
+//! Counters of the merge.
 
-/// What the merge counted since it began.
+/// Counters of the merge since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeTally {
-    /// Each port, in the order in which they were given.
+    /// The ports, in the order of [`super::Merge::new`].
     pub ports: Vec<PortTally>,
-    /// Frames that went out although not every port that reports had promised to give nothing older: because they had
-    /// been held for as long as the window allows, or because as many batches were held as may be.
+    /// Frames delivered before all reporting ports had promised to deliver nothing older: they had reached the window, or the
+    /// limit of unfinished batches was reached.
     pub forced: u64,
-    /// The most batches that were held at once.
+    /// Maximum number of unfinished batches.
     pub most_held_batches: u64,
-    /// The most captured octets, headers of rings not counted, that lay in batches held at once.
+    /// Maximum of captured octets in unfinished batches, without ring headers.
     pub most_held_octets: u64,
-    /// How often the host's clock was set back by more than a second, as seen in the times of frames or in the
-    /// moments that the merge was given.
+    /// How often the host's clock was set back by more than a second, seen in frame timestamps or in the `now` of the calls.
     pub clock_set_back: u64,
-    /// How often it was set forward by more than a second, as seen in the moments.
+    /// How often it was set forward by more than a second, seen in the `now` of the calls.
     pub clock_set_forward: u64,
 }
 
-/// What the merge counted of a port.
+/// Counters of the merge for a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortTally {
-    /// Frames given out.
+    /// Frames delivered.
     pub frames: u64,
-    /// Those of them that were older than a frame given out before. They stand behind it in the stream.
+    /// Frames that were older than a frame delivered before. They come after it in the stream.
     pub late: u64,
-    /// By how many nanoseconds at most; absent where none was late. A late frame from before the host's clock was set
-    /// back says nothing here.
+    /// Maximum lateness in nanoseconds; absent if no frame was late. Late frames from before a backward clock step do not count.
     pub latest_ns: Option<u64>,
     /// Batches whose frames were not in time order.
     pub unsorted_batches: u64,

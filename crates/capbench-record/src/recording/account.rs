@@ -10,43 +10,43 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_capture::counters::{Loss, LossPlace};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::PacketCounts;
 
-/// A recording so far, or as it ended.
+/// State of a recording while it runs, or at its end.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// The interfaces, in the order of the plan.
     pub interfaces: Vec<InterfaceAccount>,
-    /// When it began, ns since 1970-01-01 UTC: the time in the name of its first file.
+    /// When it began, ns since 1970-01-01 UTC. The name of its first file contains this time.
     pub began_ns: u64,
-    /// How long it has gone on.
+    /// Its duration so far.
     pub time: Duration,
     /// Files begun.
     pub files: u64,
-    /// The first of them, by its final name.
+    /// The final name of the first file.
     pub first_file: Option<PathBuf>,
     /// Bytes of files before compression.
     pub bytes: u64,
-    /// Bytes handed to the kernel.
+    /// Bytes written to the kernel.
     pub stored_bytes: u64,
-    /// Buffers of the writer.
+    /// Number of the writer's buffers.
     pub buffers: u64,
-    /// Those that hold something.
+    /// Buffers in use.
     pub buffers_in_use: u64,
-    /// The most that ever did.
+    /// Maximum number of buffers in use.
     pub most_buffers_in_use: u64,
-    /// The longest that one write to the file took, or has taken so far.
+    /// The longest write to the file, including one in progress.
     pub longest_write: Duration,
-    /// Whether files are synced: without, it is never known what the disk has.
+    /// Whether files are synced. Without sync it is unknown what is on the disk.
     pub syncs: bool,
-    /// Old files that were removed, of this recording and of earlier runs of it.
+    /// Old files removed, of this recording and of earlier runs.
     pub deleted_files: u64,
-    /// What they took on the disk.
+    /// Their size on the disk.
     pub deleted_bytes: u64,
-    /// What the merge of several captures counted; known at the end.
+    /// Counters of the merge of several captures; known at the end.
     pub merge: Option<MergeTally>,
 }
 
@@ -59,49 +59,49 @@ pub struct InterfaceAccount {
     pub method: String,
     /// Captures that shared its frames.
     pub members: usize,
-    /// Frames that the interface received, as it counts them itself.
+    /// Frames that the interface received, by its counter.
     pub received: Option<u64>,
-    /// Frames that reached the method and passed its filter, those lost there included.
+    /// Frames that reached the method and passed its filter, including those lost there.
     pub accepted: Option<u64>,
-    /// Where frames were lost in front of us, with what says so.
+    /// Losses before frames reached capbench, with the counter that reports each.
     pub losses: Vec<Loss>,
-    /// Frames that the method gave.
+    /// Frames that the method delivered.
     pub taken: u64,
-    /// Those of them that were lost at the queue of each worker, wanted by a filter of ours or not; empty without workers.
+    /// Frames lost at each worker's queue, before any filter of ours; empty without workers.
     pub queues: Vec<Loss>,
-    /// Frames that a filter of ours left out; absent where the filter runs in front of the method, or there is none.
+    /// Frames that a filter in capbench rejected; absent if the method runs the filter, or there is none.
     pub filtered: Option<u64>,
     /// Frames that came when the recording had ended by its own limits.
     pub past_end: u64,
-    /// What became of those given to the output.
+    /// What became of the frames that were passed to the output.
     pub output: PacketCounts,
-    /// Frames of which less was captured than the snap length allows; absent where the method does not count them.
+    /// Frames captured shorter than the snap length allows; absent if the method does not count them.
     pub cut: Option<u64>,
-    /// Octets of frames that were given to it, without FCS; absent where nobody looked at each frame (verbatim files).
+    /// Octets of the frames passed to the output, without FCS; absent if the recorder did not look at single frames (verbatim
+    /// files).
     pub octets: Option<u64>,
-    /// How full the fullest of its captures was, in the second that ended last and since; absent where the method cannot
-    /// tell.
-    pub fill: Option<Fill>,
-    /// The same since the beginning.
-    pub fullest: Option<Fill>,
-    /// Lost frames that stand in the file as drop counts before packets; absent where the format has no place for them.
+    /// Occupancy of its fullest capture, in the last full second and since; absent if the method cannot report it.
+    pub fill: Option<Occupancy>,
+    /// Its highest occupancy since the beginning.
+    pub fullest: Option<Occupancy>,
+    /// Lost frames recorded as drop counts before packets; absent if the format has no drop counts.
     pub told: Option<u64>,
-    /// Lost frames behind which no packet of the interface came: they stand in the statistics alone.
+    /// Lost frames after the last packet of the interface: only the statistics report them.
     pub behind_last: u64,
-    /// What the merge counted of its captures together; known at the end, where there was one.
+    /// Counters of the merge for its captures together; known at the end, if there was a merge.
     pub merged: Option<PortTally>,
-    /// Times that it went down, or lost its carrier.
+    /// How often it went down or lost its carrier.
     pub went_down: u64,
     /// Whether it is down.
     pub is_down: bool,
-    /// Whether it has ended, and nothing was let in while it was emptied: frames that are unexplained then are missing. Others can
-    /// have come behind its end.
+    /// Whether it has ended, and was closed for new frames while it was drained. Unexplained frames are then missing. Without
+    /// that, others can have arrived after the end.
     pub was_shut: bool,
 }
 
 impl InterfaceAccount {
-    /// Frames lost in ring, queue and other places of the kernel or method after they were accepted; `None` where one of
-    /// them cannot tell.
+    /// Frames lost in the kernel or method after they were accepted: ring, queue and other places. `None` if one of these counts
+    /// is unknown.
     pub fn lost_by_kernel(&self) -> Option<u64> {
         let mut lost =
             self.losses.iter().filter(|loss| loss.place.is_accepted()).map(|loss| loss.count).peekable();
@@ -109,7 +109,7 @@ impl InterfaceAccount {
         lost.sum()
     }
 
-    /// Frames lost in front of the method, as the interface counts them.
+    /// Frames lost before the method, by the interface's counters.
     pub fn lost_by_interface(&self) -> Option<u64> {
         self.losses.iter().find(|loss| loss.place == LossPlace::Link)?.count
     }
@@ -124,13 +124,13 @@ impl InterfaceAccount {
         self.queues.iter().map(|loss| loss.count).reduce(|sum, count| Some(sum? + count?)).flatten()
     }
 
-    /// Frames that were captured: taken, wanted, and before the end.
+    /// Frames captured: delivered, accepted by the filter, and before the end.
     pub fn captured(&self) -> u64 {
         self.taken.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
     }
 
-    /// All frames that were wanted and are in no file, or in one that the disk may not have, as far as is known. Those that the
-    /// user's ring of files has replaced, or that were deleted with old files, are not lost.
+    /// All wanted frames that are in no file, or in a file that may not be on the disk, as far as known. Frames in files that the
+    /// ring of files replaced, or that retention removed, do not count.
     pub fn lost(&self) -> u64 {
         self.lost_by_stack().unwrap_or(0)
             + self.lost_by_kernel().unwrap_or(0)
@@ -139,27 +139,27 @@ impl InterfaceAccount {
             + self.output.sync_failed
     }
 
-    /// The same, with accepted frames that nothing explains when it has ended.
+    /// [`Self::lost`], plus unexplained accepted frames after the end.
     pub fn missing(&self) -> u64 {
         let unexplained = self.unexplained().and_then(|count| u64::try_from(count).ok());
         self.lost() + unexplained.filter(|_| self.was_shut).unwrap_or(0)
     }
 
-    /// Whether it is known how many frames are missing.
+    /// Whether the number of missing frames is known.
     pub fn knows_missing(&self) -> bool {
         self.lost_by_kernel().is_some()
             && (self.was_shut || self.unexplained().is_none_or(|count| count <= 0))
             && self.unknown_after_down().is_none()
     }
 
-    /// Why it is unknown how many packets the socket missed around the times that the interface was down; `None` where it was
-    /// not, or where that is known.
+    /// Why the number of packets that the socket missed while the interface was down is unknown; `None` if it was not down, or
+    /// the number is known.
     pub fn unknown_after_down(&self) -> Option<&str> {
         let loss = self.losses.iter().find(|loss| loss.place == LossPlace::Stack && loss.count.is_none())?;
         (self.went_down > 0).then_some(&*loss.source)
     }
 
-    /// Frames on their way between the method and the file. At the end there are none, or what is there is unexplained.
+    /// Frames between the method and the file. At the end this is 0; a remainder is unexplained.
     pub fn in_hand(&self) -> i64 {
         let PacketCounts { written, refused, unwritten, sync_failed, overwritten, deleted, unsynced: _ } =
             self.output;
@@ -168,15 +168,15 @@ impl InterfaceAccount {
         signed(self.captured()) - behind.iter().sum::<i64>()
     }
 
-    /// Frames that were accepted, and that neither a loss nor anything else explains; negative where more were taken than
-    /// accepted. `None` where the method does not count.
+    /// Accepted frames that no loss and no other count explains; negative if more were delivered than accepted. `None` if the
+    /// method does not count accepted frames.
     pub fn unexplained(&self) -> Option<i64> {
         Some(signed(self.accepted?) - signed(self.lost_by_kernel()?) - signed(self.taken))
     }
 }
 
 impl Account {
-    /// Frames of all interfaces that were wanted and are in no file, as far as is known.
+    /// Wanted frames of all interfaces that are in no file, as far as known.
     pub fn lost(&self) -> u64 {
         self.interfaces.iter().map(InterfaceAccount::lost).sum()
     }

@@ -1,36 +1,36 @@
-//! What the threads of a recording tell while they run, and what they are told. None of the numbers orders anything else.
+//! Status and requests that the threads of a recording share. All loads and stores are Relaxed: no counter orders other memory.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use capbench_capture::counters::{Counters, Loss};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::gaps::Gaps;
 use super::link::LinkCounts;
 
-/// What whoever watches the recording wants.
+/// Requests of the thread that watches the recording.
 #[derive(Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct Requests {
     stop: AtomicBool,
     flush: AtomicU64,
     statistics: AtomicU64,
     looks: AtomicU64,
 }
 
-/// How often counters may be asked for in vain.
+/// How often a thread may postpone a request for counters.
 const PATIENCE: u64 = 2;
 
-/// How much of [`Wishes`] a thread has granted.
+/// The [`Requests`] that a thread has handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Granted {
+pub(super) struct HandledRequests {
     flush: u64,
     statistics: u64,
     looks: u64,
 }
 
-impl Wishes {
+impl Requests {
     pub(super) fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
@@ -53,26 +53,26 @@ impl Wishes {
     }
 }
 
-impl Granted {
-    /// Whether the file shall be brought up to date.
+impl HandledRequests {
+    /// Whether a flush of the file is due.
     #[inline]
-    pub(super) fn is_flush_due(&mut self, wishes: &Wishes) -> bool {
-        let asked = wishes.flush.load(Relaxed);
+    pub(super) fn is_flush_due(&mut self, requests: &Requests) -> bool {
+        let asked = requests.flush.load(Relaxed);
         std::mem::replace(&mut self.flush, asked) != asked
     }
 
-    /// Whether it shall be looked how full the capture is.
+    /// Whether a reading of the occupancy is due.
     #[inline]
-    pub(super) fn is_look_due(&mut self, wishes: &Wishes) -> bool {
-        let asked = wishes.looks.load(Relaxed);
+    pub(super) fn is_look_due(&mut self, requests: &Requests) -> bool {
+        let asked = requests.looks.load(Relaxed);
         std::mem::replace(&mut self.looks, asked) != asked
     }
 
-    /// Whether counters shall be read: asked for, and nothing that was lost is about to come (`is_calm`), or asked for several
-    /// times meanwhile. Read while the ring is full, they take the mark off frames that come behind a loss.
+    /// Whether a reading of the counters is due: it was requested and the ring is calm (`is_calm`), or it was requested more
+    /// than [`PATIENCE`] times. Reading the counters while the ring is full removes the loss mark from frames behind the loss.
     #[inline]
-    pub(super) fn are_statistics_due(&mut self, wishes: &Wishes, is_calm: impl FnOnce() -> bool) -> bool {
-        let asked = wishes.statistics.load(Relaxed);
+    pub(super) fn are_statistics_due(&mut self, requests: &Requests, is_calm: impl FnOnce() -> bool) -> bool {
+        let asked = requests.statistics.load(Relaxed);
         let is_due = asked > self.statistics && (asked > self.statistics + PATIENCE || is_calm());
         if is_due {
             self.statistics = asked;
@@ -81,69 +81,69 @@ impl Granted {
     }
 }
 
-/// How full a capture was at most; absent where it was never looked, or nobody can tell.
+/// The highest occupancy of a capture; absent where nobody read it, or the method does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fills {
-    this_second: Option<Fill>,
-    last_second: Option<Fill>,
-    ever: Option<Fill>,
+    this_second: Option<Occupancy>,
+    last_second: Option<Occupancy>,
+    ever: Option<Occupancy>,
 }
 
 impl Fills {
-    fn note(&mut self, fill: Fill) {
-        self.this_second = Fill::fullest([self.this_second, Some(fill)]);
-        self.ever = Fill::fullest([self.ever, Some(fill)]);
+    fn note(&mut self, fill: Occupancy) {
+        self.this_second = Occupancy::fullest([self.this_second, Some(fill)]);
+        self.ever = Occupancy::fullest([self.ever, Some(fill)]);
     }
 
     fn end_second(&mut self) {
         self.last_second = self.this_second.take();
     }
 
-    /// In the second that ended last, and since.
-    pub(super) fn lately(&self) -> Option<Fill> {
-        Fill::fullest([self.last_second, self.this_second])
+    /// Maximum in the last full second, and since.
+    pub(super) fn lately(&self) -> Option<Occupancy> {
+        Occupancy::fullest([self.last_second, self.this_second])
     }
 
-    /// Since the beginning.
-    pub(super) fn ever(&self) -> Option<Fill> {
+    /// Maximum since the beginning.
+    pub(super) fn ever(&self) -> Option<Occupancy> {
         self.ever
     }
 }
 
-/// What counters said at one moment.
+/// A reading of the counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
-    /// Its number among those of its capture, from 1; 0 is none.
+    /// Its number among the readings of its capture, from 1; 0 before the first reading.
     pub(super) number: u64,
     /// When they were read, ns since the epoch.
     pub(super) time_ns: u64,
-    /// Those of the method.
+    /// Counters of the method.
     pub(super) counters: Counters,
-    /// Those of the interface.
+    /// Counters of the interface.
     pub(super) link: LinkCounts,
-    /// Frames that never reached the socket, for captures by a packet socket.
+    /// Frames that did not reach the socket, if the capture uses a packet socket.
     pub(super) unreached: Option<Loss>,
-    /// Frames that the method had delivered by then: all of them were accepted before.
+    /// Frames that the method had delivered by then. All of them were accepted.
     pub(super) delivered: u64,
 }
 
 impl Reading {
-    /// Frames that were accepted, not lost, and not delivered by then; negative where more were delivered. `None` where the
-    /// method does not count.
+    /// Accepted frames that were neither lost nor delivered by then; negative if more were delivered. `None` if the method does
+    /// not count accepted frames.
     pub(super) fn unread(&self) -> Option<i64> {
         let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Some(signed(self.counters.accepted?) - signed(self.counters.dropped()?) - signed(self.delivered))
     }
 }
 
-/// What a capture tells.
+/// Status of a capture.
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
-    /// Frames that it gave.
+    /// Frames that it delivered.
     pub(super) taken: AtomicU64,
-    /// Times that its interface went down.
+    /// How often its interface went down.
     pub(super) went_down: AtomicU64,
-    /// Batches of it that were lost with a worker, or in front of one.
+    /// Its batches that were lost in a worker, or before one.
     pub(super) gaps: Gaps,
     is_down: AtomicBool,
     is_shut: AtomicBool,
@@ -152,31 +152,31 @@ pub(super) struct CaptureBoard {
 }
 
 impl CaptureBoard {
-    /// Counters were read: `reading` without its number and time.
+    /// Publishes a new reading of the counters: `reading` without number and time.
     pub(super) fn publish_reading(&self, reading: Reading) {
         let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if reading.counters.shows_full_ring_since(&last.counters) {
-            self.tell_fill(Some(Fill::FULL));
+            self.tell_fill(Some(Occupancy::FULL));
         }
         *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
 
-    /// The counters as they were read last.
+    /// The last reading of the counters.
     pub(super) fn reading(&self) -> Reading {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn tell_fill(&self, fill: Option<Fill>) {
+    pub(super) fn tell_fill(&self, fill: Option<Occupancy>) {
         let Some(fill) = fill else { return };
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
     }
 
-    /// How full the capture was.
+    /// Its occupancy.
     pub(super) fn fills(&self) -> Fills {
         *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A second has passed.
+    /// Ends a second of the occupancy maxima.
     pub(super) fn end_second(&self) {
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).end_second();
     }
@@ -192,7 +192,7 @@ impl CaptureBoard {
         self.is_down.load(Relaxed)
     }
 
-    /// The capture lets nothing more in: from now on its counters stay as they are.
+    /// Notes that no more frames are let in: the counters are final.
     pub(super) fn set_shut(&self) {
         self.is_shut.store(true, Relaxed);
     }
@@ -202,25 +202,25 @@ impl CaptureBoard {
     }
 }
 
-/// What the thread that encodes tells of an interface.
+/// Status of an interface, from the thread that encodes.
 #[derive(Debug, Default)]
-pub(super) struct LaneBoard {
-    /// Frames that the filter left out here, where it does not run in front of the method.
+pub(super) struct InterfaceBoard {
+    /// Frames that the filter rejected here; 0 if the method runs the filter.
     pub(super) filtered: AtomicU64,
-    /// Frames that came when the recording had ended.
+    /// Frames that arrived after the end of the recording.
     pub(super) past: AtomicU64,
-    /// Octets of frames given to the output, as they were on the wire without FCS.
+    /// Octets of the frames passed to the output, as on the wire without FCS.
     pub(super) octets: AtomicU64,
-    /// Lost frames that stand in the file as drop counts.
+    /// Lost frames recorded in the file as drop counts.
     pub(super) told: AtomicU64,
-    /// Lost frames that stand nowhere in the file because no frame of the interface came after them.
-    pub(super) untold: AtomicU64,
+    /// Lost frames that are not in the file, because no later frame of the interface came.
+    pub(super) pending_drops: AtomicU64,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CaptureBoard, Granted, PATIENCE, Reading, Wishes};
-    use capbench_capture::fill::Fill;
+    use super::{CaptureBoard, HandledRequests, PATIENCE, Reading, Requests};
+    use capbench_capture::occupancy::Occupancy;
     use capbench_capture::{Counters, Loss, LossPlace};
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_fullest_of_a_second_stays_to_be_seen_for_the_next_one() {
-        let (board, fill) = (CaptureBoard::default(), |used: u64| Fill::new(used, 100u64));
+        let (board, fill) = (CaptureBoard::default(), |used: u64| Occupancy::new(used, 100u64));
         let seen = || (board.fills().lately(), board.fills().ever());
         assert_eq!(seen(), (None, None));
         for used in [3, 70, 5] {
@@ -258,17 +258,17 @@ mod tests {
             let counters = counted(10, lost, freezes);
             board.publish_reading(Reading { counters, ..Reading::default() });
         };
-        board.tell_fill(Fill::new(3u32, 4u32));
+        board.tell_fill(Occupancy::new(3u32, 4u32));
         read(0, None);
-        assert_eq!(board.fills().ever(), Fill::new(3u32, 4u32));
+        assert_eq!(board.fills().ever(), Occupancy::new(3u32, 4u32));
         read(7, None);
-        assert_eq!(board.fills().ever(), Some(Fill::FULL));
+        assert_eq!(board.fills().ever(), Some(Occupancy::FULL));
         board.end_second();
         board.end_second();
         read(7, Some(0));
         assert_eq!(board.fills().lately(), None);
         read(7, Some(1));
-        assert_eq!(board.fills().lately(), Some(Fill::FULL));
+        assert_eq!(board.fills().lately(), Some(Occupancy::FULL));
     }
 
     #[test]
@@ -280,25 +280,25 @@ mod tests {
 
     #[test]
     fn counters_are_read_when_it_is_calm_or_late() {
-        let (wishes, mut granted) = (Wishes::default(), Granted::default());
-        assert!(!granted.are_statistics_due(&wishes, || panic!("nobody asked")));
+        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
+        assert!(!granted.are_statistics_due(&requests, || panic!("nobody asked")));
         for _ in 0..PATIENCE {
-            wishes.statistics();
-            assert!(!granted.are_statistics_due(&wishes, || false));
+            requests.statistics();
+            assert!(!granted.are_statistics_due(&requests, || false));
         }
-        wishes.statistics();
-        assert!(granted.are_statistics_due(&wishes, || false), "it is late");
-        wishes.statistics();
-        assert!(granted.are_statistics_due(&wishes, || true));
-        assert!(!granted.are_statistics_due(&wishes, || true));
+        requests.statistics();
+        assert!(granted.are_statistics_due(&requests, || false), "it is late");
+        requests.statistics();
+        assert!(granted.are_statistics_due(&requests, || true));
+        assert!(!granted.are_statistics_due(&requests, || true));
     }
 
     #[test]
     fn several_wishes_to_look_are_granted_by_one_look() {
-        let (wishes, mut granted) = (Wishes::default(), Granted::default());
-        assert!(!granted.is_look_due(&wishes));
-        wishes.look();
-        wishes.look();
-        assert!(granted.is_look_due(&wishes) && !granted.is_look_due(&wishes));
+        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
+        assert!(!granted.is_look_due(&requests));
+        requests.look();
+        requests.look();
+        assert!(granted.is_look_due(&requests) && !granted.is_look_due(&requests));
     }
 }

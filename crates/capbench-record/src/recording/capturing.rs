@@ -1,4 +1,4 @@
-//! The thread of a capture: opens it, tells what it turned out to be, and runs the loop of a source.
+//! The thread of a capture: opens it, reports its properties, and runs its loop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,49 +13,49 @@ use capbench_capture::units::SnapLength;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
-use super::board::{CaptureBoard, LaneBoard, Wishes};
-use super::entrance::Entrance;
-use super::giving::{Giving, Onward};
+use super::board::{CaptureBoard, InterfaceBoard, Requests};
+use super::capture_side::CaptureSide;
+use super::file_recorder::FileRecorder;
+use super::giving::{Destination, Giving};
 use super::merging::{MergeOfOne, Port, batches_of, plan_of};
 use super::plan::Source;
-use super::scribe::Scribe;
 use super::session::no_thread;
 use super::source;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
 
-/// What a capture turned out to be.
+/// Properties of a running capture.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub(super) running: Running,
     pub(super) plan: PortPlan,
-    /// Batches that it can give before it needs one back.
+    /// Batches that it can deliver before it needs one back.
     pub(super) batches: u32,
     pub(super) filter: Option<SoftwareFilter>,
 }
 
-/// What the thread of an open capture is to do.
+/// The job of a capture's thread.
 pub(super) enum Job {
-    /// To record its frames itself.
+    /// Record the frames in this thread.
     Alone {
-        scribe: Box<Scribe>,
-        lane: Arc<LaneBoard>,
+        recorder: Box<FileRecorder>,
+        lane: Arc<InterfaceBoard>,
         port: Box<Port>,
         over: Arc<AtomicBool>,
-        /// Whether blocks of a ring go to the file as they are.
+        /// Whether to write blocks of a ring to the file unchanged.
         by_block: bool,
     },
-    /// To give them to others.
-    Give { number: usize, onward: Onward },
+    /// Pass the frames to other threads.
+    Give { number: usize, destination: Destination },
 }
 
-/// What it leaves behind.
+/// Result of a capture's thread.
 pub(super) struct Left {
-    pub(super) scribe: Option<Scribe>,
+    pub(super) recorder: Option<FileRecorder>,
     pub(super) outcome: Result<()>,
 }
 
-/// An open capture in its thread, which waits for a job. Without one it ends.
+/// An open capture in its thread, which waits for a job. It ends if dropped without one.
 #[derive(Debug)]
 pub(super) struct Capturing {
     thread: JoinHandle<Result<Option<Left>>>,
@@ -69,7 +69,7 @@ impl Capturing {
         source: &Source,
         name: String,
         cpu: Option<CpuId>,
-        wishes: Arc<Wishes>,
+        requests: Arc<Requests>,
     ) -> Result<(Self, Ready)> {
         let board = Arc::new(CaptureBoard::default());
         let (job, jobs) = channel();
@@ -81,7 +81,7 @@ impl Capturing {
                     .map_err(|source| RecordError::Option { option: "--cpu", reason: source.to_string() })?;
             }
             let (options, software) = divided(&source)?;
-            let visitor = Loop { source: &source, software, board: its_board, told, jobs, wishes };
+            let visitor = Loop { source: &source, software, board: its_board, told, jobs, requests };
             open_with(&source.method, &source.interface, &options, visitor)?
         };
         let thread = thread::Builder::new().name(name).spawn(work).map_err(no_thread)?;
@@ -95,7 +95,7 @@ impl Capturing {
     }
 
     pub(super) fn start(&self, job: Job) {
-        // It waits for it.
+        // The thread waits for the job.
         let _ = self.job.send(job);
     }
 
@@ -107,7 +107,7 @@ impl Capturing {
     /// Waits for its end.
     pub(super) fn end(self) -> Option<Left> {
         drop(self.job);
-        joined(self.thread).unwrap_or_else(|error| Some(Left { scribe: None, outcome: Err(error) }))
+        joined(self.thread).unwrap_or_else(|error| Some(Left { recorder: None, outcome: Err(error) }))
     }
 }
 
@@ -115,14 +115,14 @@ fn joined(thread: JoinHandle<Result<Option<Left>>>) -> Result<Option<Left>> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The options for the method, and the filter that is to run behind it.
+/// Splits the options: those for the method, and the filter that runs after it.
 fn divided(source: &Source) -> Result<(capbench_capture::CaptureOptions, Option<Filter>)> {
     let mut options = source.options.clone();
     if methods::find(&source.method)?.socket_filter || options.filter.is_none() {
         return Ok((options, None));
     }
     let software = options.filter.take();
-    // A program may ask for any octet.
+    // A filter program may read any octet.
     options.snap_length = SnapLength::EVERYTHING;
     Ok((options, software))
 }
@@ -133,14 +133,14 @@ struct Loop<'s> {
     board: Arc<CaptureBoard>,
     told: Sender<Ready>,
     jobs: Receiver<Job>,
-    wishes: Arc<Wishes>,
+    requests: Arc<Requests>,
 }
 
 impl Visitor for Loop<'_> {
     type Output = Result<Option<Left>>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Self::Output {
-        let Self { source, software, board, told, jobs, wishes } = self;
+        let Self { source, software, board, told, jobs, requests } = self;
         let running = capture.running().clone();
         let beside = Beside {
             interface: Some(source.interface.index),
@@ -149,25 +149,25 @@ impl Visitor for Loop<'_> {
         let filter = software
             .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside))
             .transpose()?;
-        let entrance = Entrance::of(&mut capture, source, board)?;
+        let side = CaptureSide::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
         let batches = batches_of(&mut capture, &source.options);
         let _ = told.send(Ready { running, plan, batches, filter });
         drop(told);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
-            Job::Alone { scribe, lane, port, over, by_block } => {
-                let mut merge = MergeOfOne::new(&mut capture, &entrance, *port, *scribe, lane, by_block);
-                let outcome = source::run(&mut capture, &entrance, &mut merge, &wishes);
-                let scribe = merge.finish();
+            Job::Alone { recorder, lane, port, over, by_block } => {
+                let mut merge = MergeOfOne::new(&mut capture, &side, *port, *recorder, lane, by_block);
+                let outcome = source::run(&mut capture, &side, &mut merge, &requests);
+                let recorder = merge.finish();
                 over.store(true, Relaxed);
-                Left { scribe: Some(scribe), outcome: outcome.map_err(RecordError::from) }
+                Left { recorder: Some(recorder), outcome: outcome.map_err(RecordError::from) }
             }
-            Job::Give { number, onward } => {
-                let mut giving = Giving::new(&entrance, number, &onward);
-                let outcome = source::run(&mut capture, &entrance, &mut giving, &wishes);
+            Job::Give { number, destination } => {
+                let mut giving = Giving::new(&side, number, &destination);
+                let outcome = source::run(&mut capture, &side, &mut giving, &requests);
                 let given = giving.finish();
-                Left { scribe: None, outcome: outcome.map_err(RecordError::from).and(given) }
+                Left { recorder: None, outcome: outcome.map_err(RecordError::from).and(given) }
             }
         }))
     }

@@ -1,18 +1,18 @@
-//! Frames that are records already, on their way from a worker to the thread that merges.
+//! Frames already encoded as records, on their way from a worker to the merge.
 
 use std::sync::Arc;
 
-use capbench_capture::capture::{Batch, LossMark, Place, Revisit};
+use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::{Pool, Pooled};
 use capbench_sys::packet::{Frame, PacketType};
 
-use super::giving::{Marked, Told};
-use super::merging::{Lay, Port};
-use super::scribe::Scribe;
+use super::file_recorder::FileRecorder;
+use super::giving::{BatchWithLosses, LossReport};
+use super::merging::{Encode, Port};
 use crate::file::{Encoder, PacketFacts};
 
-/// Memory for the records of a batch. It grows with the largest batch, and is used again.
+/// Memory for the records of a batch. It grows with the largest batch, and is reused.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     octets: Vec<u8>,
@@ -20,12 +20,12 @@ pub(super) struct Chunk {
     entries: Vec<Entry>,
 }
 
-/// What the merge wants to know of a frame, and where its record lies.
+/// Properties of a frame that the merge needs, and the position of its record.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     time_ns: u64,
     at: usize,
-    /// Octets of the record; 0 for a frame that the filter left out.
+    /// Octets of the record; 0 for a frame that the filter rejected.
     length: u32,
     wire_length: u32,
     status: u32,
@@ -62,28 +62,28 @@ impl Chunk {
     fn frame(&self, number: usize) -> Option<Frame<'_>> {
         let Entry { time_ns, at, length, wire_length, status } = *self.entries.get(number)?;
         let data = &self.octets[at..][..length as usize];
-        // All else that is known of it stands in the record.
+        // The record contains all other properties.
         let (vlan, packet_type, hash) = (None, PacketType::Unknown, None);
         Some(Frame { data, wire_length, time_ns, vlan, packet_type, hash, status })
     }
 }
 
-/// A batch whose frames have records of a file as their octets, without drop counts: what was lost is known only where
-/// batches of all captures come together. Frames that a filter left out are there, too, without octets, so that losses are told
-/// and times go on as if they were merged before they are filtered.
+/// A batch whose frames carry their encoded records as octets. The records have no drop counts: losses are known only where the
+/// batches of all captures meet. Rejected frames are included without octets, so that losses and times are the same as when
+/// filtering after the merge.
 #[derive(Debug)]
 pub(super) struct Encoded {
     chunk: Chunk,
-    told: Told,
+    told: LossReport,
     mark: LossMark,
     queue: Option<u32>,
     pool: Arc<Pool<Chunk>>,
 }
 
 impl Encoded {
-    /// Encodes a batch of an interface into memory of a pool, which is waited for.
+    /// Encodes a batch of an interface. Waits for memory of the pool.
     pub(super) fn of(
-        marked: &Marked,
+        marked: &BatchWithLosses,
         interface: u32,
         filter: Option<&SoftwareFilter>,
         encoder: &impl Encoder,
@@ -136,7 +136,7 @@ impl Batch for Encoded {
     }
 }
 
-impl Revisit for Encoded {
+impl SeekableBatch for Encoded {
     #[inline]
     fn start(&self) -> Place {
         Place::first_of(self.chunk.entries.len())
@@ -148,18 +148,18 @@ impl Revisit for Encoded {
     }
 }
 
-impl Lay for Encoded {
+impl Encode for Encoded {
     #[inline]
-    fn told(&self) -> Told {
+    fn told(&self) -> LossReport {
         self.told
     }
 
     #[inline]
-    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, recorder: &mut FileRecorder) {
         if frame.data.is_empty() {
             port.filtered += 1;
         } else {
-            scribe.record(port.interface, frame);
+            recorder.record(port.interface, frame);
         }
     }
 }

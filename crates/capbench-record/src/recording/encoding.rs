@@ -10,7 +10,7 @@ use crate::file::{
 };
 use crate::writing::{Record, RecordReader};
 
-/// One of the formats. Which one is decided by a branch that goes the same way for every frame.
+/// An encoder of one of the formats. The branch goes the same way for every frame.
 #[derive(Clone, Debug)]
 pub(super) enum Encoding {
     Pcapng(PcapngEncoder),
@@ -19,7 +19,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Of the interfaces of a plan, as they are described.
+    /// For the interfaces of a plan, with these descriptions.
     pub(super) fn new(plan: &Plan, descriptions: &[InterfaceDescription]) -> Result<Self> {
         let pcapng = || PcapngEncoder::new(&plan.section, descriptions, plan.snap_length, plan.hash);
         Ok(match plan.format {
@@ -29,7 +29,7 @@ impl Encoding {
         })
     }
 
-    /// Reads its records.
+    /// The function that finds the end of its records.
     pub(super) fn reader(&self) -> RecordReader {
         match self {
             Self::Pcapng(_) | Self::Verbatim(_) => pcapng_record,

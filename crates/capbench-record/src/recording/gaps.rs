@@ -1,52 +1,51 @@
-//! Frames that were lost between a capture and the merge: those of batches that no worker could take, or that one had when it
-//! panicked.
+//! Frames lost between a capture and the merge: in batches that no worker had room for, or that a worker had when it panicked.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// What batches of a capture leave that were lost, until it is told with a later batch.
+/// Frames of dropped batches that no record has reported yet. The next batch of that capture reports them.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     frames: AtomicU64,
-    /// Lost frames that nothing has been said of.
-    untold: AtomicU64,
+    /// Lost frames that no record has reported.
+    pending_drops: AtomicU64,
     gaps: Mutex<Vec<Gap>>,
 }
 
-/// Batches in a row.
+/// Consecutive lost batches.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
-    /// The number of the last one.
+    /// The number of the last batch.
     batch: u64,
-    /// Frames in them, and those whose loss was to be told with them.
-    untold: u64,
+    /// Their frames, and the drops that they should have reported.
+    pending_drops: u64,
 }
 
 impl Gaps {
-    /// A batch of so many frames was lost, with what was to be told with it.
+    /// Counts a lost batch: its frames, and the drops that it should have reported.
     pub(super) fn lost(&self, batch: u64, frames: u64, told: u64) {
         let mut gaps = self.lock();
         match gaps.last_mut().filter(|last| last.batch + 1 == batch) {
-            Some(last) => *last = Gap { batch, untold: last.untold + frames + told },
-            None => gaps.push(Gap { batch, untold: frames + told }),
+            Some(last) => *last = Gap { batch, pending_drops: last.pending_drops + frames + told },
+            None => gaps.push(Gap { batch, pending_drops: frames + told }),
         }
         self.frames.fetch_add(frames, Relaxed);
-        self.untold.fetch_add(frames + told, Relaxed);
+        self.pending_drops.fetch_add(frames + told, Relaxed);
     }
 
-    /// What is to be told before the first frame of a batch that was not lost.
+    /// Drops to report before the first frame of this delivered batch.
     #[inline]
     pub(super) fn before(&self, batch: u64) -> u64 {
-        // What concerns a batch was counted before it went on its way here.
-        if self.untold.load(Relaxed) == 0 { 0 } else { self.tell(|gap| gap.batch < batch) }
+        // Losses before a batch were counted before the batch was passed on.
+        if self.pending_drops.load(Relaxed) == 0 { 0 } else { self.tell(|gap| gap.batch < batch) }
     }
 
-    /// What no batch came after.
+    /// Drops that no later batch reports.
     pub(super) fn rest(&self) -> u64 {
         self.tell(|_| true)
     }
 
-    /// All frames of lost batches.
+    /// Frames of all lost batches.
     pub(super) fn frames(&self) -> u64 {
         self.frames.load(Relaxed)
     }
@@ -54,14 +53,14 @@ impl Gaps {
     #[cold]
     fn tell(&self, is_due: impl Fn(&Gap) -> bool) -> u64 {
         let mut gaps = self.lock();
-        let due = gaps.iter().filter(|gap| is_due(gap)).map(|gap| gap.untold).sum();
+        let due = gaps.iter().filter(|gap| is_due(gap)).map(|gap| gap.pending_drops).sum();
         gaps.retain(|gap| !is_due(gap));
-        self.untold.fetch_sub(due, Relaxed);
+        self.pending_drops.fetch_sub(due, Relaxed);
         due
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Gap>> {
-        // Nothing in here can panic half-way.
+        // No panic can leave this data inconsistent.
         self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,80 +1,80 @@
-//! Batches of a capture go on to other threads: to the one that merges, or to workers in front of it.
+//! Passes the batches of a capture to other threads: to the merge, or to workers in front of it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Place, Revisit};
+use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Place, SeekableBatch};
 use capbench_capture::error;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
 
+use super::capture_side::{CaptureSide, Delivered};
 use super::encoded::Encoded;
-use super::entrance::{Delivered, Entrance};
 use super::losses::is_news;
 use super::source::Consumer;
 use super::working::Workers;
 use crate::error::{RecordError, Result};
 
-/// What the thread that merges is told about the capture with a number.
+/// An event of the capture with this number, for the merge.
 #[derive(Debug)]
-pub(super) enum News<B> {
+pub(super) enum MergeEvent<B> {
     /// A batch.
     Batch(usize, B),
-    /// It looked for frames at this time, CLOCK_REALTIME in ns, and there were none.
+    /// There were no frames at this time (CLOCK_REALTIME, ns).
     Idle(usize, u64),
-    /// It gives nothing more; so many frames were lost behind its last one.
+    /// The capture has ended; the number is the frames lost after its last one.
     Ended(usize, u64),
 }
 
-/// What a capture thread has to say with a batch.
+/// The losses that a capture thread reports with a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    /// Lost frames that nothing has been said of, as the counters told since the batch before.
+pub(super) struct LossReport {
+    /// Frames lost since the previous report, by the counters.
     pub(super) lost: u64,
-    /// When they were last read, ns since the epoch.
+    /// When the counters were read, ns since the epoch.
     pub(super) read_ns: u64,
-    /// The batch's number among those of its capture.
+    /// The batch's number in its capture.
     pub(super) number: u64,
 }
 
-/// A batch with what was counted as lost when it came.
+/// A batch with the losses known when it arrived.
 #[derive(Debug)]
-pub(super) struct Marked {
+pub(super) struct BatchWithLosses {
     pub(super) batch: OwnedBatch,
-    pub(super) told: Told,
+    pub(super) told: LossReport,
 }
 
-/// Whither batches go.
+/// Where batches go.
 #[derive(Debug)]
-pub(super) enum Onward {
+pub(super) enum Destination {
     /// To the thread that merges.
-    Merge(SyncSender<News<Marked>>),
-    /// To workers, who have the way to it, too.
-    Workers(Arc<Workers>, SyncSender<News<Encoded>>),
+    Merge(SyncSender<MergeEvent<BatchWithLosses>>),
+    /// To workers, and from there to the merge.
+    Workers(Arc<Workers>, SyncSender<MergeEvent<Encoded>>),
 }
 
-impl Onward {
-    /// Without a reader the recording has ended, and what is left is only counted: that is no error.
-    fn give(&self, number: usize, marked: Marked, entrance: &Entrance) -> Result<()> {
+impl Destination {
+    /// If the receiver is gone, the recording has ended. The rest is only counted, so this is not an error.
+    fn give(&self, number: usize, marked: BatchWithLosses, side: &CaptureSide) -> Result<()> {
         match self {
             Self::Merge(merge) => {
-                let _ = merge.send(News::Batch(number, marked));
+                let _ = merge.send(MergeEvent::Batch(number, marked));
                 Ok(())
             }
-            Self::Workers(workers, _) => workers.give(number, marked, &entrance.board),
+            Self::Workers(workers, _) => workers.give(number, marked, &side.board),
         }
     }
 
-    /// There is always another one of these reports.
+    /// If the channel is full, the report is dropped: the next one follows soon.
     fn idle(&self, number: usize, looked_ns: u64) {
         match self {
-            Self::Merge(merge) => drop(merge.try_send(News::Idle(number, looked_ns))),
+            Self::Merge(merge) => drop(merge.try_send(MergeEvent::Idle(number, looked_ns))),
             Self::Workers(workers, merge) => {
-                // Frames that are with a worker are older.
+                // Frames that a worker still has are older.
                 if workers.are_through(number) {
-                    drop(merge.try_send(News::Idle(number, looked_ns)));
+                    drop(merge.try_send(MergeEvent::Idle(number, looked_ns)));
                 }
             }
         }
@@ -82,16 +82,16 @@ impl Onward {
 
     fn ended(&self, number: usize, lost: u64) {
         match self {
-            Self::Merge(merge) => drop(merge.send(News::Ended(number, lost))),
+            Self::Merge(merge) => drop(merge.send(MergeEvent::Ended(number, lost))),
             Self::Workers(workers, merge) => {
                 workers.wait_through(number);
-                drop(merge.send(News::Ended(number, lost)));
+                drop(merge.send(MergeEvent::Ended(number, lost)));
             }
         }
     }
 }
 
-impl Batch for Marked {
+impl Batch for BatchWithLosses {
     #[inline]
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.batch.frames()
@@ -112,7 +112,7 @@ impl Batch for Marked {
     }
 }
 
-impl Revisit for Marked {
+impl SeekableBatch for BatchWithLosses {
     #[inline]
     fn start(&self) -> Place {
         self.batch.start()
@@ -124,33 +124,43 @@ impl Revisit for Marked {
     }
 }
 
-/// Gives the batches of a capture to others.
+/// Passes the batches of a capture on.
 #[derive(Debug)]
 pub(super) struct Giving<'t> {
-    entrance: &'t Entrance,
+    side: &'t CaptureSide,
     number: usize,
-    onward: &'t Onward,
-    /// Lost frames that were counted so far.
+    destination: &'t Destination,
+    /// Lost frames counted so far.
     known: u64,
-    /// Those of them that go with the next batch.
-    untold: u64,
-    /// When they were counted.
+    /// Counted drops that the next batch reports.
+    pending_drops: u64,
+    /// When the counters were read.
     read_ns: u64,
     taken: u64,
-    /// Batches.
+    /// Number of batches.
     given: u64,
-    /// Why batches cannot go on. They are still taken, and count as lost.
+    /// Why batches cannot be passed on. They are still read, and count as lost.
     failure: Option<RecordError>,
 }
 
 impl<'t> Giving<'t> {
-    pub(super) fn new(entrance: &'t Entrance, number: usize, onward: &'t Onward) -> Self {
-        Self { entrance, number, onward, known: 0, untold: 0, read_ns: 0, taken: 0, given: 0, failure: None }
+    pub(super) fn new(side: &'t CaptureSide, number: usize, destination: &'t Destination) -> Self {
+        Self {
+            side,
+            number,
+            destination,
+            known: 0,
+            pending_drops: 0,
+            read_ns: 0,
+            taken: 0,
+            given: 0,
+            failure: None,
+        }
     }
 
-    /// The capture gives nothing more; why batches could not go on.
+    /// Ends the capture. Returns why batches could not be passed on.
     pub(super) fn finish(self) -> Result<()> {
-        self.onward.ended(self.number, self.untold);
+        self.destination.ended(self.number, self.pending_drops);
         self.failure.map_or(Ok(()), Err)
     }
 
@@ -158,9 +168,9 @@ impl<'t> Giving<'t> {
         Delivered { frames: self.taken, outgoing: 0 }
     }
 
-    /// So many frames were lost since the beginning, as counters tell that were read from this time on.
+    /// Notes that `lost` frames were lost since the beginning, by counters read after this time.
     fn lost(&mut self, lost: u64, now_ns: u64) {
-        self.untold += lost.saturating_sub(self.known);
+        self.pending_drops += lost.saturating_sub(self.known);
         self.known = self.known.max(lost);
         self.read_ns = now_ns;
     }
@@ -171,38 +181,42 @@ impl Consumer for Giving<'_> {
         let looked_ns = realtime_ns();
         let Some(batch) = capture.next_owned(timeout)? else {
             if !capture.packing().is_some_and(|packing| packing.did_not_look()) {
-                self.onward.idle(self.number, looked_ns);
+                self.destination.idle(self.number, looked_ns);
             }
             return Ok(false);
         };
         self.taken += batch.frame_count() as u64;
-        self.entrance.board.taken.store(self.taken, Relaxed);
+        self.side.board.taken.store(self.taken, Relaxed);
         let is_news = match batch.loss_mark() {
             LossMark::Unknown | LossMark::Frames => true,
-            // A mark on a block from before the last reading is about losses that were told.
+            // A mark on a block from before the last reading announces drops that were already reported.
             LossMark::Batch(is_marked) => {
                 is_marked && batch.frames().next().is_some_and(|first| is_news(first.time_ns, self.read_ns))
             }
         };
         if is_news {
             let now_ns = realtime_ns();
-            match self.entrance.read_beside(self.delivered())? {
+            match self.side.read_stats_now(self.delivered())? {
                 Some(lost) => self.lost(lost, now_ns),
                 None => self.read(capture)?,
             }
         }
-        let told = Told { lost: std::mem::take(&mut self.untold), read_ns: self.read_ns, number: self.given };
+        let told = LossReport {
+            lost: std::mem::take(&mut self.pending_drops),
+            read_ns: self.read_ns,
+            number: self.given,
+        };
         self.given += 1;
-        if let Err(error) = self.onward.give(self.number, Marked { batch, told }, self.entrance) {
+        if let Err(error) = self.destination.give(self.number, BatchWithLosses { batch, told }, self.side) {
             self.failure.get_or_insert(error);
         }
         Ok(true)
     }
 
-    /// What was lost goes with the next batch.
+    /// The next batch reports these drops.
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let now_ns = realtime_ns();
-        if let Some(lost) = self.entrance.read(capture, self.delivered())? {
+        if let Some(lost) = self.side.read(capture, self.delivered())? {
             self.lost(lost, now_ns);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What an interface itself counted (Documentation/ABI/testing/sysfs-class-net-statistics, sysfs-class-net).
+//! The interface's own counters (Documentation/ABI/testing/sysfs-class-net-statistics, sysfs-class-net).
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 
 use capbench_sys::host::SysfsView;
 
-/// Without a new frame for so long, no frame is on its way from the interface to a socket.
+/// After this time without a new frame, no frame is on its way from the interface to a socket.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// What it counted since the recording began; absent where the host does not let us look.
+/// Counters since the recording began; absent if the host denies reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// Frames that it received (`rx_packets`).
+    /// Frames received (`rx_packets`).
     pub received: Option<u64>,
-    /// Frames that it had no room for (`rx_missed_errors` and `rx_fifo_errors`). Many drivers count those elsewhere, and
-    /// leave these at 0.
+    /// Frames dropped without room (`rx_missed_errors` and `rx_fifo_errors`). Many drivers count those elsewhere, and leave these
+    /// at 0.
     pub missed: Option<u64>,
-    /// Times that it lost its carrier (`carrier_down_count`, where it is missing every other of `carrier_changes`). Interfaces that
-    /// keep their carrier while they are down leave it at 0.
+    /// Carrier losses (`carrier_down_count`; where that is missing, half of `carrier_changes`). Interfaces that keep their
+    /// carrier while they are down leave it at 0.
     pub carrier_losses: Option<u64>,
 }
 
 impl LinkCounts {
-    /// Where [`Self::missed`] comes from.
+    /// Source of [`Self::missed`].
     pub(super) const MISSED: &'static str = "rx_missed_errors and rx_fifo_errors of the interface";
 }
 
@@ -32,47 +32,47 @@ impl LinkCounts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkSample {
     pub(super) counts: LinkCounts,
-    /// Frames among those received that can still be on their way to the socket, at most; absent where the kernel does not show
-    /// its queues.
+    /// Maximum number of received frames that can still be on their way to the socket; absent if the kernel does not show its
+    /// queues.
     pub(super) in_flight: Option<u64>,
 }
 
-/// Reads them, by files that are opened once: later the process may no longer be allowed to open any.
+/// Reads the counters from files opened once: later the process may lose the permission to open them.
 #[derive(Debug)]
 pub(super) struct Link {
     received: Option<File>,
     missed: Option<[File; 2]>,
     carrier: Option<(File, CarrierCounter)>,
     before: LinkCounts,
-    /// Frames that the socket had accepted by then: the interface received them, too.
+    /// Frames that the socket had accepted before the first reading. The interface received them, too.
     accepted_before: u64,
-    /// The number of received frames, and since when it is that.
+    /// The number of received frames, and since when it is unchanged.
     steady: Cell<(Option<u64>, Instant)>,
 }
 
-/// A file that counts how often an interface lost its carrier.
+/// A file that counts carrier losses.
 #[derive(Clone, Copy, Debug)]
 struct CarrierCounter {
     name: &'static str,
-    /// Steps of one loss and of the return after it.
+    /// Steps per loss, including the return after it.
     steps: u64,
 }
 
-/// The first is there since Linux 4.16.
+/// `carrier_down_count`, the first, exists since Linux 4.16.
 const CARRIER_COUNTERS: [CarrierCounter; 2] = [
     CarrierCounter { name: "carrier_down_count", steps: 1 },
     CarrierCounter { name: "carrier_changes", steps: 2 },
 ];
 
 impl CarrierCounter {
-    /// Losses of an interface that had its carrier so many steps ago: the first of them was a loss.
+    /// Carrier losses after this many steps. The first step is a loss.
     fn losses(self, steps: u64) -> u64 {
         steps.div_ceil(self.steps)
     }
 }
 
 impl Link {
-    /// Of an interface of the calling thread's namespace, whose frames go to a socket that has accepted so many of them.
+    /// For an interface in the calling thread's namespace, whose frames go to a socket that has accepted `accepted` frames.
     pub(super) fn of(interface: &str, accepted: u64) -> Self {
         let view = SysfsView::of_current_namespace().ok();
         let file = |name: &str| view.as_ref()?.file(&format!("class/net/{interface}/{name}")).ok();
@@ -89,7 +89,7 @@ impl Link {
         link
     }
 
-    /// What was counted since the beginning.
+    /// Counts since the beginning.
     pub(super) fn read(&self) -> LinkCounts {
         let (now, before) = (self.now(), self.before);
         LinkCounts {
@@ -101,28 +101,28 @@ impl Link {
         }
     }
 
-    /// Frames received since the beginning, by a reading of the counter.
+    /// Frames received since the beginning, for this value of the counter.
     fn with_accepted(&self, received: Option<u64>) -> Option<u64> {
         since(received, self.before.received).map(|frames| frames + self.accepted_before)
     }
 
-    /// What [`Self::read`] says, with what may not have reached the socket yet.
+    /// The counts of [`Self::read`], with the frames that may not have reached the socket yet.
     pub(super) fn sample(&self) -> LinkSample {
         let counts = self.read();
         let is_settled = self.is_settled(counts.received);
         let look =
             || in_flight(&std::fs::read_to_string("/proc/thread-self/net/softnet_stat").ok()?, is_settled);
-        // The kernel adds two queues without a lock: one look can miss frames that move from one to the other.
+        // The kernel adds two queues without a lock: one reading can miss frames that move between them.
         let in_flight = look().zip(look()).map(|(one, other)| one.max(other));
         LinkSample { counts, in_flight }
     }
 
-    /// Looks whether frames come. To be called several times in a second.
+    /// Checks whether frames arrive. Call it several times a second.
     pub(super) fn look(&self) {
         self.is_settled(self.with_accepted(self.received.as_ref().and_then(number)));
     }
 
-    /// Whether it has received just so many frames for a while.
+    /// Whether the number of received frames was unchanged for [`SETTLED`].
     fn is_settled(&self, received: Option<u64>) -> bool {
         let (known, since) = self.steady.get();
         if known != received {
@@ -132,7 +132,7 @@ impl Link {
         since.elapsed() >= SETTLED
     }
 
-    /// The counters as they are; of the carrier, the steps.
+    /// The current counters; for the carrier, the steps.
     fn now(&self) -> LinkCounts {
         let sum = |files: &[File]| files.iter().map(number).sum::<Option<u64>>();
         LinkCounts {
@@ -147,15 +147,15 @@ fn since(now: Option<u64>, before: Option<u64>) -> Option<u64> {
     Some(now?.saturating_sub(before?))
 }
 
-/// The number in a file; `None` when its interface is gone.
+/// The number in a file; `None` if its interface is gone.
 fn number(file: &File) -> Option<u64> {
     let mut text = [0; 32];
     let length = file.read_at(&mut text, 0).ok()?;
     std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
 }
 
-/// Frames that wait in the backlogs of all CPUs, as `/proc/net/softnet_stat` has it since Linux 5.7, and one more per CPU, which
-/// may be under way there, unless the interface `is_settled`.
+/// Frames in the backlogs of all CPUs, from `/proc/net/softnet_stat` since Linux 5.7. Unless the interface `is_settled`, adds one
+/// per CPU for a frame in progress.
 fn in_flight(softnet: &str, is_settled: bool) -> Option<u64> {
     const BACKLOG: usize = 11;
     softnet.lines().try_fold(0, |sum, line| {

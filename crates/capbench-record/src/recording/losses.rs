@@ -1,64 +1,65 @@
-//! How many frames an interface lost, and before which frame that is said.
+//! Before which frame a drop count is recorded.
 
 use capbench_capture::capture::LossMark;
 use capbench_sys::packet::Frame;
 
-/// Whether a mark of a frame with this time can be about losses that a reading of the counters did not tell; 0 is no time.
+/// Whether a loss mark on a frame stamped `time_ns` may refer to drops newer than the last counter read. `time_ns` 0 means no
+/// timestamp.
 #[inline]
 pub(super) fn is_news(time_ns: u64, read_ns: u64) -> bool {
     time_ns == 0 || time_ns >= read_ns
 }
 
-/// Losses that the kernel counted and that stand nowhere yet.
+/// Drops that the kernel has counted and no record has reported.
 ///
-/// Reading the counters takes the mark off what comes later. So what a mark says is placed where the mark is; what was found
-/// by reading at another time belongs to the first frame that came after the reading, unless one from before has a mark.
+/// Reading the counters removes the loss mark from later frames. So drops that a mark announces are recorded at the mark. Drops
+/// that a reading found at another time are recorded before the first frame after that reading, unless an earlier frame has a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Unplaced {
-    /// Lost frames that were counted so far.
+    /// Lost frames counted so far.
     known: u64,
     count: u64,
     /// When they were counted, ns since the epoch.
     read_ns: u64,
-    /// The reading before the first that counted some of them.
+    /// The last reading before the pending drops began.
     since_ns: u64,
 }
 
 impl Unplaced {
-    /// The counters were read, and say that so many were lost since the beginning.
+    /// Notes a reading of the counters: `lost` frames since the start.
     pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
         let more = lost.saturating_sub(self.known);
         if self.count == 0 {
             self.since_ns = self.read_ns;
         }
-        // What waits for a place goes before the first frame from after the reading that found it, not a later one.
+        // Pending drops are recorded before the first frame after the reading that found them, not a later one.
         if more > 0 || self.count == 0 || now_ns < self.read_ns {
             self.read_ns = now_ns;
         }
-        // A clock that was set back: nothing would come after the reading for as long.
+        // The clock was set back. Otherwise no frame would be newer than the reading until the clock catches up.
         self.since_ns = self.since_ns.min(now_ns);
         self.count += more;
         self.known += more;
     }
 
-    /// Whether nothing waits for a place.
+    /// Whether no drops are pending.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether a mark of a frame with this time can be about losses that nobody has counted.
+    /// Whether a mark on a frame with this timestamp may refer to uncounted drops.
     #[inline]
     pub(super) fn is_news(&self, time_ns: u64) -> bool {
         is_news(time_ns, self.read_ns)
     }
 
-    /// What no frame came after.
+    /// Drops that no later frame reports.
     pub(super) fn rest(&mut self) -> u64 {
         std::mem::take(&mut self.count)
     }
 
-    /// What is to be said before a frame of a batch with this mark: `begins_batch` for the first one.
+    /// What to record before a frame of a batch with this mark. `begins_batch` is true for the first frame.
     #[inline]
     pub(super) fn before(&mut self, frame: &Frame<'_>, mark: LossMark, begins_batch: bool) -> u64 {
         if self.is_empty() {
@@ -73,7 +74,7 @@ impl Unplaced {
         let is_place = match mark {
             LossMark::Unknown => true,
             LossMark::Batch(_) if !begins_batch => false,
-            // Marks from before the reading that took them off are about losses that were told.
+            // Marks older than the reading that removed them announce drops that were already reported.
             _ if is_marked => is_news(time_ns, self.since_ns),
             _ => self.is_news(time_ns),
         };

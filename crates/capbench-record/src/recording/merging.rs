@@ -1,4 +1,4 @@
-//! The merge records the frames of all captures in the order of their times. That of one capture has no heap and no thread.
+//! Records the frames of all captures in time order. A single capture needs no heap and no thread.
 
 mod many;
 mod one;
@@ -16,47 +16,47 @@ use capbench_capture::pool::BUFFER_OCTETS;
 use capbench_capture::units::ByteCount;
 use capbench_sys::packet::Frame;
 
-use super::board::{CaptureBoard, LaneBoard};
+use super::board::{CaptureBoard, InterfaceBoard};
+use super::file_recorder::FileRecorder;
 use super::losses::Unplaced;
-use super::scribe::Scribe;
 use super::source::Due;
 use crate::merge::PortPlan;
 use crate::writing::WriterGauge;
 
-pub(super) use many::{Lay, merge};
+pub(super) use many::{Encode, merge};
 pub(super) use one::MergeOfOne;
 
-/// How many batches a capture can give before it needs one back.
+/// How many batches a capture can deliver before it needs one back.
 pub(super) fn batches_of<C: Capture>(capture: &mut C, options: &CaptureOptions) -> u32 {
     let batch = if capture.packing().is_some() { ByteCount(BUFFER_OCTETS as u64) } else { options.block };
     u32::try_from(options.ring.0 / batch.0.max(1)).unwrap_or(u32::MAX).max(2)
 }
 
-/// What the merge has to know of an open capture by this method.
+/// The merge's plan for an open capture of this method.
 pub(super) fn plan_of<C: Capture>(capture: &mut C, method: &Method, options: &CaptureOptions) -> PortPlan {
     let mut hold = capture.running().holds;
     if capture.packing().is_some() {
-        // Frames are gathered that long behind the method.
+        // The recorder gathers frames for that long after the method.
         hold += options.retire_timeout;
     }
     let plan = PortPlan::new(hold, batches_of(capture, options));
     if method.has_queues { plan.of_several_queues() } else { plan }
 }
 
-/// What the merge knows of a capture.
+/// State of a capture in the merge.
 pub(super) struct Port {
     /// The interface in the file.
     pub(super) interface: u32,
     pub(super) plan: PortPlan,
     pub(super) filter: Option<SoftwareFilter>,
-    /// What its capture tells.
+    /// Status of its capture.
     board: Arc<CaptureBoard>,
     losses: Unplaced,
-    /// All that was told as lost with batches.
+    /// All losses reported with batches.
     lost: u64,
-    /// What was lost behind its last batch.
+    /// Losses after its last batch.
     behind: u64,
-    /// Frames that the filter left out.
+    /// Frames that the filter rejected.
     pub(super) filtered: u64,
 }
 
@@ -70,49 +70,49 @@ impl Port {
         Self { interface, plan, filter, board, losses: Unplaced::default(), lost: 0, behind: 0, filtered: 0 }
     }
 
-    /// Records a frame, unless the filter leaves it out.
+    /// Records a frame, unless the filter rejects it.
     #[inline]
-    fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, scribe: &mut Scribe) {
+    fn record(&mut self, queue: Option<u32>, frame: &Frame<'_>, recorder: &mut FileRecorder) {
         if self.filter.as_ref().is_none_or(|filter| filter.matches(frame).is_some()) {
-            scribe.packet(self.interface, queue, frame);
+            recorder.packet(self.interface, queue, frame);
         } else {
             self.filtered += 1;
         }
     }
 }
 
-/// Does what is due after some frames were recorded, or none came.
+/// Periodic work after some frames were recorded, or none came.
 #[inline]
-fn tend(ports: &[Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe, due: Due) {
+fn tend(ports: &[Port], lanes: &[Arc<InterfaceBoard>], recorder: &mut FileRecorder, due: Due) {
     publish(ports, lanes);
-    scribe.breathe();
+    recorder.publish_and_flush();
     if due.is_idle {
-        scribe.end_interval();
+        recorder.end_interval();
     }
     if due.statistics {
-        scribe.statistics();
+        recorder.statistics();
     }
     if due.flush {
-        scribe.flush();
+        recorder.flush();
     }
 }
 
-/// No frame comes any more: what was lost behind the last ones is recorded.
-fn settle(ports: &mut [Port], lanes: &[Arc<LaneBoard>], scribe: &mut Scribe) {
+/// No more frames come: records the losses after the last ones.
+fn settle(ports: &mut [Port], lanes: &[Arc<InterfaceBoard>], recorder: &mut FileRecorder) {
     for port in &mut *ports {
-        scribe.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
+        recorder.lost(port.interface, port.losses.rest() + port.behind + port.board.gaps.rest());
     }
     publish(ports, lanes);
 }
 
-fn publish(ports: &[Port], lanes: &[Arc<LaneBoard>]) {
+fn publish(ports: &[Port], lanes: &[Arc<InterfaceBoard>]) {
     for (interface, lane) in lanes.iter().enumerate() {
         let of_lane = ports.iter().filter(|port| port.interface as usize == interface);
         lane.filtered.store(of_lane.map(|port| port.filtered).sum(), Relaxed);
     }
 }
 
-/// Waits until half of the writer's buffers are empty, for a while; how long.
+/// Waits a limited time until half of the writer's buffers are empty. Returns how long it waited.
 fn wait_for_writer(gauge: &WriterGauge) -> Duration {
     const PATIENCE: Duration = Duration::from_secs(5);
     let start = Instant::now();

@@ -2,42 +2,45 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`plan`] | what is recorded, how, and to where |
-//! | [`session`] | opening, starting, asking and ending a recording |
-//! | `capturing` | the thread of a capture: opens it, and runs the loop of a source |
-//! | `source` | that loop: it takes frames until the end, and then what is left in the ring |
-//! | `giving` | batches of a source go on to other threads: several captures, or workers |
-//! | `working` | workers that encode batches, and give them back |
-//! | `encoded` | batches that they encoded |
-//! | `gaps` | what was lost in front of workers, and with them |
-//! | `merging` | records all frames in the order of their times |
-//! | `merging/one` | those of one capture: encoded where they are in the ring, or its blocks written from there |
-//! | `merging/many` | those of several captures, or of workers, by a heap in a thread |
-//! | `entrance` | what a method can do besides giving frames: marks, counters, an interface that goes and comes |
+//! | [`plan`] | options: sources, format, output |
+//! | [`session`] | opens, starts, queries and ends a recording |
+//! | `capturing` | the thread of a capture: opens it and runs its loop |
+//! | `source` | that loop: reads frames until the end, then drains the ring |
+//! | `giving` | passes batches to the merge or to workers |
+//! | `working` | workers that encode batches and return them |
+//! | `encoded` | batches that workers encoded |
+//! | `gaps` | frames of batches that were lost at workers |
+//! | `merging` | records frames in time order |
+//! | `merging/one` | one capture: encodes frames in the ring, or writes its blocks straight from there |
+//! | `merging/many` | several captures, or workers: a heap in a thread |
+//! | `capture_side` | an open capture without its frames: counters, status of the interface, end |
 //! | `encoding` | the format of the files |
-//! | `scribe` | frames and statistics into the output, each with what was lost before it |
+//! | `file_recorder` | writes frames and statistics to the output, each with its drop count |
 //! | `hold_up` | frames that wait in their ring while the writer has no room |
-//! | `losses` | how many frames were lost, and before which one that is said |
-//! | `board` | what the threads tell while they run, and what they are told |
-//! | `link` | what the interface itself counted |
-//! | `unreached` | frames that it received and that never reached the socket |
+//! | `losses` | decides which frame gets a drop count |
+//! | `board` | status and requests that the threads share |
+//! | `link` | the interface's counters |
+//! | `unreached` | frames that the interface received and the socket never got |
 //! | [`account`] | what became of every packet |
 //!
-//! Where a loss stands: a V3 ring marks the first block, V1 and V2 rings the first frame, that came after frames were lost.
-//! The counters are then read at once, and the number stands with that frame. What was lost again until that moment stands
-//! there, too. Methods without marks have their counters read once a second, or with each batch where several captures are
-//! merged, and the number stands with the next frame: its place is only that precise. Frames that the writer refused stand with the next frame of
-//! their interface in the file, and those of batches that workers lost with the first frame of the capture's next batch.
+//! Which frame gets a drop count:
+//! - V3 rings mark the first block after a loss, V1 and V2 rings the first frame. The recorder then reads the counters at once
+//!   and records the number with that frame. Frames that were lost between the mark and the reading are part of that number.
+//! - Methods without marks: the recorder reads their counters once a second, or with each batch where it merges several captures.
+//!   The number is recorded with the next frame, so its position is only that precise.
+//! - Frames that the writer refused are reported by the next frame of their interface in the file.
+//! - Frames of batches that workers lost are reported by the first frame of the capture's next batch.
 //!
-//! How full a ring is changes faster than anybody reads it: captures look when they are asked to, between two batches, and
-//! the fullest that they saw is kept.
+//! A ring's occupancy changes faster than anybody can read it. Captures read it between two batches, when asked, and keep the
+//! highest value.
 
 pub mod account;
 mod board;
+mod capture_side;
 mod capturing;
 mod encoded;
 mod encoding;
-mod entrance;
+mod file_recorder;
 mod gaps;
 mod giving;
 mod hold_up;
@@ -45,7 +48,6 @@ mod link;
 mod losses;
 mod merging;
 pub mod plan;
-mod scribe;
 pub mod session;
 mod source;
 mod unreached;

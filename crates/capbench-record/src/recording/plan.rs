@@ -1,4 +1,4 @@
-//! What is recorded, how, and to where.
+//! Options of a recording: sources, format, output.
 
 use capbench_capture::backends::packet_v3;
 use capbench_capture::interface::Interface;
@@ -16,27 +16,27 @@ use crate::writing::WriteOptions;
 /// A recording.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is captured; at least one. In a pcapng file they are numbered in this order.
+    /// The captured interfaces, at least one. A pcapng file numbers them in this order.
     pub sources: Vec<Source>,
-    /// The files' format. Classic pcap does not tell interfaces apart, and has no place for losses.
+    /// The files' format. Classic pcap does not distinguish interfaces and cannot store losses.
     pub format: FileFormat,
-    /// Where the files come from.
+    /// Origin of the files: the pcapng section header.
     pub section: SectionDescription,
-    /// Octets of each frame in the file at most.
+    /// Maximum octets of each frame in the file.
     pub snap_length: SnapLength,
-    /// How flow hashes were computed.
+    /// The algorithm of flow hashes.
     pub hash: HashAlgorithm,
-    /// How the files are written. [`WriteOptions::interfaces`] is set by what there is to record.
+    /// How files are written. The recording sets [`WriteOptions::interfaces`].
     pub write: WriteOptions,
-    /// The recording ends with so many packets.
+    /// The recording ends after this many packets.
     pub packets: Option<u64>,
-    /// Readers of the file shall have each packet as soon as the writer has nothing else to do.
+    /// Flush each packet to readers of the file as soon as the writer is idle.
     pub packet_buffered: bool,
-    /// Threads that filter and encode, between captures and the one that then merges. Without them a single capture encodes
-    /// its frames itself, and of several the thread that merges does.
+    /// Threads that filter and encode, between the captures and the merge. Without them, the thread of a single capture encodes,
+    /// or the merging thread if there are several captures.
     pub workers: Option<Workers>,
-    /// CPUs for the threads in their order: captures, workers, then the one that merges. The first ones again where there are fewer;
-    /// none, and the scheduler chooses.
+    /// CPUs of the threads, in order: captures, workers, merge. If there are fewer CPUs than threads, they repeat. If empty, the
+    /// scheduler chooses.
     pub cpus: Vec<CpuId>,
 }
 
@@ -47,35 +47,35 @@ pub struct Source {
     pub interface: Interface,
     /// The method.
     pub method: MethodSpec,
-    /// Its options. A filter that the method does not run itself is run on what it gives.
+    /// Its options. If the method cannot run the filter, the recorder runs it on the delivered frames.
     pub options: CaptureOptions,
     /// How many captures share the interface's frames, by [`CaptureOptions::fanout`].
     pub members: usize,
-    /// What the file says of it. What the capture turns out to be is added.
+    /// Description of the interface in the file. The recorder adds the properties of the running capture.
     pub description: InterfaceDescription,
 }
 
-/// Workers of a recording, and the queues in front of them. Their results are recorded in the order of the batches: a file
-/// is in the order of time, which those of one capture have among themselves.
+/// Workers of a recording, and their queues. Results are recorded in the order of batches, so a file is in the time order of its
+/// capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
-    /// How many.
+    /// Number of workers.
     pub count: usize,
-    /// Batches that may wait for each beside the one that it works on; `None` for as many as leave half of each ring to the
-    /// kernel, and 8 at most.
+    /// Batches that may wait per worker, in addition to the one that it processes. `None`: as many as leave half of each ring to
+    /// the kernel, up to 8.
     pub queue: Option<usize>,
-    /// What happens to a batch while the queues are full.
+    /// What happens to a batch when its queue is full.
     pub when_full: WhenFull,
 }
 
 impl Workers {
-    /// The queue that is taken where none is asked for, if the ring is large enough.
+    /// Default queue length, if the ring is large enough.
     const QUEUE: usize = 8;
 
-    /// How batches are handed over, of captures that can give so many before they need one back.
+    /// The plan of the worker pool, for captures that can deliver `batches` batches before they need one back.
     ///
     /// # Errors
-    /// [`RecordError::Option`]: the workers would hold all of a ring before one of their queues is full.
+    /// [`RecordError::Option`]: the workers would hold the whole ring before a queue is full.
     pub(super) fn hand_off(&self, batches: usize) -> Result<hand_off::Plan> {
         let Self { count, queue, when_full } = *self;
         let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);
@@ -125,7 +125,7 @@ impl Plan {
     }
 
     /// # Errors
-    /// [`RecordError::Option`]: anything but one ring of blocks that readers of the file will take.
+    /// [`RecordError::Option`]: not a single packet-v3 capture, workers, blocks above [`LARGEST_RECORD`], or a big-endian host.
     fn check_verbatim(&self) -> Result<()> {
         let refuse = |reason: String| Err(RecordError::Option { option: "--format verbatim", reason });
         if self.captures() != 1 {
@@ -148,7 +148,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Captures of all interfaces.
+    /// Number of captures of all interfaces.
     pub(super) fn captures(&self) -> usize {
         self.sources.iter().map(|source| source.members).sum()
     }

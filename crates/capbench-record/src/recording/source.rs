@@ -1,111 +1,111 @@
-//! The loop of every capture's thread: it takes frames until it is to stop or cannot go on, then what is left in the ring.
+//! The loop of a capture's thread: reads frames until it must stop or fails, then drains the ring.
 
 use std::time::{Duration, Instant};
 
 use capbench_capture::capture::Capture;
 use capbench_capture::error::Result;
 
-use super::board::{Granted, Wishes};
-use super::entrance::{Entrance, TICK};
+use super::board::{HandledRequests, Requests};
+use super::capture_side::{CaptureSide, TICK};
 
-/// Where the frames of a capture go.
+/// Receives the frames of a capture.
 pub(super) trait Consumer {
-    /// Takes the next frames of the capture, waiting for them at most about `timeout`; whether there were any.
+    /// Reads the next frames of the capture, waiting about `timeout` at most. Returns whether there were any.
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool>;
 
     /// Reads and publishes the counters of the capture.
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()>;
 
-    /// Whether it uses no more frames.
+    /// Whether it accepts no more frames.
     fn has_ended(&self) -> bool;
 
-    /// Whether the next frames had better wait in their ring; after a moment.
+    /// Whether the next frames should wait in their ring; waits a moment.
     #[inline]
     fn is_held_up<C: Capture>(&mut self, _capture: &mut C) -> bool {
         false
     }
 
-    /// Does what is due between two takes.
+    /// Periodic work between two reads.
     #[inline]
     fn tend(&mut self, _due: Due) {}
 
-    /// Waits for room for what is left in the ring, for a while; how long.
+    /// Waits a limited time for room for the rest of the ring. Returns how long it waited.
     fn wait_for_room(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// What is due between two takes.
+/// Work due between two reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     /// No frame came: a file whose interval is over can end.
     pub(super) is_idle: bool,
-    /// Statistics belong into the file: counters were just read for that.
+    /// Counters were just read for the file: write statistics.
     pub(super) statistics: bool,
-    /// Readers are to have everything.
+    /// Flush everything to readers.
     pub(super) flush: bool,
 }
 
-/// Takes all frames of a capture; why it could not go on.
+/// Reads all frames of a capture. Returns the error that ended it.
 pub(super) fn run<C: Capture>(
     capture: &mut C,
-    entrance: &Entrance,
+    side: &CaptureSide,
     consumer: &mut impl Consumer,
-    wishes: &Wishes,
+    requests: &Requests,
 ) -> Result<()> {
-    let outcome = until_stopped(capture, entrance, consumer, wishes);
+    let outcome = until_stopped(capture, side, consumer, requests);
     if outcome.is_err() || consumer.has_ended() {
-        // A recording without one of its interfaces is not what was asked for.
-        wishes.stop();
+        // A recording without one of its interfaces is incomplete, so all captures stop.
+        requests.stop();
     }
-    let emptied = empty(capture, entrance, consumer);
-    // What was found lost, and no frame came after it.
+    let emptied = empty(capture, side, consumer);
+    // Losses that were counted after the last frame.
     let read = consumer.read(capture);
     outcome.and(emptied).and(read)
 }
 
 fn until_stopped<C: Capture>(
     capture: &mut C,
-    entrance: &Entrance,
+    side: &CaptureSide,
     consumer: &mut impl Consumer,
-    wishes: &Wishes,
+    requests: &Requests,
 ) -> Result<()> {
-    let mut granted = Granted::default();
-    // A file may end before a second has passed.
+    let mut granted = HandledRequests::default();
+    // A file may end in less than a second, so the counters are read here, too.
     consumer.read(capture)?;
-    while !wishes.is_stop() && !consumer.has_ended() {
-        let waited = Entrance::waited(capture);
-        // Frames that wait are as good as frames that came: no statistics are read meanwhile, unless they are late.
-        let gave = consumer.is_held_up(capture) || entrance.survive(consumer.next(capture, TICK))?;
+    while !requests.is_stop() && !consumer.has_ended() {
+        let waited = CaptureSide::waited(capture);
+        // Waiting frames count as arrived frames: no statistics are read meanwhile, unless they are overdue.
+        let gave = consumer.is_held_up(capture) || side.survive(consumer.next(capture, TICK))?;
         if gave {
-            entrance.gave();
+            side.gave();
         }
-        let statistics = granted.are_statistics_due(wishes, || Entrance::is_calm(capture, gave, waited));
+        let statistics = granted.are_statistics_due(requests, || CaptureSide::is_calm(capture, gave, waited));
         if statistics {
             consumer.read(capture)?;
         }
-        consumer.tend(Due { is_idle: !gave, statistics, flush: granted.is_flush_due(wishes) });
-        if granted.is_look_due(wishes) {
-            entrance.look(capture)?;
+        consumer.tend(Due { is_idle: !gave, statistics, flush: granted.is_flush_due(requests) });
+        if granted.is_look_due(requests) {
+            side.look(capture)?;
         }
     }
     Ok(())
 }
 
-/// Takes out what is left. What waits in the ring meanwhile, for room or for memory, is not lost.
-fn empty<C: Capture>(capture: &mut C, entrance: &Entrance, consumer: &mut impl Consumer) -> Result<()> {
-    let mut drain = entrance.shut(capture);
+/// Drains the ring. Frames that wait in it for room or memory are not lost.
+fn empty<C: Capture>(capture: &mut C, side: &CaptureSide, consumer: &mut impl Consumer) -> Result<()> {
+    let mut drain = side.shut(capture);
     loop {
         drain.prolong(consumer.wait_for_room());
         let start = Instant::now();
-        let gave = entrance.survive(consumer.next(capture, TICK / 4))?;
+        let gave = side.survive(consumer.next(capture, TICK / 4))?;
         let has_not_looked = capture.packing().is_some_and(|packing| packing.did_not_look());
         if has_not_looked {
             drain.prolong(start.elapsed());
         }
         if drain.is_over(gave || has_not_looked) {
             consumer.read(capture)?;
-            if !drain.is_incomplete(entrance.board.reading().unread()) {
+            if !drain.is_incomplete(side.board.reading().unread()) {
                 return Ok(());
             }
         }

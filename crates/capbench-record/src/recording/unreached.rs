@@ -1,14 +1,15 @@
-//! Frames that the interface received and that never reached the socket of the capture: those that came while the interface was
-//! down or on its way up, since the kernel detaches a packet socket then (`packet_notifier` of net/packet/af_packet.c).
+//! Frames that the interface received and that never reached the capture's socket. They came while the interface was down or
+//! coming up: the kernel then detaches a packet socket (`packet_notifier` of net/packet/af_packet.c).
 //!
-//! Nothing counts them. What is left is a comparison, *received* less *accepted*, which says something only where both count the
-//! same frames. A number is counted where that is certain, and then it is the least that can have been lost:
-//! - The interface is a veth without GRO and without an XDP program. It counts a frame when it gives it to the stack. Other drivers
-//!   count frames that their hardware keeps, some of them seconds later; GRO merges frames behind the counter; XDP takes them away.
-//! - One packet socket captures, without a filter. With several, some are open before the others.
-//! - Frames in a backlog of the kernel are not missing yet: as many as may be there are subtracted.
-//! - Frames that this host sends are accepted and not received. Those that the recorder sees as such are subtracted from what
-//!   was accepted; where it does not look, they hide as many that are missing.
+//! No counter counts them. The recorder compares *received* with *accepted*, which is valid only if both count the same frames.
+//! It reports a number only if it is certain; the number is then a lower bound:
+//! - The interface is a veth without GRO and without an XDP program. It counts a frame when it passes the frame to the stack.
+//!   Other drivers count frames that their hardware keeps, some of them seconds later; GRO merges frames after the counter; XDP
+//!   takes them away.
+//! - One packet socket captures, without a filter. Several sockets would open at different times.
+//! - Frames in a kernel backlog are not missing yet: the maximum possible number is subtracted.
+//! - Frames that this host sends are accepted but not received. Those that the recorder sees are subtracted from *accepted*.
+//!   Where it does not look at single frames, each hides one missing frame.
 
 use std::cell::Cell;
 
@@ -21,14 +22,14 @@ use capbench_sys::host::ethtool::{self, Offload};
 use super::link::LinkSample;
 use super::plan::Source;
 
-/// The driver whose counter is known to count what goes to the stack.
+/// The driver whose counter is known to count the frames passed to the stack.
 const DRIVER: &str = "veth";
 
-/// What the ledger says of a number.
+/// The ledger's note for a known number.
 const KNOWN: &str =
     "rx_packets less accepted: came while the interface was down, or before the kernel attached the socket";
 
-/// Counts them.
+/// Counts these frames.
 #[derive(Debug)]
 pub(super) struct Unreached {
     interface: Interface,
@@ -37,7 +38,7 @@ pub(super) struct Unreached {
 }
 
 impl Unreached {
-    /// Of a source whose capture is a packet socket.
+    /// For a source that captures by a packet socket.
     pub(super) fn of(source: &Source) -> Self {
         let unreached = Self {
             interface: source.interface.clone(),
@@ -48,7 +49,7 @@ impl Unreached {
         unreached
     }
 
-    /// Counters were read behind `sample`; of the frames that were accepted by then, the host itself sent so many, at least.
+    /// Compares counters read after `sample`. This host sent at least `outgoing` of the frames accepted by then.
     pub(super) fn compare(&self, sample: &LinkSample, counters: &Counters, outgoing: u64) {
         self.check();
         if self.unknown_because.get().is_some() {
@@ -60,12 +61,12 @@ impl Unreached {
         }
     }
 
-    /// As many were lost, at least.
+    /// Lower bound of the lost frames.
     pub(super) fn least(&self) -> u64 {
         self.least.get()
     }
 
-    /// As an entry of the ledger.
+    /// The entry for the ledger.
     pub(super) fn loss(&self) -> Loss {
         let least = self.least.get();
         let (count, source) = match self.unknown_because.get() {
@@ -75,7 +76,7 @@ impl Unreached {
         Loss { place: LossPlace::Stack, count, source: source.into() }
     }
 
-    /// Gives up once the two counters no longer count the same frames. What was found before stays certain.
+    /// Stops comparing once the two counters no longer count the same frames. Earlier results stay valid.
     fn check(&self) {
         let reason = match (
             ethtool::offload(&self.interface.name, Offload::Gro),
@@ -83,14 +84,14 @@ impl Unreached {
         ) {
             (Ok(true), _) => "unknown: GRO merges packets behind the interface's counter",
             (_, Ok(Some(_))) => "unknown: an XDP program on the interface takes packets",
-            // An interface that is gone counts nothing more.
+            // An interface that is gone counts no more frames.
             _ => return,
         };
         self.unknown_because.set(self.unknown_because.get().or(Some(reason)));
     }
 }
 
-/// Why the frames of a source cannot be compared at all.
+/// Why the frames of a source cannot be compared.
 fn unsuitable(source: &Source) -> Option<&'static str> {
     let options = &source.options;
     if options.filter.is_some() {
@@ -108,7 +109,7 @@ fn unsuitable(source: &Source) -> Option<&'static str> {
     }
 }
 
-/// Frames that are missing, at least; `None` where something is unknown.
+/// Lower bound of the missing frames; `None` if a number is unknown.
 fn missing(sample: &LinkSample, counters: &Counters, outgoing: u64) -> Option<u64> {
     let incoming = counters.accepted?.saturating_sub(outgoing);
     Some(sample.counts.received?.saturating_sub(incoming).saturating_sub(sample.in_flight?))

@@ -1,4 +1,4 @@
-//! Workers between captures and the merge: they filter and encode batches where these lie, and give them back at once.
+//! Workers between captures and the merge: they filter and encode batches in place, and return them at once.
 
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -14,15 +14,15 @@ use capbench_sys::packet::Frame;
 use super::board::CaptureBoard;
 use super::encoded::{Chunk, Encoded};
 use super::encoding::Encoding;
-use super::giving::{Marked, News};
+use super::giving::{BatchWithLosses, MergeEvent};
 use crate::error::{RecordError, Result};
 use crate::hand_off::{HandOff, Job, Plan, Worker};
 use crate::merge::PortPlan;
 
-/// A batch that a worker is to encode. Dropped before that, it leaves a gap.
+/// A batch for a worker to encode. If dropped before that, its frames are counted as a gap.
 #[derive(Debug)]
 pub(super) struct Entrusted {
-    marked: Marked,
+    marked: BatchWithLosses,
     board: Arc<CaptureBoard>,
     is_encoded: bool,
 }
@@ -46,7 +46,7 @@ impl Drop for Entrusted {
     }
 }
 
-/// A port as a worker knows it.
+/// A port as workers see it.
 #[derive(Debug)]
 pub(super) struct Lane {
     /// The interface in the file.
@@ -76,21 +76,21 @@ impl Worker<Entrusted> for EncodingWorker {
     fn finish(self) {}
 }
 
-/// What workers need to begin.
+/// What workers need to start.
 pub(super) struct Setup {
     pub(super) plan: Plan,
     pub(super) encoding: Encoding,
     /// By port.
     pub(super) lanes: Vec<Lane>,
-    /// What the merge may hold of each port.
+    /// The merge's plan for each port.
     pub(super) held: Vec<PortPlan>,
     /// By worker.
     pub(super) cpus: Vec<Option<CpuId>>,
 }
 
 impl Setup {
-    /// What makes the workers. They share memory for as many records as the merge and they themselves can hold: the merge
-    /// lets go of what is more, so that there always is some for the batch that all wait for.
+    /// The constructor of workers. They share memory for as many records as the merge and they can hold. The merge drops batches
+    /// beyond that, so the next batch in order always finds memory.
     fn maker(self) -> impl Fn(usize) -> EncodingWorker + Send + Sync + 'static {
         let held: usize = self.held.iter().map(|port| port.batches as usize).sum();
         let pool = Arc::new(Pool::new(self.plan.most_held() + held));
@@ -98,7 +98,7 @@ impl Setup {
         let (encoding, cpus) = (self.encoding, self.cpus);
         move |worker| {
             if let Some(cpu) = cpus.get(worker).copied().flatten() {
-                // The captures' threads have shown that the CPUs can be had.
+                // The captures' threads were pinned before.
                 let _ = pin_current_thread(cpu);
             }
             EncodingWorker { encoding: encoding.clone(), lanes: Arc::clone(&lanes), pool: Arc::clone(&pool) }
@@ -111,15 +111,15 @@ impl Setup {
 pub(super) struct Workers(HandOff<Entrusted, ()>);
 
 impl Workers {
-    /// Starts them; what they encode goes to the thread that merges.
-    pub(super) fn start(setup: Setup, merge: SyncSender<News<Encoded>>) -> Result<Self> {
+    /// Starts the workers. Their results go to the merging thread.
+    pub(super) fn start(setup: Setup, merge: SyncSender<MergeEvent<Encoded>>) -> Result<Self> {
         Self::start_as(setup, merge, |_, worker| worker)
     }
 
-    /// The same with what becomes of each worker.
+    /// As `start`, with a wrapper for each worker.
     fn start_as<W>(
         setup: Setup,
-        merge: SyncSender<News<Encoded>>,
+        merge: SyncSender<MergeEvent<Encoded>>,
         become_of: impl Fn(usize, EncodingWorker) -> W + Send + Sync + 'static,
     ) -> Result<Self>
     where
@@ -128,22 +128,22 @@ impl Workers {
         let plan = setup.plan;
         let make = setup.maker();
         let sink = move |_sequence, (port, encoded)| {
-            // Without a reader the recording has ended.
-            let _ = merge.send(News::Batch(port, encoded));
+            // If the receiver is gone, the recording has ended.
+            let _ = merge.send(MergeEvent::Batch(port, encoded));
         };
         HandOff::start(plan, move |worker| become_of(worker, make(worker)), sink).map(Self)
     }
 
-    /// Gives a batch of a port.
+    /// Passes a batch of a port to a worker.
     ///
     /// # Errors
-    /// When no worker is left; the batch counts as lost.
-    pub(super) fn give(&self, port: usize, marked: Marked, board: &Arc<CaptureBoard>) -> Result<()> {
+    /// If no worker is left; the batch counts as lost.
+    pub(super) fn give(&self, port: usize, marked: BatchWithLosses, board: &Arc<CaptureBoard>) -> Result<()> {
         let entrusted = Entrusted { marked, board: Arc::clone(board), is_encoded: false };
         self.0.give(port, entrusted).map(drop)
     }
 
-    /// Whether all that a port gave has gone on to the merge, or never will.
+    /// Whether all batches of a port have reached the merge, or never will.
     pub(super) fn are_through(&self, port: usize) -> bool {
         self.0.is_through(port)
     }
@@ -152,17 +152,17 @@ impl Workers {
         self.0.wait_through(port);
     }
 
-    /// Frames of some ports lost at each worker's queue.
+    /// Frames of these ports lost at each worker's queue.
     pub(super) fn losses_of(&self, ports: &[usize]) -> Vec<Loss> {
         self.0.losses_of(ports)
     }
 
-    /// Workers that have panicked since this was last asked.
+    /// Workers that panicked since the last call.
     pub(super) fn take_failures(&self) -> Vec<RecordError> {
         self.0.take_failures()
     }
 
-    /// Ends them; those that have panicked.
+    /// Ends the workers. Returns those that panicked.
     pub(super) fn finish(self) -> Vec<RecordError> {
         let report = self.0.finish();
         report.workers.into_iter().filter_map(|worker| worker.summary.err()).collect()

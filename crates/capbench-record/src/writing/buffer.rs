@@ -5,34 +5,34 @@ use std::ops::{Deref, DerefMut};
 use capbench_sys::memory::pages::Pages;
 use capbench_sys::packet::Block;
 
-/// Where a packet of a record came from.
+/// Origin of a packet in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The interface, numbered from 0 as in the file.
+    /// The interface, numbered from 0.
     pub interface: u32,
-    /// When, in ns since 1970-01-01 UTC.
+    /// Its timestamp, in ns since 1970-01-01 UTC.
     pub time_ns: u64,
 }
 
-/// A new file, with what ends the one before and what it begins with.
+/// A change of files: the end of one and the beginning of the next.
 #[derive(Debug)]
 pub(super) struct Cut {
-    /// The last bytes of the file before.
+    /// The last bytes of the previous file.
     pub(super) trailer: Vec<u8>,
     /// The first bytes of the new file.
     pub(super) header: Vec<u8>,
     /// The second in which it begins, since 1970-01-01 UTC.
     pub(super) second: i64,
-    /// Its number among those of its name.
+    /// Its number among the files of its name.
     pub(super) number: u64,
 }
 
-/// Where records lie.
+/// Memory of a buffer.
 #[derive(Debug)]
 enum Memory {
-    /// In memory of the pool.
+    /// Memory of the pool.
     Pool(Pages),
-    /// In a ring, as the kernel filled it: dropping it gives the memory back.
+    /// A ring block as the kernel filled it: dropping it returns it to the ring.
     Ring(Block),
 }
 
@@ -58,19 +58,19 @@ impl DerefMut for Memory {
     }
 }
 
-/// Whole records, so that a file may be cut between any two buffers.
+/// A buffer of whole records. A file can end between any two buffers.
 #[derive(Debug)]
 pub(super) struct Buffer {
     memory: Memory,
-    /// Where the records begin, in the first block of the memory: what is in front of them is left for the end of the buffer before.
+    /// Offset of the records in the first block of the memory. The bytes before it are for the end of the previous buffer.
     start: usize,
     end: usize,
     packets_of: Box<[u64]>,
-    /// The file that it is the first of, where it begins one.
+    /// The change of files before this buffer, if it is the first of a file.
     pub(super) cut: Option<Cut>,
-    /// The last bytes of its file, where the file ends behind it and no other file begins yet.
+    /// The last bytes of its file, if the file ends after it and no other file begins yet.
     pub(super) trailer: Option<Vec<u8>>,
-    /// Whether readers of the file are to see it at once.
+    /// Whether to flush it to readers of the file at once.
     pub(super) flush: bool,
 }
 
@@ -87,7 +87,7 @@ impl Buffer {
         }
     }
 
-    /// A block of a ring, whose first `length` octets are one record with frames of interface 0 of so many.
+    /// A ring block. Its first `length` octets are one record with frames of interface 0 of `interfaces`.
     pub(super) fn of_block(block: Block, length: usize, interfaces: usize) -> Self {
         let mut packets_of = vec![0; interfaces];
         packets_of[0] = block.len() as u64;
@@ -102,24 +102,25 @@ impl Buffer {
         }
     }
 
-    /// Bytes of memory that it keeps from others.
+    /// Bytes of memory that it occupies.
     pub(super) fn footprint(&self) -> usize {
         self.memory.len()
     }
 
-    /// Whether its memory is of the pool.
+    /// Whether its memory belongs to the pool.
     pub(super) fn is_of_pool(&self) -> bool {
         matches!(self.memory, Memory::Pool(_))
     }
 
-    /// Makes it empty. Its records will begin at `start`, so that a file that stands at such an offset in a block is continued by aligned writes.
+    /// Empties it. Its records will begin at `start`, so that aligned writes can continue a file that ends at this offset of a
+    /// block.
     pub(super) fn clear(&mut self, start: usize) {
         (self.start, self.end) = (start, start);
         (self.cut, self.trailer, self.flush) = (None, None, false);
         self.packets_of.fill(0);
     }
 
-    /// What is left of it to write to.
+    /// Its free memory.
     #[inline]
     pub(super) fn spare(&mut self) -> &mut [u8] {
         &mut self.memory[self.end..]
@@ -130,14 +131,14 @@ impl Buffer {
         self.memory.len() - self.end
     }
 
-    /// A record stands in the first bytes of what was spare.
+    /// Counts a record in the first bytes of the free memory.
     #[inline]
     pub(super) fn commit(&mut self, length: usize) {
         debug_assert!(length <= self.spare_length());
         self.end = self.memory.len().min(self.end + length);
     }
 
-    /// The same, and it is a packet.
+    /// As [`Self::commit`], for a packet.
     #[inline]
     pub(super) fn commit_packet(&mut self, length: usize, origin: Origin) {
         self.commit(length);
@@ -154,17 +155,17 @@ impl Buffer {
         self.end - self.start
     }
 
-    /// How far into a block its records begin.
+    /// Offset of its records in the first block.
     pub(super) fn start(&self) -> usize {
         self.start
     }
 
-    /// The memory up to the end of the records, what is in front of them included. It begins with a block.
+    /// The memory from the start of the first block to the end of the records, including the bytes before the records.
     pub(super) fn up_to_end(&self) -> &[u8] {
         &self.memory[..self.end]
     }
 
-    /// What is in front of the records.
+    /// The bytes before the records.
     pub(super) fn lead(&mut self) -> &mut [u8] {
         &mut self.memory[..self.start]
     }

@@ -1,9 +1,8 @@
-//! The thread that completes files: it waits until the disk has a file, and then gives the file its final name.
+//! The thread that completes files: it syncs a file to the disk, then gives it its final name.
 //!
-//! The writer goes on meanwhile with the next file. While [`MOST_WAITING`] files wait for the disk, the writer waits, too: then
-//! the write buffer and the ring hold what comes. The same thread lets the kernel begin early with what the writer has put
-//! into the page cache, so that the wait at the end is short. sync_file_range(2) can wait for a slow disk, which the writer
-//! must not.
+//! The writer continues with the next file meanwhile. If [`MOST_WAITING`] files wait for the disk, the writer waits, too: the
+//! write buffer and the ring then hold new packets. The same thread starts early writeback of the page cache, so that the final
+//! sync is short. sync_file_range(2) can block on a slow disk, and the writer must not block.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -22,28 +21,28 @@ use super::keeper::{self, Keeper};
 use super::pool::Pool;
 use super::sink::Sink;
 
-/// Files that may wait for the disk before the writer waits for it.
+/// Maximum number of files that wait for the disk before the writer waits, too.
 const MOST_WAITING: usize = 16;
 
-/// A file to which nothing more is written.
+/// A file that is written completely.
 #[derive(Debug)]
 pub(super) struct Complete {
     pub(super) path: PathBuf,
     pub(super) sink: Box<dyn Sink>,
-    /// Its packets by interface; none where it is not on a disk.
+    /// Its packets by interface; empty if it is not on a disk.
     pub(super) packets_of: Box<[u64]>,
 }
 
-/// What is done with complete files.
+/// Options for complete files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Completion {
-    /// Whether to wait until the disk has each file.
+    /// Whether to sync each file to the disk.
     pub(super) syncs: bool,
-    /// Whether files replace older ones of the same recording on purpose (`-W`).
+    /// Whether files replace older files of the same recording intentionally (`-W`).
     pub(super) is_ring: bool,
 }
 
-/// The writer's side of it. Dropped, it waits until all files are completed.
+/// The writer's handle. Dropping it waits until all files are complete.
 #[derive(Debug)]
 pub(super) struct Closer {
     shared: Arc<Shared>,
@@ -53,18 +52,18 @@ pub(super) struct Closer {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something to do.
+    /// Signals work for the thread.
     work: Condvar,
-    /// A file is completed.
+    /// Signals that a file is complete.
     room: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Complete>,
-    /// The file that is being completed.
+    /// The file in progress.
     in_hand: Option<PathBuf>,
-    /// A file whose pages the kernel is to begin with.
+    /// A file whose writeback should start.
     dirty: Option<Arc<File>>,
     failure: Option<Failure>,
     is_closing: bool,
@@ -74,7 +73,7 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change below is complete before anything could panic.
+        // Every change below is complete before a panic is possible.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,10 +84,10 @@ impl Shared {
 }
 
 impl Closer {
-    /// Starts the thread. Where it cannot complete a file, it ends `pool`.
+    /// Starts the thread. If it cannot complete a file, it ends `pool`.
     ///
     /// # Errors
-    /// When there is no thread.
+    /// If the thread cannot be started.
     pub(super) fn start(
         pool: Arc<Pool>,
         gauge: Arc<Gauge>,
@@ -109,7 +108,7 @@ impl Closer {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Completes a file, behind those before it. Waits only while too many do.
+    /// Queues a file for completion. Waits only if too many files are queued.
     pub(super) fn complete(&self, file: Complete) {
         let mut state = self.shared.wait_while(|state| !state.is_gone && state.waiting.len() >= MOST_WAITING);
         state.waiting.push_back(file);
@@ -117,7 +116,7 @@ impl Closer {
         self.shared.work.notify_one();
     }
 
-    /// Waits until no file of this name is left to complete.
+    /// Waits until no file of this name is queued.
     pub(super) fn wait_for(&self, path: &Path) {
         drop(self.shared.wait_while(|state| {
             !state.is_gone
@@ -126,13 +125,13 @@ impl Closer {
         }));
     }
 
-    /// Lets the kernel begin to write the pages of a file. Does not wait.
+    /// Starts writeback of a file's pages. Does not wait.
     pub(super) fn write_back(&self, file: Arc<File>) {
         self.shared.lock().dirty = Some(file);
         self.shared.work.notify_one();
     }
 
-    /// Waits until all files are completed; what failed first.
+    /// Waits until all files are complete. Returns the first failure.
     pub(super) fn finish(&mut self) -> Option<Failure> {
         self.shared.lock().is_closing = true;
         self.shared.work.notify_one();
@@ -151,30 +150,30 @@ impl Drop for Closer {
     }
 }
 
-/// What the thread has.
+/// State of the thread.
 struct Worker {
     shared: Arc<Shared>,
     pool: Arc<Pool>,
     gauge: Arc<Gauge>,
     completion: Completion,
-    /// Removes old files, where any are.
+    /// Removes old files, if retention is set.
     keeper: Option<Keeper>,
-    /// When it looked for them last.
+    /// Time of the last sweep for old files.
     swept: Instant,
-    /// Packets of the files of a ring, by name, and whether they are known to be on the disk.
+    /// Packets of the files of a ring by name, and whether they are known to be on the disk.
     ring: HashMap<PathBuf, (Box<[u64]>, bool)>,
 }
 
 enum Task {
     Complete(Complete),
     WriteBack(Arc<File>),
-    /// Old files may have to go.
+    /// Check whether old files must be removed.
     Sweep,
     End,
 }
 
 impl Drop for Worker {
-    /// After a panic nobody waits for a file to be completed any more.
+    /// After a panic, no thread waits for files any more.
     fn drop(&mut self) {
         if thread::panicking() {
             self.shared.lock().is_gone = true;
@@ -201,7 +200,7 @@ impl Worker {
                     }
                 }
                 Task::WriteBack(file) => {
-                    // Where that fails, the sync of the file fails, too, and says it.
+                    // If this fails, the sync of the file fails, too, and reports the error.
                     let _ = filesystem::begin_write_back(file.as_fd());
                 }
                 Task::Sweep => self.sweep(),
@@ -215,7 +214,7 @@ impl Worker {
         loop {
             if let Some(file) = state.waiting.pop_front() {
                 state.in_hand = Some(file.path.clone());
-                // There is room for one more behind it.
+                // There is room for one more file in the queue.
                 self.shared.room.notify_all();
                 return Task::Complete(file);
             }
@@ -237,8 +236,7 @@ impl Worker {
         }
     }
 
-    /// Brings a file to the disk, and then gives it its final name. What is to happen to a file that is complete is done at
-    /// the end of this.
+    /// Syncs a file, then gives it its final name. Actions for a complete file belong at the end of this function.
     fn complete(&mut self, file: Complete) -> Result<(), Failure> {
         let Complete { mut path, mut sink, packets_of } = file;
         let medium = sink.medium();
@@ -254,7 +252,7 @@ impl Worker {
             }
             Ok(None) => {}
             Err(source) => {
-                // A file of a folder that was removed is in no folder.
+                // The folder was removed, and the file with it.
                 if source.kind() == io::ErrorKind::NotFound {
                     self.gauge.sync_failed(&packets_of);
                 } else if self.completion.syncs {
@@ -284,7 +282,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Removes old files. Where that fails, the recording goes on, and its status says it.
+    /// Removes old files. If that fails, the recording continues, and its status reports the failure.
     fn sweep(&mut self) {
         if let Some(keeper) = &mut self.keeper {
             if keeper.is_due() {
@@ -294,12 +292,12 @@ impl Worker {
         }
     }
 
-    /// A file of a ring has replaced the one that had its name before.
+    /// Notes that a file of a ring has replaced the previous file of its name.
     fn replace(&mut self, path: PathBuf, packets_of: Box<[u64]>, is_synced: bool) {
         let Some((before, was_synced)) = self.ring.insert(path, (packets_of, is_synced)) else { return };
         self.gauge.overwritten(&before);
         if !was_synced {
-            // Nobody will ask any more whether the disk has them.
+            // Nobody asks later whether the disk has these packets.
             self.gauge.synced(&before);
         }
     }

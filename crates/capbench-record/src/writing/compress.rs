@@ -1,7 +1,7 @@
-//! Compressed files: one frame of Zstandard (RFC 8878) a file.
+//! Compressed files: one Zstandard frame (RFC 8878) per file.
 //!
-//! After every buffer the compressor is flushed, so that what was recorded before a crash can be decompressed. A flush ends
-//! a block, which costs at most a few hundred bytes; blocks end after 128 KiB anyway.
+//! The compressor is flushed after every buffer, so that data before a crash can be decompressed. A flush ends a block, which
+//! costs up to a few hundred bytes; blocks end after 128 KiB anyway.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,26 +9,26 @@ use std::io::{self, Write};
 use zstd::stream::write::Encoder;
 
 use super::buffer::Buffer;
-use super::sink::{Medium, Patient, Sink};
+use super::sink::{Medium, RetryWriter, Sink};
 
-/// A last block without contents (RFC 8878, section 3.1.1.2): with it behind a whole block, a frame without checksum is whole.
+/// An empty last block (RFC 8878, section 3.1.1.2). After a whole block it completes a frame without checksum.
 const LAST_BLOCK: [u8; 3] = [1, 0, 0];
 
-/// Compresses on its way to a medium.
+/// Compresses data on its way to a medium.
 pub(super) struct Compressed<M: Medium> {
-    encoder: Encoder<'static, Patient<M>>,
+    encoder: Encoder<'static, RetryWriter<M>>,
     put: u64,
-    /// Bytes before and after compression up to the last flush.
+    /// Bytes before and after compression at the last flush.
     flushed: (u64, u64),
-    /// Whether the frame has its end.
+    /// Whether the end of the frame is written.
     is_finished: bool,
 }
 
 impl<M: Medium> Compressed<M> {
     /// # Errors
-    /// When the library has no memory.
+    /// If the library cannot allocate memory.
     pub(super) fn new(medium: M, level: i32) -> io::Result<Self> {
-        let encoder = Encoder::new(Patient::new(medium), level)?;
+        let encoder = Encoder::new(RetryWriter::new(medium), level)?;
         Ok(Self { encoder, put: 0, flushed: (0, 0), is_finished: false })
     }
 }
@@ -70,7 +70,7 @@ impl<M: Medium> Sink for Compressed<M> {
         self.encoder.get_ref().stored
     }
 
-    /// Ends at the last flush whatever `length` says, where a reader gets all that is secured; records end there.
+    /// Cuts at the last flush and ignores `length`: readers get all secured data there, and records end there.
     fn salvage(&mut self, _length: u64) -> io::Result<Option<u64>> {
         let (_, stored) = self.flushed;
         let out = self.encoder.get_mut();

@@ -1,4 +1,4 @@
-//! What a writer did, readable by any thread while it runs.
+//! Counters of the writer, readable by any thread while it runs.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,70 +6,70 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What a writer did since it was opened.
+/// Counters of a writer since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriterCounts {
     /// Files begun.
     pub files: u64,
-    /// The first of them: its final name, also before it has that.
+    /// The first file's final name, even before the file has it.
     pub first_file: Option<PathBuf>,
-    /// Bytes of files, headers and all, before compression.
+    /// Bytes of files including headers, before compression.
     pub bytes: u64,
-    /// Bytes that the kernel has, after compression.
+    /// Bytes written to the kernel, after compression.
     pub stored_bytes: u64,
-    /// Buffers written.
+    /// Buffers that were written.
     pub buffers: u64,
     /// Packets by interface.
     pub interfaces: Vec<PacketCounts>,
-    /// The longest time that one write of buffers to the file took, or has taken so far.
+    /// The longest write of buffers to the file, including one in progress.
     pub longest_write: Duration,
-    /// Whether files are synced: without, it is never known what the disk has.
+    /// Whether files are synced. Without sync it is unknown what is on the disk.
     pub syncs: bool,
-    /// Whether a folder could not be synced, so that it is not known whether the disk has the names of its files.
+    /// Whether the sync of a folder failed: then the disk may not have the names of its files.
     pub is_folder_unsynced: bool,
-    /// Old files that were removed, of this run and of earlier ones.
+    /// Old files removed, of this run and of earlier ones.
     pub deleted_files: u64,
-    /// What they took on the disk.
+    /// Their size on the disk in bytes.
     pub deleted_bytes: u64,
-    /// Why old files could not be removed when that was last due.
+    /// Why old files could not be removed at the last attempt.
     pub retention_failure: Option<String>,
-    /// Buffers of the pool.
+    /// Number of buffers in the pool.
     pub pool: u64,
-    /// Those that held something, or were being filled, when last one was taken or came back.
+    /// Buffers in use, as of the last change.
     pub in_use: u64,
-    /// The most that ever were.
+    /// Maximum number of buffers in use.
     pub most_in_use: u64,
 }
 
-/// What became of the packets of an interface. A packet is counted in one of the six; [`PacketCounts::unsynced`] is a part of
-/// those written.
+/// What became of an interface's packets. Each packet is in exactly one of the other six counts; [`PacketCounts::unsynced`] is a
+/// part of `written`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
-    /// They are in files.
+    /// In files.
     pub written: u64,
-    /// There was no free buffer for them, or writing had failed: nothing of them was encoded.
+    /// Not encoded: there was no free buffer, or writing had failed.
     pub refused: u64,
-    /// They were encoded, and could not be written.
+    /// Encoded, but the write failed.
     pub unwritten: u64,
-    /// They were written, and the disk reported an error afterwards.
+    /// Written, but the disk reported an error afterwards.
     pub sync_failed: u64,
-    /// They were written to files that newer ones of the ring have replaced.
+    /// Written to files that newer files of the ring have replaced.
     pub overwritten: u64,
-    /// They were written to files that were removed because they were old ([`super::Retention`]).
+    /// Written to files that were removed because of their age ([`super::Retention`]).
     pub deleted: u64,
-    /// Those of the written ones that are not yet known to be on the disk.
+    /// Written, but not yet known to be on the disk.
     pub unsynced: u64,
 }
 
 impl PacketCounts {
-    /// Packets lost here.
+    /// Packets lost in the writer.
     pub fn lost(self) -> u64 {
         self.refused + self.unwritten
     }
 }
 
 impl WriterCounts {
-    /// What became of the packets of all interfaces.
+    /// Sums of all interfaces.
     pub fn packets(&self) -> PacketCounts {
         self.interfaces.iter().fold(PacketCounts::default(), |sum, one| PacketCounts {
             written: sum.written + one.written,
@@ -82,7 +82,7 @@ impl WriterCounts {
         })
     }
 
-    /// What an operator must know about the time since `before`, an earlier reading.
+    /// What an operator should know about the time since the earlier reading `before`.
     pub fn lag_since(&self, before: &Self) -> Option<Lag> {
         let lost = self.packets().lost().saturating_sub(before.packets().lost());
         let Self { in_use, pool, longest_write, .. } = *self;
@@ -99,16 +99,16 @@ impl WriterCounts {
 /// The writer does not keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lag {
-    /// Nothing is lost yet; three quarters of the buffers wait.
+    /// Nothing is lost yet, but three quarters of the buffers are in use.
     Behind {
-        /// Buffers that wait or are being filled.
+        /// Buffers in use.
         in_use: u64,
-        /// Buffers that there are.
+        /// Buffers in the pool.
         pool: u64,
     },
-    /// Packets are lost.
+    /// Packets were lost.
     Losing {
-        /// How many.
+        /// Lost packets.
         lost: u64,
         /// The longest write since the start.
         longest_write: Duration,
@@ -130,12 +130,12 @@ impl fmt::Display for Lag {
     }
 }
 
-/// Reads the counts of a writer, from any thread and for as long as it likes.
+/// Reads the counters of a writer, from any thread and even after its end.
 #[derive(Clone, Debug)]
 pub struct WriterGauge(pub(super) Arc<Gauge>);
 
 impl WriterGauge {
-    /// What the writer did so far. Each number is true for a moment of its own.
+    /// The counters so far. They are read one after the other, not at one moment.
     pub fn read(&self) -> WriterCounts {
         self.0.read()
     }
@@ -151,9 +151,9 @@ pub(super) struct Gauge {
     buffers: AtomicU64,
     interfaces: Box<[Interface]>,
     longest_write_ns: AtomicU64,
-    /// What times below count from.
+    /// Reference point of the times below.
     origin: Instant,
-    /// When the write began that has not ended, in ns since `origin`; 0 while there is none.
+    /// When the current write began, in ns since `origin`; 0 if there is none.
     write_began_ns: AtomicU64,
     syncs: bool,
     is_folder_unsynced: AtomicBool,
@@ -165,10 +165,10 @@ pub(super) struct Gauge {
     most_in_use: AtomicU64,
 }
 
-/// None of them ever becomes less.
+/// No counter ever decreases.
 #[derive(Debug, Default)]
 struct Interface {
-    /// Packets that the kernel took, including those that were lost or removed afterwards.
+    /// Packets that the kernel accepted, including those lost or removed afterwards.
     taken: AtomicU64,
     synced: AtomicU64,
     sync_failed: AtomicU64,
@@ -183,7 +183,7 @@ impl Interface {
         let of = |number: &AtomicU64| number.load(Relaxed);
         let (synced, sync_failed) = (of(&self.synced), of(&self.sync_failed));
         let (overwritten, deleted) = (of(&self.overwritten), of(&self.deleted));
-        // Read last: it is never less than what the others take from it.
+        // Read last, so it is never less than the sum subtracted from it.
         let taken = of(&self.taken);
         PacketCounts {
             written: taken.saturating_sub(sync_failed).saturating_sub(overwritten).saturating_sub(deleted),
@@ -220,19 +220,19 @@ impl Gauge {
         }
     }
 
-    /// How many interfaces there are.
+    /// Number of interfaces.
     pub(super) fn interfaces(&self) -> usize {
         self.interfaces.len()
     }
 
-    /// A file was begun that is to have this name.
+    /// Notes a new file with this final name.
     pub(super) fn file_begun(&self, path: &Path) {
         if self.files.fetch_add(1, Relaxed) == 0 {
             *self.first_file.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.into());
         }
     }
 
-    /// A file got its final name, which is another one than `wanted` where somebody else made a file of that name meanwhile.
+    /// Notes a file's final name. It differs from `wanted` if another process created a file of that name meanwhile.
     pub(super) fn file_published(&self, wanted: &Path, name: &Path) {
         let mut first = self.first_file.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_deref() == Some(wanted) {
@@ -240,12 +240,12 @@ impl Gauge {
         }
     }
 
-    /// A file was removed again.
+    /// Notes that a file was removed again.
     pub(super) fn file_discarded(&self) {
         self.files.fetch_sub(1, Relaxed);
     }
 
-    /// The bytes of a file, before and after compression, were `before` and are `now`; fewer where it was cut.
+    /// Notes bytes of a file, before and after compression: `now` instead of `before`, fewer if the file was cut.
     pub(super) fn stored(&self, before: (u64, u64), now: (u64, u64)) {
         self.bytes.fetch_add(now.0.wrapping_sub(before.0), Relaxed);
         self.stored_bytes.fetch_add(now.1.wrapping_sub(before.1), Relaxed);
@@ -255,18 +255,18 @@ impl Gauge {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// A write begins, in the thread that writes.
+    /// Notes that a write begins, in the writing thread.
     pub(super) fn write_begins(&self) {
         self.write_began_ns.store(self.now_ns().max(1), Relaxed);
     }
 
-    /// It has ended.
+    /// Notes that the write has ended.
     pub(super) fn write_ends(&self) {
         self.longest_write_ns.fetch_max(self.running_write_ns(), Relaxed);
         self.write_began_ns.store(0, Relaxed);
     }
 
-    /// For how long a write has lasted.
+    /// Duration of the current write.
     fn running_write_ns(&self) -> u64 {
         match self.write_began_ns.load(Relaxed) {
             0 => 0,
@@ -280,7 +280,7 @@ impl Gauge {
         }
     }
 
-    /// The kernel has packets of a buffer.
+    /// Notes that the kernel accepted the packets of a buffer.
     pub(super) fn written(&self, packets_of: &[u64]) {
         self.buffers.fetch_add(1, Relaxed);
         self.count(packets_of, |interface| &interface.taken);
@@ -290,39 +290,39 @@ impl Gauge {
         self.count(packets_of, |interface| &interface.unwritten);
     }
 
-    /// Written packets are on the disk, or have none to go to.
+    /// Notes that written packets are on the disk, or that the output has no disk.
     pub(super) fn synced(&self, packets_of: &[u64]) {
         self.count(packets_of, |interface| &interface.synced);
     }
 
-    /// The disk may not have written packets.
+    /// Notes that the disk may not have written packets.
     pub(super) fn sync_failed(&self, packets_of: &[u64]) {
         self.count(packets_of, |interface| &interface.sync_failed);
     }
 
-    /// A newer file has replaced the one with these packets.
+    /// Notes that a newer file has replaced the file with these packets.
     pub(super) fn overwritten(&self, packets_of: &[u64]) {
         self.count(packets_of, |interface| &interface.overwritten);
     }
 
-    /// A folder cannot be synced.
+    /// Notes that the sync of a folder failed.
     pub(super) fn folder_unsynced(&self) {
         self.is_folder_unsynced.store(true, Relaxed);
     }
 
-    /// An old file of so many bytes on the disk was removed; its packets, where it is of this run, and whether these were known to be
-    /// on the disk.
+    /// Notes the removal of an old file: its bytes on the disk, its packets if this run wrote it, and whether these were known to
+    /// be on the disk.
     pub(super) fn deleted(&self, bytes: u64, packets_of: &[u64], is_synced: bool) {
         self.deleted_files.fetch_add(1, Relaxed);
         self.deleted_bytes.fetch_add(bytes, Relaxed);
         self.count(packets_of, |interface| &interface.deleted);
         if !is_synced {
-            // Nobody will ask any more whether the disk has them.
+            // Nobody asks later whether the disk has these packets.
             self.synced(packets_of);
         }
     }
 
-    /// Why old files could not be removed; `None` when they were.
+    /// Notes why old files could not be removed; `None` after success.
     pub(super) fn retained(&self, failure: Option<String>) {
         *self.retention_failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
@@ -332,7 +332,7 @@ impl Gauge {
         self.interfaces[interface as usize].refused.fetch_add(1, Relaxed);
     }
 
-    /// Buffers that are empty.
+    /// Number of empty buffers.
     #[inline]
     pub(super) fn empty(&self) -> u64 {
         self.pool.saturating_sub(self.in_use.load(Relaxed))

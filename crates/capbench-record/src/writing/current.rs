@@ -1,4 +1,4 @@
-//! The file that is being written.
+//! The file being written.
 
 use std::path::PathBuf;
 
@@ -11,23 +11,23 @@ use super::sink::Sink;
 /// Bytes after which the kernel begins to write them to the disk.
 const WRITE_BACK: u64 = 32 << 20;
 
-/// The file that is being written.
+/// The file being written.
 #[derive(Debug)]
 pub(super) struct Current {
     pub(super) path: PathBuf,
     pub(super) sink: Box<dyn Sink>,
     /// Bytes up to the last record.
     pub(super) end: u64,
-    /// Bytes, before and after compression, that the gauge knows of.
+    /// Bytes, before and after compression, that the gauge has.
     known: (u64, u64),
-    /// Its packets by interface that the kernel has.
+    /// Its packets by interface that the kernel accepted.
     packets_of: Box<[u64]>,
-    /// Bytes with which the kernel was asked to begin.
+    /// Bytes for which writeback was started.
     begun_back: u64,
 }
 
 impl Current {
-    /// Opens a file and writes its header. A file without one is removed again.
+    /// Opens a file and writes its header. If the header fails, the file is removed again.
     pub(super) fn open(
         path: PathBuf,
         opener: &mut Opener,
@@ -35,7 +35,7 @@ impl Current {
         interfaces: usize,
     ) -> Result<Self, Failure> {
         let Opened { path, mut sink } = opener(&path).map_err(Failure::of("open", &path))?;
-        // Readers that follow a file, or find it after a crash, need its beginning.
+        // Readers that follow a file, or find it after a crash, need the header.
         if let Err(error) = sink.put(header).and_then(|()| sink.flush()) {
             let _ = sink.medium().discard();
             return Err(Failure::of("write", &path)(error));
@@ -44,7 +44,7 @@ impl Current {
         Ok(Self { path, sink, end: header.len() as u64, known: (0, 0), packets_of, begun_back: 0 })
     }
 
-    /// The kernel has so many packets more.
+    /// Counts packets that the kernel accepted.
     pub(super) fn written(&mut self, packets_of: &[u64], gauge: &Gauge) {
         gauge.written(packets_of);
         for (sum, packets) in self.packets_of.iter_mut().zip(packets_of) {
@@ -55,13 +55,13 @@ impl Current {
         }
     }
 
-    /// Reports bytes that the gauge does not know of.
+    /// Reports new bytes to the gauge.
     pub(super) fn report(&mut self, gauge: &Gauge) {
         let now = (self.end, self.sink.stored());
         gauge.stored(std::mem::replace(&mut self.known, now), now);
     }
 
-    /// The file, where the kernel is to begin with more of its pages.
+    /// The file, if more of its pages are due for writeback.
     pub(super) fn due_back(&mut self) -> Option<std::sync::Arc<std::fs::File>> {
         let stored = self.sink.stored();
         if stored.saturating_sub(self.begun_back) < WRITE_BACK {
@@ -71,8 +71,8 @@ impl Current {
         self.sink.medium().dirty()
     }
 
-    /// After a failure: makes the file end at `keep`, behind its last whole record, and reports what it then is. What has no
-    /// packet is removed; `None` then.
+    /// After a failure: cuts the file at `keep`, after its last whole record, and reports the result. Removes a file without
+    /// packets and returns `None`.
     pub(super) fn salvage(mut self, keep: u64, gauge: &Gauge) -> Option<Complete> {
         let has_packets = self.packets_of.iter().any(|packets| *packets > 0);
         if !has_packets && self.sink.medium().discard().unwrap_or(false) {
@@ -80,7 +80,7 @@ impl Current {
             gauge.file_discarded();
             return None;
         }
-        // What failed before is what the user has to know.
+        // The earlier failure is the one to report to the user.
         let now = match self.sink.salvage(keep) {
             Ok(Some(length)) => (keep, length),
             Ok(None) | Err(_) => (self.sink.secured(), self.sink.stored()),
@@ -89,7 +89,7 @@ impl Current {
         Some(self.complete())
     }
 
-    /// Nothing more is written to it.
+    /// Ends writing to it.
     pub(super) fn complete(mut self) -> Complete {
         if !self.sink.medium().has_disk() {
             self.packets_of.fill(0);

@@ -17,7 +17,7 @@ use super::sink::Medium;
 #[derive(Debug)]
 pub(super) struct Descriptor {
     file: Arc<File>,
-    /// Its names, where this recording created it: then its end is ours, too.
+    /// Its names, if this recording created it: then this recording also ends it.
     part: Option<PartFile>,
     is_direct: bool,
     has_disk: bool,
@@ -25,17 +25,17 @@ pub(super) struct Descriptor {
 }
 
 impl Descriptor {
-    /// `part` is its names where this recording created it.
+    /// `part` has its names, if this recording created it.
     ///
     /// # Errors
-    /// When the kernel says nothing of it.
+    /// If fstat(2) fails.
     pub(super) fn new(file: File, part: Option<PartFile>, syncs: bool) -> io::Result<Self> {
         let kind = file.metadata()?.file_type();
         let has_disk = kind.is_file() || kind.is_block_device();
         Ok(Self { file: Arc::new(file), part, is_direct: false, has_disk, syncs })
     }
 
-    /// From here on writes pass the page cache by, but for [`Medium::put_at`].
+    /// From here on, writes bypass the page cache, except [`Medium::put_at`].
     ///
     /// # Errors
     /// `InvalidInput` where the file system has no direct I/O.
@@ -46,7 +46,7 @@ impl Descriptor {
     }
 }
 
-/// On the descriptor that is open: by its name, another file could be opened.
+/// Changes the open descriptor: the name could refer to another file by now.
 fn set_direct(file: &File, is_direct: bool) -> io::Result<()> {
     let mut flags = fcntl_getfl(file)?;
     flags.set(OFlags::DIRECT, is_direct);
@@ -83,7 +83,7 @@ impl Medium for Descriptor {
         if !self.is_direct {
             return self.file.write_all_at(bytes, offset);
         }
-        // What is no whole block cannot be written directly.
+        // An incomplete block cannot be written directly.
         set_direct(&self.file, false)?;
         let put = self.file.write_all_at(bytes, offset);
         set_direct(&self.file, true)?;
@@ -105,7 +105,7 @@ impl Medium for Descriptor {
         if self.syncs {
             return self.file.sync_data();
         }
-        // Network file systems report at each close(2) of a descriptor what they could not write.
+        // Network file systems report failed writes at each close(2) of a descriptor.
         filesystem::close(self.file.try_clone()?.into()).map_err(|error| match error {
             capbench_sys::SysError::Call { source, .. } => source,
             other => io::Error::other(other),

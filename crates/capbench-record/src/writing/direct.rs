@@ -1,35 +1,35 @@
-//! Files written past the page cache (`O_DIRECT`): nothing is copied, and no thread of the kernel writes it back later.
+//! Files written without the page cache (`O_DIRECT`): no copy, and no later writeback by a kernel thread.
 //!
-//! Memory, lengths and offsets of such writes are multiples of a block. The records of a buffer begin as far into a block as
-//! the file stands in one; what did not fill a block goes in front of the next buffer's records.
+//! Memory, lengths and offsets of such writes are multiples of a block. A buffer's records begin at the file's current offset in
+//! a block. The bytes of an incomplete block move before the records of the next buffer.
 
 use std::io::{self, IoSlice};
 
 use capbench_sys::memory::pages::{ALIGNMENT, Pages, carve};
 
 use super::buffer::Buffer;
-use super::sink::{MOST_PARTS, Medium, Patient, Sink};
+use super::sink::{MOST_PARTS, Medium, RetryWriter, Sink};
 
-/// Whole blocks, and the one that is not full yet.
+/// Whole blocks, and the last incomplete block.
 #[derive(Debug)]
 pub(super) struct Direct<M> {
-    /// What it has stored is whole blocks.
-    out: Patient<M>,
+    /// Stores whole blocks only.
+    out: RetryWriter<M>,
     tail: Pages,
     tail_length: usize,
-    /// The length of the file when its tail was last written, too.
+    /// The length of the file when its tail was last written.
     flushed: u64,
 }
 
 impl<M: Medium> Direct<M> {
     /// # Errors
-    /// When there is no memory.
+    /// If there is no memory.
     pub(super) fn new(medium: M) -> io::Result<Self> {
         let mut tail = carve(1, ALIGNMENT).map_err(io::Error::other)?;
-        Ok(Self { out: Patient::new(medium), tail: tail.remove(0), tail_length: 0, flushed: 0 })
+        Ok(Self { out: RetryWriter::new(medium), tail: tail.remove(0), tail_length: 0, flushed: 0 })
     }
 
-    /// Whether each buffer goes on where the one before ends in its block.
+    /// Whether each buffer begins at the offset in a block where the one before ends.
     fn fit(&self, buffers: &[Buffer]) -> bool {
         let mut at = self.tail_length;
         buffers.iter().all(|buffer| {
@@ -39,7 +39,7 @@ impl<M: Medium> Direct<M> {
         })
     }
 
-    /// Completes the block in front of each buffer's records, and keeps what fills none.
+    /// Completes the block before each buffer's records, writes whole blocks, and keeps the incomplete rest.
     fn put_blocks(&mut self, buffers: &mut [Buffer]) -> io::Result<()> {
         for buffer in &mut *buffers {
             buffer.lead().copy_from_slice(&self.tail[..self.tail_length]);
@@ -58,7 +58,7 @@ fn blocks(buffer: &Buffer) -> &[u8] {
     &bytes[..bytes.len() / ALIGNMENT * ALIGNMENT]
 }
 
-/// What is behind them.
+/// The bytes after them.
 fn remainder(buffer: &Buffer) -> &[u8] {
     let bytes = buffer.up_to_end();
     &bytes[bytes.len() / ALIGNMENT * ALIGNMENT..]

@@ -1,14 +1,14 @@
-//! What could not be done to which file, and what the user can do about it.
+//! A failed operation, its file, and what the user can do.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::error::RecordError;
 
-/// What to know where a file cannot be opened once the recording runs: another folder may have got the name of the first one.
+/// Advice if a file cannot be opened after the start: another folder may have taken the name of the first one.
 pub const CONFINED: &str = "a recording may write only into the folder in which it began (Landlock): keep that folder, its name and its owner";
 
-/// What could not be done to which file.
+/// A failed operation and its file.
 #[derive(Debug)]
 pub(super) struct Failure {
     attempt: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Failure {
     source: io::Error,
 }
 
-/// A file that is not written to for a reason of ours.
+/// A file that the recorder refuses to write.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub(super) struct Refused {
@@ -37,7 +37,7 @@ impl Failure {
         move |source| Self { attempt, path: path.into(), next: None, source }
     }
 
-    /// The disk may not have the file.
+    /// A failed sync: the disk may not have the file.
     pub(super) fn of_sync(path: &Path, source: io::Error) -> Self {
         let next = match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
@@ -51,7 +51,7 @@ impl Failure {
         Self { attempt: "bring to the disk", path: path.into(), next: Some(next), source }
     }
 
-    /// The same for a file after the first: by then the recorder may be confined to the folder of that one.
+    /// As it is, with advice for a file after the first: the recorder may be confined to the folder of the first file.
     pub(super) fn once_confined(self) -> Self {
         match self.source.kind() {
             ErrorKind::PermissionDenied => Self { next: Some(CONFINED), ..self },
@@ -63,7 +63,7 @@ impl Failure {
         self.source.kind() == ErrorKind::BrokenPipe
     }
 
-    /// What the user reads.
+    /// The error for the user.
     pub(super) fn into_error(self) -> RecordError {
         let Self { attempt, path, next, source } = self;
         let refused = source.get_ref().and_then(|source| source.downcast_ref::<Refused>());

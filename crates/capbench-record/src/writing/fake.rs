@@ -1,15 +1,15 @@
-//! Records for tests: a length, a number, an interface and filling, so that nothing of a format is needed.
+//! Records for tests: length, number, interface and filling, independent of any file format.
 
 use super::output::FileEnds;
 use super::records::Record;
 
-/// What a file begins with.
+/// Header of a file.
 pub(super) const HEADER: &[u8] = b"header of a file";
-/// What it ends with: a record that is no packet.
+/// Trailer of a file: a record that is not a packet.
 pub(super) const TRAILER_FILL: usize = 5;
-/// Bytes in front of the filling.
+/// Bytes before the filling.
 const PREFIX: usize = 12;
-/// The interface of records that are no packets.
+/// The interface of records that are not packets.
 const NONE: u32 = u32::MAX;
 
 /// A record.
@@ -25,21 +25,21 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// Tells the first record of some bytes.
+/// Finds the first record in a byte slice.
 pub(super) fn read_record(bytes: &[u8]) -> Option<Record> {
     let interface = word(bytes, 8)?;
     let packet_of = (interface != NONE).then_some(interface);
     Some(Record { length: word(bytes, 0)? as usize, packet_of, packets: packet_of.is_some().into() })
 }
 
-/// A file of such records.
+/// A file of such records, as read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Contents {
     /// Numbers of its packets.
     pub(super) numbers: Vec<u32>,
-    /// Its trailer stands at the end.
+    /// Whether the trailer is at the end.
     pub(super) is_complete: bool,
-    /// Bytes behind the last whole record.
+    /// Bytes after the last whole record.
     pub(super) left_over: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Opening the files of a recording.
+//! Opens the files of a recording.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -17,16 +17,16 @@ use super::options::WriteOptions;
 use super::part::{Making, PartFile};
 use super::sink::{Medium, Plain, Sink};
 
-/// A new file, and the name that it will have.
+/// A new file, and its future name.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) sink: Box<dyn Sink>,
 }
 
-/// Opens a file by its name.
+/// Opens a file by name.
 pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Opened> + Send>;
 
-/// Opens what the options say.
+/// The opener for these options.
 pub(super) fn opener(options: &WriteOptions) -> Opener {
     let WriteOptions { direct, compression, syncs, .. } = *options;
     let is_standard_output = options.is_standard_output();
@@ -56,15 +56,15 @@ pub(super) fn opener(options: &WriteOptions) -> Opener {
     })
 }
 
-/// Not by `std::io::stdout`, which looks for the ends of lines.
+/// Not `std::io::stdout`, which buffers by line.
 fn standard_output() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// What has the name and is no file: a pipe, a device, or a link to one such as `/dev/stdout`.
+/// Opens an existing pipe or device of this name, or a link to one such as `/dev/stdout`; `None` for anything else.
 ///
 /// # Errors
-/// A pipe that nobody reads. A link that somebody else made.
+/// A pipe without a reader. A link that another user created.
 fn existing(path: &Path) -> io::Result<Option<File>> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -90,9 +90,9 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
 /// Names of new files.
 struct Names {
     making: Making,
-    /// Whether a file of the same name is replaced; else the new one gets a number.
+    /// Whether a file of the same name is replaced. Otherwise the new one gets a number.
     replaces: bool,
-    /// The name of the newest file before its number, and that number: the next one of this name gets a higher one.
+    /// The name of the newest file without its number, and that number: the next file of this name gets a higher one.
     last: Option<(PathBuf, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Who has a file locked: `/proc/locks` (proc_locks(5)).
+//! Finds the process that has locked a file: `/proc/locks` (proc_locks(5)).
 
 use std::fs::{self, File};
 
@@ -6,18 +6,18 @@ use rustix::fs::{Stat, fstat, major, minor};
 
 use super::failure::Refused;
 
-/// Why a file that another process has locked is not written to.
+/// The error for a file that another process has locked.
 pub(super) fn refusal(file: &File) -> Refused {
     let holder = fstat(file).ok().and_then(|found| of(&found));
     let reason = format!("{} writes it", holder.as_deref().unwrap_or("another process"));
     Refused { reason, next: "end that recording first, or choose another name with -w" }
 }
 
-/// The process that has locked a file by flock(2), by number and name; `None` where that cannot be seen from here.
+/// Number and name of the process that has locked a file by flock(2); `None` if this process cannot see it.
 fn of(file: &Stat) -> Option<String> {
     let process = process_in(&fs::read_to_string("/proc/locks").ok()?, file)?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).ok();
-    // A process chooses its name, and a terminal shows this.
+    // A process chooses its name, and this goes to a terminal: control characters are replaced.
     let name = name.map(|name| name.trim_end().replace(char::is_control, "?"));
     Some(match name {
         Some(name) => format!("process {process} ({name})"),

@@ -1,6 +1,6 @@
-//! Removes the oldest files of a recording, also those of its earlier runs: regular files of the user who records, in the folder
-//! of the recording, whose names are its own. Nothing else is removed, no symbolic link is followed, and no file that is being
-//! written: that has another name and a lock until it is complete.
+//! Removes the oldest files of a recording, including earlier runs. It removes only regular files of the recording user, in the
+//! recording's folder, whose names match the recording. It follows no symbolic link. It never removes a file that is being
+//! written: that file has another name and a lock until it is complete.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -20,10 +20,10 @@ use super::own_names::OwnNames;
 use super::part::PART;
 use super::retention::{OwnFile, Retention, Room};
 
-/// How often limits are looked at while a file is being written.
+/// Time between two checks of the limits while a file is being written.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
-/// When removal is tried again after it failed, if no file has been completed since.
+/// Time until the next attempt after a failed removal, if no file has been completed since.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// Removes files of one recording.
@@ -35,29 +35,29 @@ pub(super) struct Keeper {
     user: u32,
     /// Files of this run: their order, their packets by interface, and whether these are known to be on the disk.
     completed: HashMap<OsString, (u64, Box<[u64]>, bool)>,
-    /// The order of the file of this run that was completed last.
+    /// The order of the last completed file of this run.
     latest: u64,
-    /// Incomplete files that a killed run left behind, by name, with what they were before this run made any.
+    /// Incomplete files of a killed run by name, with inode and modification time from before this run created any file.
     left_behind: HashMap<OsString, (u64, SystemTime)>,
     state: State,
 }
 
-/// How the last sweep ended.
+/// Result of the last sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There was none, or a file has been completed since.
+    /// None yet, or a file has been completed since.
     NewFile,
-    /// The limits were kept.
+    /// The limits were met.
     Kept,
-    /// They were not kept, at this time.
+    /// The limits were not met, at this time.
     Failed(Instant),
 }
 
 impl Keeper {
-    /// Of the files that `path` names.
+    /// For the files of `path`.
     ///
     /// # Errors
-    /// A folder that cannot be opened.
+    /// If the folder cannot be opened.
     pub(super) fn new(path: &Path, names: OwnNames, retention: Retention) -> io::Result<Self> {
         let (folder, _) = Folder::of_file(path, &Trust::everybody())?;
         let user = identity::effective().uid;
@@ -68,7 +68,7 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// A file of this run is complete.
+    /// Adds a complete file of this run.
     pub(super) fn add(&mut self, path: &Path, packets_of: &[u64], is_synced: bool) {
         if let Some(name) = path.file_name() {
             self.latest += 1;
@@ -77,17 +77,18 @@ impl Keeper {
         }
     }
 
-    /// Removes what is too much, and counts it. The newest file stays: when a recording ends, it may be all that there is.
+    /// Removes files above the limits, and counts them. It keeps the newest file, which may be the only one at the end of a
+    /// recording.
     ///
     /// # Errors
-    /// Why the folder could not be read or the first file not be removed; free space that no removal can reach.
+    /// Why the folder could not be read or the first file not be removed; or the free-space limit cannot be met by removal.
     pub(super) fn sweep(&mut self, gauge: &Gauge) -> io::Result<()> {
         let swept = self.remove_oldest(gauge);
         self.state = if swept.is_ok() { State::Kept } else { State::Failed(Instant::now()) };
         swept
     }
 
-    /// Whether a sweep could remove a file. A sweep reads the whole folder, which takes long where it has many files.
+    /// Whether a sweep could remove a file. A sweep reads the whole folder, which is slow if it has many files.
     pub(super) fn is_due(&self) -> bool {
         match self.state {
             State::NewFile => true,
@@ -125,7 +126,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// The complete files of the recording, and those that a killed run left incomplete.
+    /// The complete files of the recording, and incomplete files of a killed run.
     fn files(&self) -> io::Result<Vec<OwnFile>> {
         let mut files = Vec::new();
         for name in self.folder.names()? {
@@ -141,7 +142,7 @@ impl Keeper {
         Ok(files)
     }
 
-    /// What is known of a file, if it is one of the recording's own that nobody is writing.
+    /// The status of a file, if it belongs to the recording and no process is writing it.
     fn about_own(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         let complete = name.as_bytes().strip_suffix(PART.as_bytes()).map(OsStr::from_bytes);
         if !self.names.are(complete.unwrap_or(name)) {
@@ -151,7 +152,7 @@ impl Keeper {
             Err(Errno::NOENT) => return Ok(None),
             about => about?,
         };
-        // A file of this run was written later, though it may have the name of one that was left behind.
+        // A file of this run was modified later, even if it has the name of an incomplete file.
         let is_idle = |left: &(u64, SystemTime)| *left == (about.st_ino, modified(&about));
         let is_complete = complete.is_none() || self.left_behind.get(name).is_some_and(is_idle);
         let is_own =
@@ -159,9 +160,9 @@ impl Keeper {
         Ok((is_own && is_complete).then_some(about))
     }
 
-    /// Incomplete files that no recorder writes: it would have locked them. The shared lock disturbs no other recorder that
-    /// starts, and one that locks a new file waits until it is gone. Called before this run makes files, which are not locked
-    /// for a moment.
+    /// Incomplete files without a recorder: a recorder would have locked them. The shared lock here does not disturb another
+    /// starting recorder; one that locks a new file waits until it is released. Call it before this run creates files, because
+    /// new files are unlocked for a moment.
     fn find_left_behind(&self) -> io::Result<HashMap<OsString, (u64, SystemTime)>> {
         let mut found = HashMap::new();
         for name in self.folder.names()? {

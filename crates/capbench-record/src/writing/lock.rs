@@ -1,7 +1,7 @@
 //! The lock of a whole recording, so that no second recorder replaces or removes its complete files.
 //!
-//! It is a flock(2) on a hidden file next to the captures, called after what the user wrote with `-w`. The lock on each `.part`
-//! file covers only the file that is being written; it shows which `.part` files a killed recorder left behind.
+//! It is a flock(2) on a hidden file next to the captures, named after the `-w` option. The lock on each `.part` file covers only
+//! the file being written; it shows which `.part` files belong to a killed recorder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -19,43 +19,43 @@ use super::failure::Refused;
 use super::holder;
 use super::part::has_no_locks;
 
-/// What the name of a lock file ends with; it begins with a dot.
+/// Suffix of a lock file's name, which begins with a dot.
 const ENDING: &[u8] = b".lock";
 
-/// The longest file name that Linux has (`NAME_MAX`).
+/// Maximum length of a file name in Linux (`NAME_MAX`).
 const LONGEST_NAME: usize = 255;
 
-/// Tries to get a lock file that its holder removes at the same moment.
+/// Attempts to lock a file that its holder removes at the same moment.
 const TRIES: usize = 16;
 
-/// The lock of a recording. Dropped, it removes its file while that is still locked.
+/// The lock of a recording. Dropping it removes its file before the unlock.
 #[derive(Debug)]
 pub(super) struct RecordingLock {
     folder: Folder,
     name: OsString,
-    /// Locked until it is closed.
+    /// Locked until closed.
     _file: File,
 }
 
 impl RecordingLock {
-    /// Locks the recording whose first file is `first`, and whose files are called after `pattern`. `None` where the output is no
-    /// file, or where the file system has no locks.
+    /// Locks the recording whose first file is `first`, with files named after `pattern`. `None` if the output is not a file, or
+    /// the file system has no locks.
     ///
     /// # Errors
-    /// A recording that another process has locked, and a folder in which no file can be made.
+    /// Another process has locked the recording, or no file can be created in the folder.
     pub(super) fn take(first: &Path, pattern: &OsStr) -> io::Result<Option<Self>> {
         let is_special = fs::metadata(first).is_ok_and(|found| !found.is_file());
-        // Opening the file reports a path without a name, and a directory.
+        // Opening the file reports the error for a path without a name, or a directory.
         if is_special || first.file_name().is_none() {
             return Ok(None);
         }
-        // Others may control the folder: nothing in it is followed or trusted.
+        // Other users may control the folder: follow and trust nothing in it.
         let (folder, _) = Folder::of_file(first, &Trust::everybody())?;
         let name = name_of(pattern);
         for _ in 0..TRIES {
             let file = open(&folder, &name)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                // Its holder has ended and removed it meanwhile.
+                // Its holder has just ended and removed it.
                 Err(Errno::WOULDBLOCK) if !folder.is_named(&name, &file)? => continue,
                 Err(Errno::WOULDBLOCK) => return Err(holder::refusal(&file).into()),
                 Err(error) if has_no_locks(error) => {
@@ -74,12 +74,12 @@ impl RecordingLock {
 
 impl Drop for RecordingLock {
     fn drop(&mut self) {
-        // One that is left behind is locked by nobody, and stops no recorder.
+        // A lock file that stays is unlocked, and blocks no recorder.
         let _ = self.folder.remove(&self.name);
     }
 }
 
-/// `.NAME.lock`; of a name that is too long for that the end.
+/// `.NAME.lock`; only the end of a name that is too long.
 fn name_of(pattern: &OsStr) -> OsString {
     let name = Path::new(pattern).file_name().unwrap_or(pattern).as_bytes();
     let room = LONGEST_NAME - 1 - ENDING.len();
@@ -87,7 +87,7 @@ fn name_of(pattern: &OsStr) -> OsString {
     OsString::from_vec([b".", end, ENDING].concat())
 }
 
-/// Opens the lock file; only one of this user where others can write to the folder.
+/// Opens the lock file. If other users can write to the folder, the file must belong to this user.
 fn open(folder: &Folder, name: &OsStr) -> io::Result<File> {
     let user = identity::effective().uid;
     let refuse = |owner: u32| {
@@ -104,7 +104,7 @@ fn open(folder: &Folder, name: &OsStr) -> io::Result<File> {
         opened => opened?,
     };
     let owner = fstat(&file)?.st_uid;
-    // Others can put a file there only in such a directory.
+    // Other users can create a file only in such a directory.
     if owner != user && fstat(folder)?.st_mode & 0o022 != 0 {
         return Err(refuse(owner).into());
     }

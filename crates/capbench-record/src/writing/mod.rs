@@ -1,26 +1,26 @@
-//! Encoded records to files, as fast as the disk takes them.
+//! Writes encoded records to files, as fast as the disk accepts them.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`Output`] (`output`) | room for records, in the file that they belong to |
-//! | `buffer`, `pool` | whole records on their way, and the bounded memory for them |
-//! | [`WriteOptions`] (`options`) | what a user can say about it |
-//! | [`Rotation`] (`rotation`), `names` | when a file ends, and what the next one is called |
-//! | `writer`, `current` | the thread that writes, and the file that it writes to |
-//! | `closer` | the thread that waits until the disk has a file, and gives the file its final name |
-//! | `files`, `part`, `holder` | how files are made: with a temporary name, permissions and a lock |
-//! | `lock` | one recorder at a time for the files of one `-w` |
-//! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and removing them |
-//! | `sink`, `descriptor`, `direct`, `compress` | what is written to: page cache or pipe, disk, Zstandard |
-//! | `failure` | what could not be done to which file |
-//! | [`WriterCounts`] (`counts`) | what was written and what not, while it runs |
-//! | `records` | where records end, for files that have to end early |
+//! | [`Output`] (`output`) | reserves room for records, in the file that they belong to |
+//! | `buffer`, `pool` | buffers of whole records, and the bounded memory for them |
+//! | [`WriteOptions`] (`options`) | the user's options |
+//! | [`Rotation`] (`rotation`), `names` | when a file ends, and the name of the next one |
+//! | `writer`, `current` | the thread that writes, and its current file |
+//! | `closer` | the thread that syncs complete files, and gives them their final names |
+//! | `files`, `part`, `holder` | create files: temporary name, permissions, lock |
+//! | `lock` | allows one recorder at a time for the files of one `-w` |
+//! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and their removal |
+//! | `sink`, `descriptor`, `direct`, `compress` | kinds of output: page cache or pipe, direct I/O, Zstandard |
+//! | `failure` | a failed operation, its file, and what to do |
+//! | [`WriterCounts`] (`counts`) | counters of the writer, readable while it runs |
+//! | `records` | where records end, for a file that must end early |
 //!
-//! The thread that takes packets encodes them straight into a buffer, and never waits: when no buffer is free the packet is
-//! refused and counted at [`capbench_capture::LossPlace::Writer`] ([`WhenFull::Wait`] is for packets that come from files). A buffer can also be a block of a ring, where the frames lie: that is
-//! written from there, and the ring has it back afterwards. Files hold nothing but records one after the other, so that whatever
-//! ends the process leaves files that can be read up to the last whole record; with direct I/O up to the last block of
-//! 4 KiB or the last flush, with compression up to the last buffer.
+//! The thread that reads packets encodes them straight into a buffer, and never waits. If no buffer is free, the packet is
+//! refused and counted at [`capbench_capture::LossPlace::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
+//! also be a ring block: the writer writes it straight from the ring, then returns it. Files contain only consecutive records. So
+//! after any end of the process, files are readable up to the last whole record; with direct I/O up to the last block of 4 KiB or
+//! the last flush; with compression up to the last buffer.
 
 mod buffer;
 mod closer;

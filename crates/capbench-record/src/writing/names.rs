@@ -1,4 +1,4 @@
-//! What the files of a recording are called, by the rules of tcpdump(8).
+//! Names of a recording's files, by the rules of tcpdump(8).
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,10 +9,10 @@ use capbench_sys::host::local_time::format_local;
 use super::rotation::Rotation;
 use crate::error::{RecordError, Result};
 
-/// What a compressed file's name ends with.
+/// Suffix of a compressed file's name.
 pub(super) const COMPRESSED: &[u8] = b".zst";
 
-/// Seconds after which the fields of a pattern come again: %M, %H, %a.
+/// Seconds after which fields of a pattern repeat: %M, %H, %a.
 const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];
 
 /// The names of a recording's files.
@@ -26,9 +26,8 @@ pub(super) struct FileNames {
 }
 
 impl FileNames {
-    /// Names made of `name` as the user gave it: with an interval it is a pattern of strftime(3), with a limit of size or
-    /// packets a number is put behind it, and behind that `.zst` where the file is compressed. A `.zst` that the user wrote
-    /// is this one.
+    /// Names based on the user's `name`. With an interval it is a pattern of strftime(3). With a limit of size or packets, a
+    /// number is appended. With compression, `.zst` follows; if the user's name already ends with `.zst`, it is not repeated.
     pub(super) fn new(name: &Path, rotation: &Rotation, is_compressed: bool) -> Self {
         let bytes = name.as_os_str().as_bytes();
         let stem = if is_compressed { bytes.strip_suffix(COMPRESSED).unwrap_or(bytes) } else { bytes };
@@ -41,10 +40,10 @@ impl FileNames {
         }
     }
 
-    /// The name of the file that begins in this second, with this number.
+    /// The name of the file that begins in this second and has this number.
     ///
     /// # Errors
-    /// An empty name, or a pattern that gives none.
+    /// An empty name, or a pattern that expands to nothing.
     pub(super) fn path(&self, second: i64, number: u64) -> Result<PathBuf> {
         let refuse = |reason: String| RecordError::Option { option: "-w", reason };
         if self.stem.is_empty() {
@@ -65,9 +64,9 @@ impl FileNames {
         Ok(OsString::from_vec(name).into())
     }
 
-    /// The first file that is there of those that a recording without a pattern will replace as its numbers reach their names.
+    /// The first existing file that a recording without a pattern will replace when its numbers reach that name.
     pub(super) fn first_replaced(&self, files: Option<u32>) -> Option<PathBuf> {
-        /// Numbers that are looked at.
+        /// Numbers to check.
         const LOOKED_AT: u64 = 1000;
         if self.is_pattern || !self.is_numbered {
             return None;
@@ -77,7 +76,7 @@ impl FileNames {
         names.find(|path| path.symlink_metadata().is_ok_and(|found| found.is_file()))
     }
 
-    /// What the names are made of, with `.zst` where files are compressed: the same for every recording of the same names.
+    /// The name pattern, with `.zst` for compressed files: equal for all recordings with the same names.
     pub(super) fn pattern(&self) -> OsString {
         let mut pattern = self.stem.clone();
         if self.is_compressed {
@@ -86,10 +85,10 @@ impl FileNames {
         pattern
     }
 
-    /// After how many seconds a name comes again, where files begin every `interval` seconds from this second on; `None` where
-    /// none of those looked at does.
+    /// Seconds after which a name repeats, if a file begins every `interval` seconds from this second on; `None` if no checked
+    /// name repeats.
     pub(super) fn repeat_after(&self, second: i64, interval: u32) -> Option<u32> {
-        /// Intervals that are looked at.
+        /// Intervals to check.
         const LOOKED_AT: i64 = 64;
         let repeats = |from: i64, after: u32| {
             let name = self.path(from, 0).ok();

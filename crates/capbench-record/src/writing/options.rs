@@ -1,4 +1,4 @@
-//! How a recording is written, checked before anything is opened.
+//! Options of the writer, checked before anything is opened.
 
 use std::fs::File;
 use std::io;
@@ -16,36 +16,36 @@ use super::retention::Retention;
 use super::rotation::Rotation;
 use crate::error::{RecordError, Result};
 
-/// How a recording is written.
+/// Options of the writer.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// The file, a pattern of strftime(3) where an interval begins new ones; `-` is the standard output. A file of this name is
-    /// replaced when the new one is complete; names of a pattern replace nothing. With compression `.zst` is put behind it.
+    /// The file name; `-` is the standard output. With an interval it is a pattern of strftime(3). A complete new file replaces a
+    /// file of the same name; names of a pattern replace nothing. With compression, `.zst` is appended.
     pub path: PathBuf,
-    /// When the next file begins.
+    /// When a new file begins.
     pub rotation: Rotation,
-    /// Memory for buffers. What comes while the output stands still has to fit into it, and into what else holds packets in front
-    /// of it: 64 MiB are half a second at 1 Gbit/s.
+    /// Memory for buffers. While the output stalls, packets must fit into it and into the buffers before it: 64 MiB are half a
+    /// second at 1 Gbit/s.
     pub pool: ByteCount,
-    /// Memory of one buffer, a multiple of 4 KiB; the largest record has to fit into it, and with direct I/O 4 KiB more.
+    /// Size of one buffer, a multiple of 4 KiB. The largest record must fit into it; with direct I/O, add 4 KiB.
     pub buffer: ByteCount,
-    /// Interfaces whose packets are recorded, numbered from 0.
+    /// Number of interfaces whose packets are recorded, numbered from 0.
     pub interfaces: usize,
-    /// Compress with Zstandard at this level: 1 is fastest, and a negative one faster still.
+    /// Zstandard compression level: 1 is fast, and negative levels are faster.
     pub compression: Option<i32>,
-    /// Write past the page cache. It takes a fraction of the CPU time, and leaves the host's memory alone; but nothing
-    /// behind the pool holds what comes faster than the disk writes.
+    /// Write with `O_DIRECT`, without the page cache. It needs a fraction of the CPU time, and leaves the host's memory alone.
+    /// But only the pool then buffers packets that arrive faster than the disk writes.
     pub direct: bool,
-    /// Memory that is filled before it is written, where [`WriteOptions::direct`] is set: a direct write costs about as much
-    /// whatever its size. At most a quarter of the pool. What is older than a second does not wait.
+    /// Memory to fill before a write, if [`WriteOptions::direct`] is set: a direct write costs about the same for any size.
+    /// Maximum: a quarter of the pool. Data older than a second is written without waiting.
     pub gather: ByteCount,
     /// What happens while no buffer is free.
     pub when_full: WhenFull,
-    /// Whether to wait until the disk has each file, before it gets its final name.
+    /// Whether to sync each file to the disk before it gets its final name.
     pub syncs: bool,
     /// Permissions of new files.
     pub mode: u32,
-    /// Their group; `None` for that of the process.
+    /// Group of new files; `None` for the group of the process.
     pub group: Option<u32>,
     /// Which old files of the recording are removed.
     pub retention: Retention,
@@ -54,21 +54,21 @@ pub struct WriteOptions {
 /// What happens to a packet while no buffer is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It is refused and counted, so that a capture's ring does not fill.
+    /// The packet is refused and counted, so that a capture's ring does not fill.
     Refuse,
-    /// It waits: for packets that come from a file.
+    /// The caller waits: for packets from a file.
     Wait,
 }
 
-/// Fewer buffers would not let encoding and writing go on side by side: one is filled, one written, and one may have to wait
-/// until the block that it ends in is full.
+/// Minimum number of buffers for encoding and writing at the same time: one is filled, one is written, and one may wait until the
+/// block in which it ends is full.
 const FEWEST: u64 = 4;
 
-/// Bytes of the smallest buffer: one block that an earlier buffer ends in, and one for records.
+/// Minimum size of a buffer in bytes: one block for the end of an earlier buffer, and one for records.
 const SMALLEST: u64 = 2 * ALIGNMENT as u64;
 
 impl WriteOptions {
-    /// One file of this name for one interface, and what is best without knowing more.
+    /// One file of this name for one interface, with default options.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -87,7 +87,7 @@ impl WriteOptions {
         }
     }
 
-    /// The first file, where names are not patterns.
+    /// Name of the first file, if names are not patterns.
     ///
     /// # Errors
     /// An empty name.
@@ -95,28 +95,28 @@ impl WriteOptions {
         FileNames::new(&self.path, &self.rotation, self.compression.is_some()).path(0, 0)
     }
 
-    /// After how many seconds names of a pattern come again, counted from this second since 1970-01-01 UTC. Then files get
-    /// numbers. `None` where there is no interval, or names do not repeat soon.
+    /// Seconds after which names of a pattern repeat, counted from this second since 1970-01-01 UTC. Repeated names get numbers.
+    /// `None` without an interval, or if names do not repeat soon.
     pub fn names_repeat_after(&self, second: i64) -> Option<u32> {
         let interval = self.rotation.seconds?;
         FileNames::new(&self.path, &self.rotation, self.compression.is_some()).repeat_after(second, interval)
     }
 
-    /// The first file of an earlier recording that this one will replace, where files are numbered without an interval.
+    /// The first existing file of an earlier recording that this one will replace, if files are numbered without an interval.
     pub fn first_replaced(&self) -> Option<PathBuf> {
         FileNames::new(&self.path, &self.rotation, self.compression.is_some())
             .first_replaced(self.rotation.files)
     }
 
-    /// Whether it goes to the standard output.
+    /// Whether the output is the standard output.
     pub fn is_standard_output(&self) -> bool {
         self.path == Path::new("-")
     }
 
-    /// Gives another new file of the recording, such as its account, the permissions and the group of its captures.
+    /// Sets the permissions and the group of the capture files on another new file of the recording, such as its account.
     ///
     /// # Errors
-    /// A group of which the user is no member; the file then has the permissions that it was made with.
+    /// The user is not a member of the group; the file then keeps the permissions of its creation.
     pub fn equip(&self, file: &File) -> io::Result<()> {
         self.making().equip(file)
     }
@@ -125,14 +125,14 @@ impl WriteOptions {
         Making { mode: self.mode, group: self.group }
     }
 
-    /// Bytes of memory for which the writer waits. The page cache gathers by itself.
+    /// Bytes of memory to fill before a write; the page cache needs none.
     pub(super) fn gathered(&self) -> usize {
         let most = if self.direct { self.gather.0.min(self.pool.0 / 4) } else { 0 };
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
     /// # Errors
-    /// [`RecordError::Option`] for options that cannot be, or not together.
+    /// [`RecordError::Option`] for invalid options, or options that exclude each other.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |option, reason: &str| Err(RecordError::Option { option, reason: reason.into() });
         let Rotation { bytes, packets, seconds, files } = self.rotation;
@@ -168,18 +168,18 @@ impl WriteOptions {
         Ok(())
     }
 
-    /// The names of the recording's files, also of earlier runs.
+    /// The name patterns of the recording's files, including earlier runs.
     ///
     /// # Errors
-    /// Why they cannot be recognised.
+    /// Why names cannot be recognised.
     pub(super) fn own_names(&self) -> std::result::Result<OwnNames, String> {
         OwnNames::new(&self.path, &self.rotation, self.compression.is_some())
     }
 
-    /// The buffers.
+    /// Allocates the buffers.
     ///
     /// # Errors
-    /// Sizes that cannot be, or more than the host has.
+    /// Invalid sizes, or more memory than the host has.
     pub(super) fn buffers(&self) -> Result<Vec<Buffer>> {
         let refuse = |reason: String| RecordError::Option { option: "--write-buffer", reason };
         let Self { pool, buffer, .. } = self;

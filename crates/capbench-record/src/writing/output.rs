@@ -1,4 +1,4 @@
-//! The side of whoever encodes packets: records into buffers, and files that end exactly where they shall.
+//! The encoder's interface to the writer: reserves room in buffers, and ends files at exact packet boundaries.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -23,27 +23,27 @@ use super::rotation::{Next, Position};
 use super::writer::{Ending, Setup, Writer};
 use crate::error::{RecordError, Result};
 
-/// What files of a format begin and end with. It is asked by the thread that encodes, between two of its records.
+/// First and last records of files in a format. The encoding thread calls it between two records.
 pub trait FileEnds {
-    /// Appends what a new file begins with.
+    /// Appends the first records of a new file.
     fn header(&mut self, out: &mut Vec<u8>);
 
-    /// Appends what a file ends with: nothing, in many formats.
+    /// Appends the last records of a file; many formats have none.
     fn trailer(&mut self, out: &mut Vec<u8>);
 }
 
 /// Why there is no room for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
-    /// All buffers wait to be written. The packet is counted as refused.
+    /// All buffers wait for the writer. The packet counts as refused.
     Full,
-    /// It is larger than a buffer. The packet is counted as refused.
+    /// The record is larger than a buffer. The packet counts as refused.
     TooLong,
-    /// The recording has ended: [`Output::finish`] tells why. The packet is counted as refused where writing failed.
+    /// The recording has ended: [`Output::finish`] returns why. The packet counts as refused if writing failed.
     Ended,
 }
 
-/// Records on their way to files. Dropped without [`Output::finish`], it still writes all that it was given.
+/// Records on their way to files. Dropped without [`Output::finish`], it still writes all its records.
 #[derive(Debug)]
 pub struct Output {
     pool: Arc<Pool>,
@@ -57,25 +57,25 @@ pub struct Output {
     interfaces: usize,
     /// Bytes of a buffer.
     buffer: ByteCount,
-    /// Given up when all files are complete; `None` where the output is no file.
+    /// Released when all files are complete; `None` if the output is not a file.
     lock: Option<RecordingLock>,
 }
 
-/// How a recording went.
+/// Result of a recording's output.
 #[derive(Debug)]
 pub struct Recorded {
     /// Why it ended.
     pub ending: Ending,
-    /// What was written and what not.
+    /// Counters of the writer.
     pub counts: WriterCounts,
 }
 
 impl Output {
-    /// Opens the first file and starts the thread that writes. The file belongs to the time `now_ns`, in ns since
-    /// 1970-01-01 UTC, from which the first interval of a rotation counts.
+    /// Opens the first file and starts the writing thread. `now_ns`, in ns since 1970-01-01 UTC, is the time of the file's name,
+    /// and the start of the first rotation interval.
     ///
     /// # Errors
-    /// Options that cannot be, and a file that cannot be opened.
+    /// Invalid options, or a file that cannot be opened.
     pub fn open(
         options: &WriteOptions,
         reader: RecordReader,
@@ -83,7 +83,7 @@ impl Output {
         ends: &mut impl FileEnds,
     ) -> Result<Self> {
         options.check()?;
-        // Before anything is made or removed.
+        // Locked before any file is created or removed.
         let lock = lock(options, now_ns)?;
         let mut output = Self::open_with(options, opener(options), reader, now_ns, ends)?;
         output.lock = lock;
@@ -143,15 +143,14 @@ impl Output {
         })
     }
 
-    /// Records a packet, in the file that it belongs to: where a new one is due, that one begins. `encode` lays it at the
-    /// beginning of the room that it is given and says how many bytes it took, or `None` where it needs more room; then it is
-    /// asked once more, with an empty buffer.
+    /// Records a packet, and begins a new file before it if one is due. `encode` writes the packet at the beginning of the passed
+    /// memory and returns its length in bytes. If it returns `None`, it is called once more, with an empty buffer.
     ///
     /// # Errors
-    /// No room, and why.
+    /// Why there is no room.
     ///
     /// # Panics
-    /// For an interface that the options do not know.
+    /// For an interface outside of [`WriteOptions::interfaces`].
     #[inline]
     pub fn packet(
         &mut self,
@@ -181,10 +180,10 @@ impl Output {
         true
     }
 
-    /// Records what is no packet, whole records of it, in the file where the last packet went, unless that has ended.
+    /// Writes complete records that are not packets to the file of the last packet, unless that file has ended.
     ///
     /// # Errors
-    /// No room, and why; nothing is counted.
+    /// Why there is no room; nothing is counted.
     pub fn record(&mut self, bytes: &[u8]) -> std::result::Result<(), NoRoom> {
         if self.position.has_ended() {
             return Err(NoRoom::Ended);
@@ -202,12 +201,12 @@ impl Output {
         Ok(())
     }
 
-    /// Records a block of a ring from where it lies: its first `length` octets, one record with packets of interface 0 from
-    /// this time to that one. Until it is written, it is not the ring's.
+    /// Records a ring block straight from the ring. Its first `length` octets are one record with packets of interface 0, whose
+    /// timestamps span `times`. The ring gets the block back after it is written.
     ///
     /// # Errors
-    /// The block, unrecorded: where it would go beyond the end of a file, or the recording has ended. Then its packets are to
-    /// be recorded one by one.
+    /// The block, unrecorded: it would exceed the end of a file, or the recording has ended. The caller then records its packets
+    /// one by one.
     pub fn block(
         &mut self,
         block: Block,
@@ -226,29 +225,29 @@ impl Output {
         Ok(())
     }
 
-    /// Empty buffers that hold so many bytes of records, or half of all: so many come back in any case.
+    /// Empty buffers for this many bytes of records, limited to half of all buffers: that many are always returned.
     pub fn buffers_for(&self, bytes: ByteCount) -> usize {
         usize::try_from(bytes.0.div_ceil(self.buffer.0)).unwrap_or(usize::MAX).min(self.pool.buffers() / 2)
     }
 
-    /// Whether the writer leaves fewer empty buffers. Whoever can leave packets where they are had better do so.
+    /// Whether the writer has fewer empty buffers. Callers should then leave packets in their ring, if they can.
     #[inline]
     pub fn is_short_of(&self, buffers: usize) -> bool {
         self.gauge.empty() < buffers as u64
     }
 
-    /// The same after waiting for them, that long; not once the writer has ended.
+    /// As [`Self::is_short_of`], after waiting up to `timeout` for buffers. Returns false once the writer has ended.
     pub fn stays_short_of(&self, buffers: usize, timeout: Duration) -> bool {
         self.pool.stays_short_of(buffers, timeout)
     }
 
-    /// Bytes that the file has so far, before compression.
+    /// Bytes in the current file, before compression.
     pub fn file_bytes(&self) -> u64 {
         self.position.bytes
     }
 
-    /// Lets readers see all that was recorded so far, without waiting for it. With direct I/O, this writes a block that will
-    /// be written again.
+    /// Flushes all records so far to readers of the file. Does not wait. With direct I/O, this writes a block that is written
+    /// again later.
     pub fn flush(&mut self) {
         if self.position.has_ended() {
             return;
@@ -260,8 +259,8 @@ impl Output {
         }
     }
 
-    /// The same, unless the writer has older buffers to write: then those come first anyway, and a buffer that is not full
-    /// would only be one fewer to hold what comes. For who calls it after every few packets, and when there are none.
+    /// As [`Self::flush`], but only if the writer is idle. Otherwise older buffers are written first anyway, and a partly filled
+    /// buffer would be one fewer for new packets. Call it after every few packets, and when there are none.
     pub fn flush_if_idle(&mut self) {
         let has_records = self.current.as_ref().is_some_and(|buffer| buffer.length() > 0);
         if self.pool.hurry() && has_records {
@@ -269,13 +268,13 @@ impl Output {
         }
     }
 
-    /// Ends the file whose interval was over a while before `now_ns`, in ns since 1970-01-01 UTC, so that it gets its name though
-    /// no packet comes. The next packet begins the next file. For who calls it when no packets wait.
+    /// Ends a file whose interval ended well before `now_ns` (ns since 1970-01-01 UTC), so that it gets its name without a new
+    /// packet. The next packet begins the next file. Call it when no packets wait.
     pub fn end_interval(&mut self, now_ns: u64, ends: &mut impl FileEnds) {
         if !self.position.is_over(now_ns) || self.has_ended() {
             return;
         }
-        // Without an empty buffer it is tried again.
+        // Without an empty buffer, the next call tries again.
         let Some(mut buffer) = self.current.take().or_else(|| self.empty(false).ok()) else { return };
         let mut trailer = Vec::new();
         ends.trailer(&mut trailer);
@@ -284,17 +283,17 @@ impl Output {
         self.position.end();
     }
 
-    /// Whether the recording has ended by itself; [`Output::finish`] tells why.
+    /// Whether the recording has ended without [`Output::finish`], which returns why.
     pub fn has_ended(&self) -> bool {
         self.is_complete || self.pool.has_ended()
     }
 
-    /// Whether it has ended with the last file that was asked for: packets that come now are not counted.
+    /// Whether it has ended after the last requested file: later packets are not counted.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Reads what the writer did, from any thread.
+    /// A reader of the writer's counters, for any thread.
     pub fn gauge(&self) -> WriterGauge {
         WriterGauge(Arc::clone(&self.gauge))
     }
@@ -355,7 +354,7 @@ impl Output {
         Ok(())
     }
 
-    /// The file before ends and the new one begins only once there is a buffer for its first packet.
+    /// Ends the file and begins the next one, only once a buffer for its first packet is available.
     fn begin_file(&mut self, time_ns: u64, ends: &mut impl FileEnds) -> std::result::Result<(), NoRoom> {
         self.make_room()?;
         let (mut trailer, mut header) = (Vec::new(), Vec::new());
@@ -383,7 +382,7 @@ impl Output {
         }
     }
 
-    /// How far into a block the file stands, where its writes are aligned.
+    /// Offset of the file's end in a block, if its writes are aligned.
     fn start(&self) -> usize {
         if self.is_aligned { (self.position.bytes % ALIGNMENT as u64) as usize } else { 0 }
     }
@@ -400,7 +399,7 @@ fn names(options: &WriteOptions) -> FileNames {
     FileNames::new(&options.path, &options.rotation, is_suffixed)
 }
 
-/// Locks the recording as a whole.
+/// Locks the whole recording.
 fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
     if options.is_standard_output() {
         return Ok(None);
@@ -412,7 +411,7 @@ fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
         .map_err(Failure::into_error)
 }
 
-/// What removes old files, after it has made room for the first new one.
+/// Creates the keeper of old files, after it made room for the first new file.
 fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
     if options.retention.is_nothing() {
         return Ok(None);
@@ -423,7 +422,7 @@ fn keeper(options: &WriteOptions, gauge: &Gauge) -> Result<Option<Keeper>> {
     let mut keeper = Keeper::new(&options.path, names, options.retention)
         .map_err(Failure::of("remove old files in the folder of", &options.path))
         .map_err(Failure::into_error)?;
-    // As later: the recording goes on, and its status says it.
+    // As later: the recording continues, and its status reports the failure.
     gauge.retained(keeper.sweep(gauge).err().map(|error| error.to_string()));
     Ok(Some(keeper))
 }

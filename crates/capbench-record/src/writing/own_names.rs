@@ -1,7 +1,7 @@
-//! Which names in a folder are those of a recording's files, also of earlier runs of it.
+//! Recognises the file names of a recording, including earlier runs.
 //!
-//! A pattern of strftime(3) is read as what its conversions can write: fixed text and fields of digits or words. Numbers of
-//! rotation, numbers of names that came again and `.zst` are those of `names` and `part`.
+//! A pattern of strftime(3) is parsed as the possible output of its conversions: fixed text and fields of digits or words.
+//! Rotation numbers, numbers of repeated names and `.zst` are as in `names` and `part`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,29 +15,29 @@ use super::rotation::Rotation;
 enum Piece {
     /// This octet.
     Octet(u8),
-    /// So many digits, with a value in this range.
+    /// This many digits, with a value in this range.
     Number { digits: (usize, usize), range: (u64, u64) },
     /// `+` or `-`.
     Sign,
-    /// So many letters, digits or signs: names of days, months and time zones.
+    /// This many letters, digits or signs: names of days, months and time zones.
     Word { octets: (usize, usize) },
 }
 
-/// The names of a recording's files, without their folder.
+/// The file names of a recording, without folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OwnNames {
     pieces: Vec<Piece>,
     is_numbered: bool,
     is_compressed: bool,
-    /// Whether a name that is taken gets a number: names of a pattern do.
+    /// Whether an existing name gets a number: names of a pattern do.
     is_repeated: bool,
 }
 
 impl OwnNames {
-    /// Of the names that `path` gives, as [`super::names::FileNames`] makes them.
+    /// For the names of `path`, as [`super::names::FileNames`] makes them.
     ///
     /// # Errors
-    /// Why they cannot be recognised.
+    /// Why names cannot be recognised.
     pub(super) fn new(path: &Path, rotation: &Rotation, is_compressed: bool) -> Result<Self, String> {
         let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
         let stem = if is_compressed { name.strip_suffix(COMPRESSED).unwrap_or(name) } else { name };
@@ -50,7 +50,7 @@ impl OwnNames {
         Ok(Self { pieces, is_numbered: rotation.is_numbered(), is_compressed, is_repeated: is_pattern })
     }
 
-    /// Whether this is one of them.
+    /// Whether this name belongs to the recording.
     pub(super) fn are(&self, name: &OsStr) -> bool {
         let name = name.as_bytes();
         let stem = match (self.is_compressed, name.strip_suffix(COMPRESSED)) {
@@ -68,12 +68,13 @@ impl OwnNames {
         } else {
             stem.len()
         };
-        // The pattern itself may end with digits. Numbers have no zeros in front: those of a ring would, and no ring is kept.
+        // The pattern itself may end with digits. Numbers have no leading zeros: only ring numbers have, and rings are never
+        // removed.
         (end..=stem.len()).any(|end| stem.get(end) != Some(&b'0') && is_match(&self.pieces, &stem[..end]))
     }
 }
 
-/// The name without the `-N` in front of its ending.
+/// The name without the `-N` before its extension.
 fn without_repeat(stem: &[u8]) -> Option<Vec<u8>> {
     let dot = stem.iter().rposition(|octet| *octet == b'.').filter(|at| *at > 0).unwrap_or(stem.len());
     let (front, ending) = stem.split_at(dot);
@@ -86,7 +87,7 @@ fn fixed(text: &[u8]) -> impl Iterator<Item = Piece> {
     text.iter().copied().map(Piece::Octet)
 }
 
-/// What a pattern can give (strftime(3)).
+/// The possible output of a pattern (strftime(3)).
 fn of_pattern(pattern: &[u8]) -> Result<Vec<Piece>, String> {
     let number =
         |digits: usize, least, most| Piece::Number { digits: (digits, digits), range: (least, most) };

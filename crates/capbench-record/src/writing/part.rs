@@ -1,6 +1,7 @@
-//! A file that is `NAME.part` until it is complete, so that nobody takes half a file for a whole one.
+//! A file named `NAME.part` until it is complete, so that nobody mistakes an incomplete file for a complete one.
 //!
-//! It is made and renamed in a [`Folder`]: what becomes of the folder's own name meanwhile does not matter. No symbolic link is followed, and a lock (flock(2)) keeps a second recorder away.
+//! It is created and renamed in a [`Folder`], so a renamed folder does not matter. No symbolic link is followed, and a lock
+//! (flock(2)) excludes a second recorder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -22,30 +23,30 @@ use super::failure::Refused;
 use super::holder;
 use super::names::COMPRESSED;
 
-/// What an unfinished file has behind its name.
+/// Suffix of an incomplete file's name.
 pub(super) const PART: &str = ".part";
 
-/// Tries to get a name that others remove at the same moment.
+/// Attempts to create a name that others remove at the same moment.
 const TRIES: usize = 16;
 
-/// Tries to lock a file that a starting recorder looks at, and the time between two.
+/// Attempts to lock a file that a starting recorder checks, and the time between two.
 const LOCK_TRIES: u32 = 1000;
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-/// What new files are made with.
+/// Properties of new files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Making {
     /// Permissions.
     pub(super) mode: u32,
-    /// The group, where it is not the process's own.
+    /// The group, if it is not that of the process.
     pub(super) group: Option<u32>,
 }
 
 impl Making {
-    /// Gives a new file its group and permissions.
+    /// Sets the group and permissions of a new file.
     ///
     /// # Errors
-    /// A group of which the user is no member; the file then has the permissions that it was made with.
+    /// The user is not a member of the group; the file then keeps the permissions of its creation.
     pub(super) fn equip(&self, file: &File) -> io::Result<()> {
         if let Some(group) = self.group {
             fchown(file, None, Some(Gid::from_raw(group))).map_err(|error| match error {
@@ -57,31 +58,31 @@ impl Making {
                 error => io::Error::from(error),
             })?;
         }
-        // The process's mask has no say in it.
+        // fchmod(2) ignores the umask of the process.
         Ok(fchmod(file, Mode::from_raw_mode(self.mode))?)
     }
 }
 
-/// The names of a file that this recording made.
+/// The names of a file that this recording created.
 #[derive(Debug)]
 pub(super) struct PartFile {
     folder: Folder,
     part: OsString,
     name: OsString,
-    /// The number in the name, where others had the name before; `None` where the file replaces what has its name.
+    /// The number in the name, if the name existed before; `None` if the file replaces an existing one.
     number: Option<u64>,
 }
 
 impl PartFile {
-    /// Makes `PATH.part`. `number` is the first that is tried where others have the name; `None` replaces them.
+    /// Creates `PATH.part`. `number` is the first to try if the name exists; `None` replaces the existing file.
     ///
     /// # Errors
-    /// A file that another recorder writes, a symbolic link, a file of somebody else where others can write.
+    /// A file that another recorder writes, a symbolic link, or a file of another user where others can write.
     pub(super) fn create(path: &Path, number: Option<u64>, making: &Making) -> io::Result<(File, Self)> {
         if path.file_name().is_none() {
             return Err(Errno::ISDIR.into());
         }
-        // Others may control the folder: nothing in it is followed or trusted.
+        // Other users may control the folder: follow and trust nothing in it.
         let (folder, name) = Folder::of_file(path, &Trust::everybody())?;
         let mut made = Self { folder, part: OsString::new(), name: name.into(), number };
         loop {
@@ -106,7 +107,7 @@ impl PartFile {
         numbered(&self.name, self.number())
     }
 
-    /// Whether the final name is free, or may be replaced.
+    /// Whether the final name is free, or the file of that name may be replaced.
     fn is_free(&self) -> io::Result<bool> {
         let found = match statat(&self.folder, self.wanted(), AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(true),
@@ -120,7 +121,7 @@ impl PartFile {
     }
 
     /// # Errors
-    /// What is not to be removed for a new file.
+    /// If the existing file must not be replaced.
     fn check_replaceable(&self, found: &Stat) -> io::Result<()> {
         let refuse = |reason: &str, next| Err(Refused { reason: reason.into(), next }.into());
         match FileType::from_raw_mode(found.st_mode) {
@@ -135,7 +136,7 @@ impl PartFile {
             _ => return refuse("it is no file", "choose another name with -w"),
         }
         let is_ours = found.st_uid == identity::effective().uid;
-        // Others can put a file there only in such a directory.
+        // Other users can create a file only in such a directory.
         if !is_ours && fstat(&self.folder)?.st_mode & 0o022 != 0 {
             let reason = format!("it belongs to user {}, in a directory that others can write", found.st_uid);
             return Err(Refused { reason, next: "remove it, or choose another name with -w" }.into());
@@ -143,7 +144,7 @@ impl PartFile {
         Ok(())
     }
 
-    /// Makes the temporary file; `None` where its name is taken and the next number is to be tried.
+    /// Creates the temporary file; `None` if its name exists and the next number is to be tried.
     fn create_part(&self, making: &Making) -> io::Result<Option<File>> {
         for _ in 0..TRIES {
             match self.folder.create_file(&self.part, 0o600) {
@@ -154,7 +155,7 @@ impl PartFile {
                     }
                     return Ok(Some(file));
                 }
-                // Another recorder took it for a file that was left behind.
+                // Another recorder removed it as the leftover of a killed recorder.
                 Ok(_) => {}
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
                 Err(_) if self.number.is_some() => return Ok(None),
@@ -164,7 +165,7 @@ impl PartFile {
         Err(Errno::BUSY.into())
     }
 
-    /// Locks a file, and says whether it still has the temporary name.
+    /// Locks a file. Returns whether it still has the temporary name.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
         match lock(file) {
             Err(Errno::WOULDBLOCK) => return Err(holder::refusal(file).into()),
@@ -174,7 +175,7 @@ impl PartFile {
         self.folder.is_named(&self.part, file)
     }
 
-    /// Removes what a recorder that was killed has left, as a file of the final name would be replaced.
+    /// Removes the leftover of a killed recorder, just as a file of the final name would be replaced.
     fn remove_left_behind(&self) -> io::Result<()> {
         match statat(&self.folder, &self.part, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(()),
@@ -189,10 +190,10 @@ impl PartFile {
         }
     }
 
-    /// Gives the file its final name, and returns that: where others have the name by now, it has another number.
+    /// Gives the file its final name, and returns that name. If the name exists by now, it gets another number.
     ///
     /// # Errors
-    /// The kernel's reason; the file then has its temporary name.
+    /// The kernel's error; the file then keeps its temporary name.
     pub(super) fn publish(&mut self) -> io::Result<OsString> {
         while let Some(number) = self.number {
             match self.folder.rename_new(&self.part, &self.wanted()) {
@@ -203,10 +204,11 @@ impl PartFile {
         self.folder.rename(&self.part, &self.wanted()).map(|()| self.wanted())
     }
 
-    /// Waits until the disk has the names of the folder. Whether it has: a user who may not read a folder cannot sync it.
+    /// Syncs the folder's names to the disk. Returns whether that was possible: a user without read permission cannot sync a
+    /// folder.
     ///
     /// # Errors
-    /// The kernel's reason.
+    /// The kernel's error.
     pub(super) fn sync_folder(&self) -> io::Result<bool> {
         match self.folder.sync() {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(false),
@@ -214,20 +216,20 @@ impl PartFile {
         }
     }
 
-    /// Removes the file, to which no packet was written.
+    /// Removes the file, which has no packets.
     ///
     /// # Errors
-    /// The kernel's reason.
+    /// The kernel's error.
     pub(super) fn discard(&self) -> io::Result<()> {
         self.folder.remove(&self.part)
     }
 }
 
-/// Locks a file that this recorder writes. Where only shared locks are in the way, nobody writes it: a starting recorder looks
-/// whether it was left behind, and is done in a moment.
+/// Locks a file that this recorder writes. If only shared locks conflict, no process writes it: a starting recorder checks
+/// whether it is a leftover, which takes a moment.
 ///
 /// # Errors
-/// `EWOULDBLOCK` where another recorder writes it; otherwise the kernel's reason.
+/// `EWOULDBLOCK` if another recorder writes it; otherwise the kernel's error.
 fn lock(file: &File) -> Result<(), Errno> {
     for _ in 0..LOCK_TRIES {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -241,12 +243,12 @@ fn lock(file: &File) -> Result<(), Errno> {
     Err(Errno::WOULDBLOCK)
 }
 
-/// Whether flock(2) failed because the file system has no locks, as some network file systems.
+/// Whether flock(2) failed because the file system has no locks, like some network file systems.
 pub(super) fn has_no_locks(error: Errno) -> bool {
     matches!(error, Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
 }
 
-/// A name with `-N` in front of its ending, and of `.zst` behind that; as it is for 0.
+/// A name with `-N` before its extension (and before `.zst`); unchanged for 0.
 fn numbered(name: &OsStr, number: u64) -> OsString {
     if number == 0 {
         return name.into();

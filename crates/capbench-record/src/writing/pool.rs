@@ -1,10 +1,10 @@
-//! The bounded pool of buffers between whoever encodes packets and the thread that writes them.
+//! The bounded pool of buffers between the encoding thread and the writing thread.
 //!
-//! A lock is taken once for a buffer, never for a packet. The buffer that came back last is given out first: its memory is
-//! the most likely to be in a cache, and while the writer keeps up only a few buffers are touched at all.
+//! The pool locks once per buffer, never per packet. It reuses the most recently returned buffer first: its memory is most likely
+//! in a cache. While the writer keeps up, only a few buffers are touched at all.
 //!
-//! The writer may wait for several buffers, since a direct write costs about as much whatever its size; but not for the rest
-//! of a file that somebody waits for, and never for buffers that nobody has room to fill.
+//! The writer may wait for several buffers, because a direct write costs about the same for any size. It does not wait if a
+//! thread waits for the end of a file, or if no buffer is left to fill.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,13 +17,13 @@ use super::counts::Gauge;
 #[derive(Debug)]
 pub(super) struct Pool {
     state: Mutex<State>,
-    /// Something for the writer to do.
+    /// Signals work for the writer.
     work: Condvar,
-    /// A buffer has come back, or none ever will.
+    /// Signals that a buffer was returned, or that none ever will be.
     room: Condvar,
-    /// Buffers in all.
+    /// Number of buffers.
     buffers: usize,
-    /// Bytes of memory for which the writer waits.
+    /// Bytes of memory to fill before a write.
     gather: usize,
 }
 
@@ -31,37 +31,37 @@ pub(super) struct Pool {
 struct State {
     empty: Vec<Buffer>,
     full: VecDeque<Buffer>,
-    /// Memory of the full ones.
+    /// Memory of the full buffers.
     full_bytes: usize,
-    /// What is full is to be written without waiting for more.
+    /// Write full buffers without waiting for more.
     is_urgent: bool,
-    /// The writer has nothing in its hands.
+    /// The writer is idle.
     is_idle: bool,
     closing: Closing,
-    /// The writer has ended and takes nothing any more.
+    /// The writer has ended and accepts no more buffers.
     ended: bool,
 }
 
-/// Whether more will come.
+/// Whether more buffers will come.
 #[derive(Debug)]
 enum Closing {
     No,
-    /// This ends the last file.
+    /// No: these bytes end the last file.
     With(Vec<u8>),
     Done,
 }
 
-/// What the writer is to do.
+/// Work for the writer.
 pub(super) enum Work {
-    /// Buffers were put into its hands.
+    /// Buffers were appended to its batch.
     Buffers,
-    /// There are none and will be none; the last bytes of the file, unless they were taken already.
+    /// No more buffers will come; the last bytes of the file, unless already returned.
     Close(Vec<u8>),
-    /// Another thread has ended it: a file that was written is not on the disk.
+    /// Another thread has stopped the writer: a written file could not be synced.
     Stop,
 }
 
-/// Why there is no buffer.
+/// Why no buffer is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// All are in use.
@@ -71,7 +71,7 @@ pub(super) enum Refusal {
 }
 
 impl Pool {
-    /// The writer waits for so many bytes of memory that `buffers` fill.
+    /// The writer waits until `gather` bytes of memory in `buffers` are full.
     pub(super) fn new(buffers: Vec<Buffer>, gather: usize) -> Self {
         let count = buffers.len();
         let state = State {
@@ -87,11 +87,11 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change below is complete before anything could panic.
+        // Every change below is complete before a panic is possible.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty buffer; waiting for one where `waits`.
+    /// Takes an empty buffer; waits for one if `waits`.
     pub(super) fn take_empty(&self, waits: bool, gauge: &Gauge) -> Result<Buffer, Refusal> {
         let mut state = self.lock();
         loop {
@@ -109,19 +109,19 @@ impl Pool {
         }
     }
 
-    /// Buffers in all.
+    /// Number of buffers.
     pub(super) fn buffers(&self) -> usize {
         self.buffers
     }
 
-    /// Whether fewer than so many buffers are empty and the writer goes on, also after waiting that long for more.
+    /// Whether fewer than this many buffers are empty while the writer runs, after waiting up to `timeout` for more.
     pub(super) fn stays_short_of(&self, buffers: usize, timeout: Duration) -> bool {
         let is_short = |state: &mut State| !state.ended && state.empty.len() < buffers;
         let waited = self.room.wait_timeout_while(self.lock(), timeout, is_short);
         waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Gives a full buffer to the writer; back again where it has ended.
+    /// Passes a full buffer to the writer. Returns it if the writer has ended.
     pub(super) fn hand_over(&self, buffer: Buffer) -> Option<Buffer> {
         let mut state = self.lock();
         if state.ended {
@@ -138,15 +138,15 @@ impl Pool {
         None
     }
 
-    /// Whether the writer is to begin with what is full.
+    /// Whether the writer should start with the full buffers.
     fn is_due(&self, state: &State) -> bool {
         let is_short = state.empty.len() * 2 <= self.buffers;
         let is_enough = state.full_bytes >= self.gather || state.is_urgent || is_short;
         !state.full.is_empty() && (is_enough || !matches!(state.closing, Closing::No))
     }
 
-    /// Lets the writer not wait for more than is full now; whether it would begin with one buffer more at once: it has nothing in
-    /// its hands, and was not told before what it has not taken yet.
+    /// Tells the writer not to wait for more buffers. Returns whether it would start at once with one more buffer: it is idle,
+    /// and has handled the last call.
     pub(super) fn hurry(&self) -> bool {
         let mut state = self.lock();
         let is_free = state.is_idle && !state.is_urgent;
@@ -158,13 +158,13 @@ impl Pool {
         is_free
     }
 
-    /// Says that nothing more will come, and how the last file ends.
+    /// Notes that no more buffers will come, and the last bytes of the last file.
     pub(super) fn close(&self, trailer: Vec<u8>) {
         self.lock().closing = Closing::With(trailer);
         self.work.notify_one();
     }
 
-    /// Waits for full buffers and moves them behind `batch`, in order: as many as `most` bytes, and at least one.
+    /// Waits for full buffers and moves them to the end of `batch`, in order: up to `most` bytes, and at least one.
     pub(super) fn take_full(&self, batch: &mut Vec<Buffer>, most: usize) -> Work {
         let mut state = self.lock();
         state.is_idle = true;
@@ -195,7 +195,7 @@ impl Pool {
         }
     }
 
-    /// Takes buffers back; those of a ring go back there.
+    /// Takes buffers back; ring blocks return to their ring.
     pub(super) fn give_back(&self, buffers: impl Iterator<Item = Buffer>, gauge: &Gauge) {
         let mut state = self.lock();
         state.empty.extend(buffers.filter(Buffer::is_of_pool));
@@ -204,7 +204,7 @@ impl Pool {
         self.room.notify_one();
     }
 
-    /// The writer takes nothing from here on; what it had not begun with.
+    /// Ends the writer. Returns the buffers that it had not begun.
     pub(super) fn end(&self) -> VecDeque<Buffer> {
         let mut state = self.lock();
         state.ended = true;
@@ -214,7 +214,7 @@ impl Pool {
         left
     }
 
-    /// Nothing is taken from here on, and the writer stops before the next buffer.
+    /// Ends the pool, and stops the writer before its next buffer.
     pub(super) fn abort(&self) {
         self.lock().ended = true;
         self.work.notify_one();

@@ -1,21 +1,21 @@
-//! Where records begin and end in the bytes of a file, for when a file must end early.
+//! Finds the ends of records in the bytes of a file, for a file that must end early.
 
-/// The first record of some bytes.
+/// The first record in a byte slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Bytes in it, its own header and padding included.
+    /// Its bytes, including header and padding.
     pub length: usize,
-    /// The interface whose packet it is; `None` for anything else.
+    /// The interface of its packet; `None` for other records.
     pub packet_of: Option<u32>,
-    /// How many packets it holds.
+    /// Number of packets.
     pub packets: u64,
 }
 
-/// Tells the record that bytes begin with; `None` where they do not hold its length. Both formats of capture files say
-/// it in the first 16 bytes of a record. It is asked only after a failure.
+/// Returns the first record in a byte slice; `None` if the slice is too short to contain its length. Both formats of capture
+/// files have it in the first 16 bytes of a record. It is called only after a failure.
 pub type RecordReader = fn(&[u8]) -> Option<Record>;
 
-/// Gives `each` record that lies within the first `limit` bytes as a whole; how many bytes they are.
+/// Passes to `each` the whole records in the first `limit` bytes. Returns their total length.
 pub(super) fn whole(bytes: &[u8], limit: usize, reader: RecordReader, mut each: impl FnMut(Record)) -> usize {
     let limit = limit.min(bytes.len());
     let mut at = 0;

@@ -1,53 +1,53 @@
-//! Which of a recording's own files are removed so that a number of files, or free space on their disk, is kept: the oldest ones
-//! first, as long as a limit is passed, and no more than that takes.
+//! Decides which of a recording's files to remove, to keep a number of files or free disk space. It removes the oldest files
+//! first, and only as many as needed.
 
 use std::io;
 use std::time::SystemTime;
 
 use capbench_capture::units::ByteCount;
 
-/// Why free space that is wanted removes no file.
+/// Why the free-space limit removes no file.
 const OUT_OF_REACH: &str = "--keep-free needs more space than all old files of this recording take, so it removes none: free space on that disk";
 
-/// What is kept.
+/// Limits for old files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// So many files of the recording exist, the one that is being written included.
+    /// Maximum number of files of the recording, including the current one.
     pub files: Option<u64>,
-    /// So much of the file system is free.
+    /// Minimum free space of the file system.
     pub free: Option<FreeSpace>,
 }
 
 /// Free space of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeSpace {
-    /// So many bytes.
+    /// In bytes.
     Bytes(ByteCount),
-    /// So many percent of it.
+    /// In percent of the file system.
     Percent(u8),
 }
 
-/// How much a file system holds, in bytes.
+/// Size and free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) total: u64,
     pub(super) free: u64,
 }
 
-/// A file of the recording that is complete.
+/// A complete file of the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OwnFile {
     pub(super) name: std::ffi::OsString,
-    /// Bytes that it takes on the disk.
+    /// Bytes on the disk.
     pub(super) bytes: u64,
-    /// Its number among the files that this run completed, from 1; 0 for one of an earlier run.
+    /// Its number among the complete files of this run, from 1; 0 for a file of an earlier run.
     pub(super) order: u64,
-    /// When it was written last.
+    /// Time of the last modification.
     pub(super) modified: SystemTime,
 }
 
 impl FreeSpace {
-    /// Bytes of a file system that holds so many.
+    /// The limit in bytes, for a file system of this size.
     fn bytes_of(self, total: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.0,
@@ -57,29 +57,29 @@ impl FreeSpace {
 }
 
 impl Retention {
-    /// Whether nothing is ever removed.
+    /// Whether there is no limit, so nothing is removed.
     pub fn is_nothing(&self) -> bool {
         self.files.is_none() && self.free.is_none()
     }
 
-    /// Whether less is free than there is to be.
+    /// Whether free space is below the limit.
     pub(super) fn lacks(&self, room: Room) -> bool {
         room.free < self.wanted(room)
     }
 
-    /// Bytes that are to be free.
+    /// Free bytes required.
     fn wanted(&self, room: Room) -> u64 {
         self.free.map_or(0, |free| free.bytes_of(room.total))
     }
 
-    /// Calls `remove` for the oldest files as long as a limit is passed while one more file is being written. The newest file
-    /// stays. Files of earlier runs are older than those of this run, also where a clock that was set says otherwise.
+    /// Calls `remove` for the oldest files while a limit is exceeded, counting one more file for the one being written. Never
+    /// removes the newest file. Files of earlier runs are older than those of this run, even if the clock was set back.
     ///
-    /// A file that cannot be removed counts for no limit: the next one is tried. No file goes for the free space if all of
-    /// them together do not free enough.
+    /// A file that cannot be removed does not count for any limit; the next one is tried. If all files together do not free
+    /// enough space, none is removed for free space.
     ///
     /// # Errors
-    /// Why the first file could not be removed, or why free space removes none.
+    /// Why the first file could not be removed, or why the free-space limit removes none.
     pub(super) fn remove_oldest(
         &self,
         files: &mut [OwnFile],

@@ -3,42 +3,41 @@
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;
 
-/// How far a clock may be set back before that begins a new file, at least: packets of several interfaces are never so far
-/// out of order.
+/// Minimum backward step of a clock that begins a new file: packets of several interfaces are never so far out of order.
 const SET_BACK: u64 = 60 * SECOND;
 
-/// How long after an interval its file still waits for packets, which may be in a ring or a queue.
+/// How long a file waits for late packets after its interval: they may be in a ring or a queue.
 const GRACE: u64 = SECOND;
 
-/// What makes a recording go on in a new file. Nothing, and it is one file.
+/// When a new file begins. Without any limit, the recording is one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Before a packet is written to a file larger than this many bytes, the next file begins (`-C`, there in units of
-    /// 1,000,000 bytes). A file is larger than that by less than a record. Bytes are those before compression.
+    /// Limit in bytes (`-C`, there in units of 1,000,000 bytes): the next file begins before a packet that would go to a file
+    /// larger than this. A file exceeds the limit by less than one record. Bytes are counted before compression.
     pub bytes: Option<u64>,
-    /// After so many packets in a file.
+    /// Limit in packets per file.
     pub packets: Option<u64>,
-    /// With the first packet so many seconds, or more, after the second in which the file began (`-G`), by packet times.
+    /// Interval in seconds, by packet timestamps (`-G`): the next file begins with the first packet at least this long after the
+    /// second in which the file began.
     pub seconds: Option<u32>,
-    /// How many files (`-W`). With a limit of bytes or packets they are a ring: when there are so many, the first one is
-    /// written anew. With an interval alone the recording ends behind the last one. With both, it only says how wide the
-    /// number in a name is.
+    /// Number of files (`-W`). With a limit of bytes or packets, the files are a ring: after the last file, the first one is
+    /// overwritten. With an interval alone, the recording ends after the last file. With both, it only sets the width of the
+    /// number in a name.
     pub files: Option<u32>,
 }
 
 impl Rotation {
-    /// Whether files are numbered: those that a size or a number of packets ends.
+    /// Whether files are numbered: they end by size or by packets.
     pub(super) fn is_numbered(&self) -> bool {
         self.bytes.is_some() || self.packets.is_some()
     }
 
-    /// Whether files replace older ones of the same recording, since their numbers begin anew.
+    /// Whether files replace older ones of the same recording, because their numbers start again.
     pub(super) fn is_ring(&self) -> bool {
         self.is_numbered() && self.seconds.is_none() && self.files.is_some()
     }
 
-    /// Digits of the numbers in file names, as many as the highest one needs; 0 where no limit says which that is, or where
-    /// it is 0.
+    /// Digits of the numbers in file names: those of the highest number; 0 if there is no highest number, or it is 0.
     pub(super) fn digits(&self) -> usize {
         match self.files.filter(|_| self.is_numbered()).map_or(0, |files| files.saturating_sub(1)) {
             0 => 0,
@@ -47,18 +46,18 @@ impl Rotation {
     }
 }
 
-/// What becomes of the next packet.
+/// Destination of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// It goes to the same file.
+    /// The current file.
     Same,
-    /// It begins a file.
+    /// A new file.
     File,
-    /// The recording has ended.
+    /// None: the recording has ended.
     End,
 }
 
-/// Where in the series of files a recording stands.
+/// Position of a recording in its series of files.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
     rotation: Rotation,
@@ -67,19 +66,19 @@ pub(super) struct Position {
     packets: u64,
     /// The second in which the file began.
     pub(super) second: i64,
-    /// Its number among those of its name.
+    /// Its number among the files of its name.
     pub(super) number: u64,
     /// Intervals begun.
     intervals: u64,
-    /// Packets of these times belong to the interval.
+    /// Packets with timestamps from here on belong to the interval.
     from_ns: u64,
     until_ns: u64,
-    /// A packet of an interval came after its file had ended: from then on only packets end files.
+    /// A packet of an interval came after its file had ended. From then on only packets end files.
     is_late: bool,
 }
 
 impl Position {
-    /// At the beginning of the first file.
+    /// At the start of the first file.
     pub(super) fn new(rotation: Rotation, time_ns: u64) -> Self {
         let mut position = Self {
             rotation,
@@ -96,13 +95,13 @@ impl Position {
         position
     }
 
-    /// Says what becomes of a packet of this time.
+    /// The destination of a packet with this timestamp.
     #[inline]
     pub(super) fn next(&self, time_ns: u64) -> Next {
         if self.is_within(time_ns) { Next::Same } else { self.beyond(time_ns) }
     }
 
-    /// Whether so many packets from this time to that one all go to the same file.
+    /// Whether this many packets with timestamps in this range all go to the same file.
     pub(super) fn takes(&self, packets: u64, times: (u64, u64)) -> bool {
         let most = self.rotation.packets.map_or(u64::MAX, |most| most.saturating_sub(self.packets));
         packets <= most && self.is_within(times.0) && self.is_in_interval(times.1)
@@ -129,7 +128,7 @@ impl Position {
         Next::File
     }
 
-    /// Goes on to a new file, which a packet of this time is the first of.
+    /// Advances to a new file, whose first packet has this timestamp.
     pub(super) fn advance(&mut self, time_ns: u64) {
         self.is_late |= self.has_ended() && self.is_in_interval(time_ns);
         (self.bytes, self.packets) = (0, 0);
@@ -144,7 +143,7 @@ impl Position {
         }
     }
 
-    /// Whether the file has packets and its interval ended before this time, so that no packet is likely to come for it.
+    /// Whether the file has packets and its interval ended so long before `now_ns` that no more packets are expected.
     pub(super) fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.until_ns.saturating_add(GRACE)
             && self.packets > 0
@@ -152,7 +151,7 @@ impl Position {
             && !self.is_late
     }
 
-    /// The file ends before the first packet of the next one comes. No packet is within this file any more.
+    /// Ends the file before the first packet of the next one comes. No more packets go to this file.
     pub(super) fn end(&mut self) {
         self.packets = u64::MAX;
     }
@@ -169,11 +168,11 @@ impl Position {
         let Some(seconds) = self.rotation.seconds else { return };
         let length = u64::from(seconds) * SECOND;
         self.until_ns = (second * SECOND).saturating_add(length);
-        // Otherwise a clock that is set back by an hour would make this file an hour longer.
+        // Otherwise a clock step back by an hour would prolong this file by an hour.
         self.from_ns = (second * SECOND).saturating_sub(length.max(SET_BACK));
     }
 
-    /// A record was added to the file.
+    /// Counts a record in the file.
     #[inline]
     pub(super) fn add(&mut self, bytes: usize, packets: u64) {
         self.bytes += bytes as u64;

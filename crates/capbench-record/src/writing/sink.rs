@@ -1,4 +1,4 @@
-//! What bytes are written to: a file, a pipe, or what stands in for one.
+//! Outputs for bytes: a file, a pipe, or a substitute in tests.
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::buffer::Buffer;
 
-/// An open file of a recording, to which bytes are appended. Offsets count the bytes given to it, before compression.
+/// An open file of a recording, to which bytes are appended. Offsets count bytes before compression.
 pub(super) trait Sink: Debug + Send {
     /// Appends bytes.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -16,65 +16,65 @@ pub(super) trait Sink: Debug + Send {
     /// Appends the records of buffers, in order.
     fn put_buffers(&mut self, buffers: &mut [Buffer]) -> io::Result<()>;
 
-    /// Lets readers of the file see everything that was appended.
+    /// Flushes all appended bytes to readers of the file.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// How far a reader of the file gets, also after something failed, and whatever becomes of this process.
+    /// The length that a reader can see, even after a failure or the end of this process.
     fn secured(&self) -> u64;
 
-    /// Bytes handed to the kernel.
+    /// Bytes written to the kernel.
     fn stored(&self) -> u64;
 
-    /// After something failed: makes the file end at `length`, at most [`Sink::secured`]. The length that the file then has;
-    /// `None` where the medium cannot be cut.
+    /// After a failure: cuts the file at `length`, which is up to [`Sink::secured`]. Returns the new length; `None` if the medium
+    /// cannot be cut.
     fn salvage(&mut self, length: u64) -> io::Result<Option<u64>>;
 
-    /// Appends what the file still lacks.
+    /// Appends the missing end of the file.
     fn finish(&mut self) -> io::Result<()>;
 
-    /// What it writes to.
+    /// The medium below it.
     fn medium(&mut self) -> &mut dyn Medium;
 }
 
-/// What the kernel's side of a file can do.
+/// Operations of the kernel's side of a file.
 pub(super) trait Medium: Write + Debug + Send {
-    /// Waits until it takes bytes, after it said that it would not at the moment.
+    /// After `EAGAIN`: waits until it accepts bytes.
     fn wait(&mut self) -> io::Result<()>;
 
-    /// Makes it end at `length`. Whether it does: a pipe cannot be cut.
+    /// Cuts it at `length`. Returns whether it can be cut: a pipe cannot.
     fn cut(&mut self, length: u64) -> io::Result<bool>;
 
-    /// Puts bytes there through the page cache, as many as there are; where it writes next does not change.
+    /// Writes all these bytes at `offset` through the page cache. The position of the next write does not change.
     fn put_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Whether its bytes end on a disk: a pipe's do not.
+    /// Whether its bytes go to a disk: those of a pipe do not.
     fn has_disk(&self) -> bool;
 
-    /// The file, for the kernel to begin early with its pages; `None` where there are none or nobody waits for them.
+    /// The file, for early writeback; `None` if it has no pages or is not synced.
     fn dirty(&self) -> Option<Arc<File>>;
 
-    /// Waits until the disk has all of it, where it has a disk and that is wanted.
+    /// Syncs all bytes to the disk, if it has a disk and syncing is enabled.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Gives it its final name, without a folder; `None` where others made it, and named it.
+    /// Gives it its final name. Returns the name without folder; `None` if this recording did not create or name the file.
     fn publish(&mut self) -> io::Result<Option<OsString>>;
 
-    /// Waits until the disk has the name, where that is wanted. Whether it has, or nobody wants it.
+    /// Syncs the name to the disk, if syncing is enabled. Returns false only if the folder cannot be synced.
     fn sync_name(&mut self) -> io::Result<bool>;
 
-    /// Removes the file, to which no packet was written. Whether it did: what others made stays.
+    /// Removes the file, which has no packets. Returns whether it did: a file that this recording did not create stays.
     fn discard(&mut self) -> io::Result<bool>;
 }
 
-/// Writes to a medium until it has taken everything, or says why not: signals and full pipes are no reason.
+/// Writes all bytes to a medium, or returns the error. It repeats writes that a signal or a full pipe interrupted.
 #[derive(Debug)]
-pub(super) struct Patient<M> {
+pub(super) struct RetryWriter<M> {
     pub(super) medium: M,
-    /// Bytes that the medium has taken.
+    /// Bytes that the medium accepted.
     pub(super) stored: u64,
 }
 
-impl<M: Medium> Patient<M> {
+impl<M: Medium> RetryWriter<M> {
     pub(super) fn new(medium: M) -> Self {
         Self { medium, stored: 0 }
     }
@@ -107,7 +107,7 @@ impl<M: Medium> Patient<M> {
     }
 }
 
-impl<M: Medium> Write for Patient<M> {
+impl<M: Medium> Write for RetryWriter<M> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.persist(|medium| medium.write(bytes))
     }
@@ -121,16 +121,16 @@ impl<M: Medium> Write for Patient<M> {
     }
 }
 
-/// Most parts of one write: `UIO_MAXIOV` of linux/uio.h.
+/// Maximum number of parts of one write: `UIO_MAXIOV` of linux/uio.h.
 pub(super) const MOST_PARTS: usize = 1024;
 
-/// Bytes as they are, through the page cache or into a pipe. What the kernel has taken, readers see.
+/// Bytes unchanged, through the page cache or into a pipe. Readers see bytes as soon as the kernel has accepted them.
 #[derive(Debug)]
-pub(super) struct Plain<M>(Patient<M>);
+pub(super) struct Plain<M>(RetryWriter<M>);
 
 impl<M: Medium> Plain<M> {
     pub(super) fn new(medium: M) -> Self {
-        Self(Patient::new(medium))
+        Self(RetryWriter::new(medium))
     }
 }
 

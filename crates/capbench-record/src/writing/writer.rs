@@ -1,4 +1,4 @@
-//! The thread that writes.
+//! The writing thread.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,24 +16,24 @@ use super::pool::{Pool, Work};
 use super::records::{RecordReader, whole};
 use crate::error::RecordError;
 
-/// Bytes of the buffers that are written at once. More does not make direct writes faster, and would keep their buffers
-/// longer; less keeps a disk waiting between two writes.
+/// Maximum bytes per write. A larger write is not faster with direct I/O, and occupies its buffers longer. A smaller one lets the
+/// disk idle between writes.
 const AT_ONCE: usize = 4 << 20;
 
 /// Why a recording ended.
 #[derive(Debug)]
 pub enum Ending {
-    /// Whoever recorded wanted no more.
+    /// The caller finished it.
     Finished,
-    /// The last file that was asked for is complete.
+    /// The last requested file is complete.
     FileLimit,
-    /// Nobody reads the pipe any more.
+    /// The reader of the output pipe has closed it.
     ReaderGone,
-    /// It could not go on. Up to here everything is in the files.
+    /// It failed. Everything before is in the files.
     Failed(RecordError),
 }
 
-/// What a writer needs to begin.
+/// What the writer needs to start.
 pub(super) struct Setup {
     pub(super) pool: Arc<Pool>,
     pub(super) gauge: Arc<Gauge>,
@@ -47,17 +47,17 @@ pub(super) struct Setup {
 /// Writes buffers to files, in order.
 pub(super) struct Writer {
     setup: Setup,
-    /// The file that is written; none once it ended and the next one could not be opened.
+    /// The current file; `None` after it ended and the next one could not be opened.
     current: Option<Current>,
-    /// Buffers that are not secured yet, with where they end in the file.
+    /// Buffers that are not secured yet, with their end offsets in the file.
     held: VecDeque<(u64, Buffer)>,
 }
 
 impl Writer {
-    /// Opens the first file, so that what is wrong with its name or place shows before anything is captured.
+    /// Opens the first file. So an error in its name or place shows before the capture begins.
     ///
     /// # Errors
-    /// When it cannot be opened or its header cannot be written.
+    /// If it cannot be opened or its header cannot be written.
     pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, RecordError> {
         setup.names.path(first.second, first.number)?;
         let mut writer = Self { setup, current: None, held: VecDeque::new() };
@@ -65,7 +65,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Writes until there is nothing more to come, or until it cannot, and waits until all files are complete.
+    /// Writes until no more buffers come, or until it fails. Then waits until all files are complete.
     pub(super) fn run(mut self) -> Ending {
         let mut batch = Vec::new();
         let failure = loop {
@@ -76,7 +76,7 @@ impl Writer {
                     }
                 }
                 Work::Close(trailer) => break self.end_file(&trailer).err(),
-                // The closer knows why.
+                // The closer has the error.
                 Work::Stop => break None,
             }
         };
@@ -123,7 +123,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Counts and gives back the buffers that a reader of the file can have.
+    /// Counts and returns the buffers that readers of the file can see.
     fn release(&mut self) {
         let Self { setup: Setup { pool, gauge, closer, .. }, current: Some(current), held } = self else {
             return;
@@ -168,7 +168,7 @@ impl Writer {
         Ok(())
     }
 
-    /// After a failure: makes the file end behind the last record of which all is there, and counts the packets behind it.
+    /// After a failure: cuts the file after its last whole record, and counts the packets after it.
     fn settle(&mut self) {
         let Some(mut current) = self.current.take() else { return };
         let gauge = &self.setup.gauge;
@@ -199,7 +199,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// However the thread ends, nobody waits for a buffer any more.
+    /// After any end of the thread, no other thread waits for a buffer any more.
     fn drop(&mut self) {
         self.setup.pool.end();
     }

@@ -9,10 +9,10 @@ use crate::tidy::{self, Field};
 
 use super::{Source, Written};
 
-/// `tidy.csv` and a file for each table.
+/// `tidy.csv` and one file per table.
 ///
 /// # Errors
-/// When they cannot be made for want of memory.
+/// There is not enough memory.
 pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
     let mut files = vec![Written::new("tidy.csv", tidy(source.run)?)];
     for table in tables(source.report) {
@@ -21,7 +21,7 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
     Ok(files)
 }
 
-/// Every table of a report, in the order in which they are read.
+/// Every table of a report, in reading order.
 pub fn tables(report: &Report) -> impl Iterator<Item = &Table> {
     let of_sections = report.sections.iter().flat_map(|section| &section.tables);
     report.summary.iter().chain(of_sections).chain(&report.environment).chain([&report.trials])
@@ -30,7 +30,7 @@ pub fn tables(report: &Report) -> impl Iterator<Item = &Table> {
 /// The tidy rows: see [`crate::tidy`].
 ///
 /// # Errors
-/// When they cannot be made for want of memory.
+/// There is not enough memory.
 pub fn tidy(run: &Run) -> Result<String> {
     let rows = tidy::rows(run);
     let mut csv = CsvText::new(tidy::COLUMNS.iter().map(|column| column.key)).map_err(failed)?;
@@ -53,11 +53,11 @@ fn field(field: &Field) -> String {
     }
 }
 
-/// A table. What is an interval or only a bound has columns of its own: `KEY_low`, `KEY_high`, and `KEY_bound`, which is
-/// `at_least` or `at_most`. The last column has the trials that a row rests on.
+/// A table as CSV. Intervals and bounds have extra columns: `KEY_low`, `KEY_high`, and `KEY_bound` (`at_least` or `at_most`).
+/// The last column lists the trials of a row.
 ///
 /// # Errors
-/// When it cannot be made for want of memory.
+/// There is not enough memory.
 pub fn table(table: &Table) -> Result<String> {
     let has = |index: usize, is_such: fn(&Cell) -> bool| {
         table.rows.iter().any(|row| row.cells.get(index).is_some_and(is_such))
@@ -107,7 +107,7 @@ pub fn table(table: &Table) -> Result<String> {
     text(csv)
 }
 
-/// A cell as a machine reads it.
+/// A cell for programs.
 fn value(cell: &Cell) -> String {
     match cell {
         Cell::Unknown | Cell::Empty => String::new(),

@@ -1,8 +1,8 @@
-//! The page: a report in one HTML file that opens without a network, loads nothing and sends nothing.
+//! The report as one HTML file that opens without a network, loads nothing and sends nothing.
 //!
-//! Charts and tables are in the HTML and need no scripts: a chart is the drawing of [`super::svg`] with all of its points as a
-//! table, and tables have the exact value of each rounded number. Scripts show the values at the pointer, sort and switch. The
-//! page's own policy (CSP level 3) runs only what is here, known by its digests: no text of results can become a script.
+//! Charts and tables work without scripts. A chart is the drawing of [`super::svg`] plus a table of its points; tables hold the
+//! exact value of each rounded number. Scripts only show the values at the pointer, sort and switch. The page's policy (CSP
+//! level 3) allows only these scripts, by digest: text of results cannot become a script.
 
 mod chart;
 mod view;
@@ -18,7 +18,7 @@ use crate::model::Report;
 
 const TEMPLATE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
-/// Runs before the page is shown, so that it never appears in the other colours first.
+/// Runs before the page is shown, so that it never flashes in the wrong colours.
 const THEME: &str = include_str!("html/script/theme.js");
 const SCRIPT: &str = concat!(
     "(function () {\n\"use strict\";\n",
@@ -29,7 +29,7 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// What the template fills in.
+/// The fields of the template.
 #[derive(Serialize)]
 struct Context<'r> {
     policy: String,
@@ -52,11 +52,11 @@ fn render(context: &Context<'_>) -> String {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let lines_of_their_own = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(lines_of_their_own.expect("the delimiters are the usual ones"));
-    // The template is part of the program and its fields are those of the types here: a test renders all of it.
+    // The template is part of the program and its fields are the types here: a test renders all of it.
     environment.render_str(TEMPLATE, Serde(context)).expect("the template fits its context")
 }
 
-/// The page loads nothing; of scripts and styles it uses only these.
+/// The page's policy: it loads nothing and runs only these scripts and styles.
 fn policy(style: &str) -> String {
     let scripts: Vec<String> = [THEME, SCRIPT].map(digest).into();
     format!(
@@ -66,7 +66,7 @@ fn policy(style: &str) -> String {
     )
 }
 
-/// A script or style as a source of the policy: `'sha256-...'`.
+/// A script or style as a CSP source: `'sha256-...'`.
 fn digest(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
 }

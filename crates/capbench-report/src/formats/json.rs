@@ -1,17 +1,17 @@
-//! The report as data: the model, as it is. `docs/report.schema.json` is its schema.
+//! The report as data: the model itself. `docs/report.schema.json` is its schema.
 
 use serde::Serialize;
 
 use crate::error::{ReportError, Result};
 use crate::model::Report;
 
-/// Of `report.json`; raised when a reader of older files would misunderstand newer ones.
+/// Version of `report.json`. It is raised when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A report as it is written.
+/// The written form of a report.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(crate) struct Document<'r> {
-    /// Which version of the file's structure this is.
+    /// Version of the file's structure.
     schema_version: u32,
     #[serde(flatten)]
     report: &'r Report,
@@ -20,7 +20,7 @@ pub(crate) struct Document<'r> {
 /// One document, indented.
 ///
 /// # Errors
-/// When it cannot be made for want of memory.
+/// There is not enough memory.
 pub fn json(report: &Report) -> Result<String> {
     let mut text = serde_json::to_string_pretty(&Document { schema_version: SCHEMA_VERSION, report })
         .map_err(|error| ReportError::Format { format: "json", reason: error.to_string() })?;

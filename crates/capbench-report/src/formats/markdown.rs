@@ -1,14 +1,14 @@
-//! Markdown as GitHub reads it, for an issue or a paper.
+//! GitHub Markdown, for an issue or a paper.
 
 use std::fmt::Write;
 
 use crate::figures;
 use crate::model::{Cell, Chart, Report, Section, Sentence, Table, Trials};
 
-/// Trials that are named one by one at most.
+/// Most trials that are listed one by one.
 const NAMED: usize = 12;
 
-/// The report; `charts` is the folder that its charts are written to, where they are.
+/// The report. `charts` is the folder of its chart files, if they are written.
 pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     let mut text = format!("# {}\n\n{}\n\n", escaped(&report.title), escaped(&report.subtitle));
     for sentence in &report.verdict {
@@ -58,7 +58,7 @@ fn write_section(text: &mut String, section: &Section, charts: Option<&str>) {
     section.tables.iter().for_each(|one| table(text, one));
 }
 
-/// A chart by its file; without one, its title would promise what is not there.
+/// A chart by its file. Without a file even the title is omitted.
 fn write_chart(text: &mut String, chart: &Chart, charts: Option<&str>) {
     let Some(folder) = charts else { return };
     let _ = writeln!(text, "![{}]({folder}/{}.svg)\n", escaped(&chart.title), chart.id);
@@ -78,7 +78,7 @@ fn list(text: &mut String, heading: &str, sentences: &[Sentence]) {
     text.push('\n');
 }
 
-/// The trials that a sentence rests on, behind it.
+/// The trials of a sentence, written after it.
 fn evidence(trials: &Trials) -> String {
     let named: Vec<String> = trials.iter().take(NAMED).map(ToString::to_string).collect();
     match trials.len() {
@@ -118,7 +118,7 @@ fn table(text: &mut String, table: &Table) {
     }
 }
 
-/// Whether a column has numbers and no words: those stand to the right.
+/// Whether a column has only numbers, which are right-aligned.
 fn is_number(table: &Table, index: usize) -> bool {
     let cells = || table.rows.iter().filter_map(|row| row.cells.get(index));
     let is_word = |cell: &Cell| matches!(cell, Cell::Text(_));
@@ -126,7 +126,7 @@ fn is_number(table: &Table, index: usize) -> bool {
     !cells().any(is_word) && !cells().all(is_nothing)
 }
 
-/// Text that means nothing but itself: marks of Markdown and HTML are told apart from letters by a backslash, lines are one.
+/// Escaped text: a backslash before marks of Markdown and HTML, and no line breaks.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -138,7 +138,7 @@ fn escaped(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            // A name after it would be told of the issue.
+            // GitHub would notify a user of that name.
             '@' => safe.push_str("&#64;"),
             _ if letter.is_control() || letter == '\u{2028}' || letter == '\u{2029}' => safe.push(' '),
             _ => safe.push(letter),

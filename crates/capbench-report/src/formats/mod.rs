@@ -1,4 +1,4 @@
-//! Writers: a report becomes files. A format is a file here and a row in [`FORMATS`].
+//! Writers: convert a report to files. A format is a file here and a row in [`FORMATS`].
 //!
 //! | file | what |
 //! |---|---|
@@ -25,12 +25,12 @@ use crate::model::{Chart, Report};
 use crate::palette::Palette;
 use crate::read::Run;
 
-/// A file of a report, and where it goes, from the report's folder on.
+/// A file of a report, with its path relative to the report's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Its path.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its content.
     pub content: Vec<u8>,
 }
 
@@ -40,14 +40,14 @@ impl Written {
     }
 }
 
-/// What a writer is given.
+/// Input of a writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'r> {
     /// The run.
     pub run: &'r Run,
-    /// The report on it.
+    /// The report of the run.
     pub report: &'r Report,
-    /// Whether charts are written beside it, so that it can point to them.
+    /// Whether chart files are written in the same folder, so that links to them work.
     pub with_charts: bool,
 }
 
@@ -56,11 +56,11 @@ pub type Make = fn(&Source<'_>) -> Result<Vec<Written>>;
 
 /// A format.
 pub struct Format {
-    /// What users call it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// Purpose in one line.
     pub purpose: &'static str,
-    /// Its files, the one that stands for it first. Absent where this build does not have it.
+    /// Writes its files, the main file first. `None` if this build does not include the format.
     pub write: Option<Make>,
 }
 

@@ -1,4 +1,4 @@
-//! The tidy rows as Parquet: one row group, a typed column each, unknown as null, strings as UTF-8.
+//! The tidy rows as Parquet: one row group, one typed column per field, unknown as null, strings in UTF-8.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{Source, Written};
 /// `tidy.parquet`.
 ///
 /// # Errors
-/// When it cannot be made for want of memory.
+/// There is not enough memory.
 pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
     Ok(vec![Written::new("tidy.parquet", tidy(source.run)?)])
 }
@@ -25,7 +25,7 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
 /// The tidy rows: see [`crate::tidy`].
 ///
 /// # Errors
-/// When they cannot be made for want of memory.
+/// There is not enough memory.
 pub fn tidy(run: &Run) -> Result<Vec<u8>> {
     let write = || -> std::result::Result<Vec<u8>, ParquetError> {
         let rows = tidy::rows(run);
@@ -75,7 +75,7 @@ fn write_column(
             let flags = fields().map(|field| matches!(field, Field::Flag(true)));
             write::<BoolType>(group, &flags.collect::<Vec<_>>(), None)
         }
-        // Parquet keeps unsigned numbers in the bits of signed ones.
+        // Parquet stores unsigned numbers in the bits of signed ones.
         Holds::Count => optional::<Int64Type>(
             group,
             fields().map(|field| match field {
@@ -100,7 +100,7 @@ fn write_column(
     }
 }
 
-/// A column that may have nulls: a level for each row says whether it has a value.
+/// A column with nulls: a definition level per row says whether it has a value.
 fn optional<T: DataType>(
     group: &mut Group<'_>,
     fields: impl Iterator<Item = Option<T::T>>,

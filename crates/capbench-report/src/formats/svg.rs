@@ -1,5 +1,5 @@
-//! A chart as a picture: SVG 1.1, static, without scripts and with fonts that every system has. Every report of a chart shows this
-//! drawing: a file has it on white paper with title, legend and notes; the page has the plot, and these around it.
+//! A chart as SVG 1.1: static, without scripts, with fonts that every system has. Every format uses this drawing: a file has it
+//! on white with title, legend and notes; the page has the plot and its own text.
 //!
 //! | file | what |
 //! |---|---|
@@ -24,26 +24,26 @@ use crate::palette::Palette;
 pub use shapes::Spot;
 use sheet::{Extent, Sheet};
 
-/// The chart as a file, coloured as in the report that the palette is of.
+/// The chart as a file, in the palette's colours.
 pub fn svg(chart: &Chart, palette: &Palette) -> String {
     Sheet::new(chart, palette, Extent::Whole).draw()
 }
 
-/// A chart for a page that has its title as `title-ID`. Classes in it, such as `ink` and `paper`, take the page's colours.
+/// A chart for a page whose title element is `title-ID`. Its classes, such as `ink` and `paper`, use the page's colours.
 pub struct Embedded {
-    /// The plot with its axes and marks, as an element `svg`.
+    /// The plot with axes and marks, as an `svg` element.
     pub plot: String,
-    /// A sample of each series, as an element `svg`.
+    /// A legend sample of each series, as an `svg` element.
     pub samples: Vec<String>,
-    /// Each mark with where it is.
+    /// Each mark with its position.
     pub marks: Vec<String>,
-    /// The chart's notes, and what its drawing could not show as it is.
+    /// The chart's notes, and limits of its drawing.
     pub notes: Vec<String>,
-    /// Where each point of each series is read; none for points without a place.
+    /// The place of each point of each series; `None` for points without a place.
     pub spots: Vec<Vec<Option<Spot>>>,
 }
 
-/// The chart for a page, coloured as in the report that the palette is of.
+/// The chart for a page, in the palette's colours.
 pub fn embedded(chart: &Chart, palette: &Palette) -> Embedded {
     let sheet = Sheet::new(chart, palette, Extent::Plot);
     let in_words = |(mark, is_drawn): (String, bool)| match is_drawn {

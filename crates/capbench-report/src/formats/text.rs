@@ -1,4 +1,4 @@
-//! A report for a terminal of 80 columns; the same in a pipe. No colours, no control characters from files.
+//! A report for a terminal of 80 columns, or a pipe. No colours, no control characters from files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -9,9 +9,9 @@ use crate::figures;
 use crate::model::{Cell, Column, Narrow, Report, Section, Table, Unit};
 use crate::printable;
 
-/// Columns that a line may fill.
+/// Width of a line in columns.
 pub const COLUMNS: usize = 80;
-/// Blanks between columns of a table, where there is room; else one.
+/// Blanks between table columns if there is room; else one.
 const GAP: usize = 2;
 
 /// A saved run: its title, verdict, warnings, summary, the main tables of its kind, findings.
@@ -23,7 +23,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// What a run prints at its end: the same without the title, and where its files are.
+/// The text at the end of a run: the same without the title, plus where its files are.
 pub fn ended(report: &Report, folder: &Path, files: &[&str]) -> String {
     format!("{}\nSaved in {}: {}\n", body(report), folder.display(), files.join(", "))
 }
@@ -54,7 +54,7 @@ fn body(report: &Report) -> String {
     text
 }
 
-/// A section with its main tables; one of words alone is whole.
+/// A section with its main tables. A section of text alone is shown completely.
 fn section(text: &mut String, section: &Section) {
     let tables: Vec<&Table> = section.tables.iter().filter(|table| table.is_main).collect();
     let is_of_words = section.tables.is_empty() && section.charts.is_empty();
@@ -72,7 +72,7 @@ fn section(text: &mut String, section: &Section) {
     }
 }
 
-/// Words in columns under their heads, numbers to the right.
+/// Text in columns under their headings, numbers right-aligned.
 pub fn columns(heads: &[&str], rows: &[Vec<String>]) -> String {
     let printable = |row: &Vec<String>| row.iter().map(|field| printable::line(field)).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(printable).collect();
@@ -95,8 +95,8 @@ pub fn columns(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Adds words in lines that fit, the first behind `first`, the others behind `next`. A word that is longer than a line has
-/// one of its own.
+/// Appends text in lines that fit: the first after `first`, the others after `next`. A word longer than a line gets its own
+/// line.
 pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
     let mut line = String::from(first);
     let mut is_empty = true;
@@ -120,7 +120,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// What is said under a table that is not shown whole.
+/// Note under a table that is not complete.
 const CUT: &str = "Intervals and more columns are in the page.\n";
 
 /// A table as strings.
@@ -130,13 +130,13 @@ struct Grid {
     units: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     is_number: Vec<bool>,
-    /// What is the same in all rows, in words, and has no column.
+    /// What all rows share, as text instead of a column.
     shared: Vec<String>,
-    /// Whether columns or intervals were left out.
+    /// Whether columns or intervals are omitted.
     is_cut: bool,
 }
 
-/// Tables that fit: below each other, from a column on, with so many blanks between columns.
+/// Tables that fit, below each other: each has a first column and a number of blanks between columns.
 struct Layout<'g> {
     grids: Vec<Cow<'g, Grid>>,
     from: usize,
@@ -177,14 +177,14 @@ impl Grid {
             shared: Vec::new(),
             is_cut: is_narrow && (kept.len() < table.columns.len() || cells().any(has_cut)),
         };
-        // One row is told whole.
+        // A single row is shown completely.
         if grid.rows.len() > 1 {
             grid.take_constants();
         }
         grid
     }
 
-    /// Takes out the columns that are the same in all rows, if there are several, and says what they are.
+    /// Removes columns with the same value in all rows, if there are several rows, and states their values.
     fn take_constants(&mut self) {
         let mut index = 0;
         while index < self.heads.len() {
@@ -207,7 +207,7 @@ impl Grid {
         }
     }
 
-    /// A field where there is no head above it.
+    /// A value without a heading above it.
     fn said(&self, index: usize, between: char, field: &str) -> String {
         let unit = self.units[index];
         let is_told = field != "-" && field != "?" && !unit.is_empty();
@@ -216,7 +216,7 @@ impl Grid {
         format!("{}{colon} {field}{unit}", self.heads[index])
     }
 
-    /// A head with its unit.
+    /// A heading with its unit.
     fn head(&self, index: usize) -> String {
         match self.units[index] {
             "" => self.heads[index].clone(),
@@ -226,7 +226,7 @@ impl Grid {
 
     fn column_width(&self, index: usize) -> usize {
         let cells = self.rows.iter().map(|row| width(&row[index])).max().unwrap_or(0);
-        // Heads have as many lines as they need, a word is not broken.
+        // Headings have as many lines as they need; words are not broken.
         let head = self.head(index).split(' ').map(width).max().unwrap_or(0);
         cells.max(head)
     }
@@ -237,7 +237,7 @@ impl Grid {
         widths + gap * columns.saturating_sub(1)
     }
 
-    /// The lines of the head, from column `from` on, each as wide as its column.
+    /// The heading lines from column `from` on, each as wide as its column.
     fn head_lines(&self, from: usize) -> Vec<Vec<String>> {
         let broken: Vec<Vec<String>> = (from..self.heads.len())
             .map(|index| {
@@ -259,7 +259,7 @@ impl Grid {
         (0..height)
             .map(|line| {
                 let cell = |lines: &Vec<String>| {
-                    // Heads stand on the rule below them.
+                    // Headings are bottom-aligned on the rule below.
                     (line + lines.len())
                         .checked_sub(height)
                         .and_then(|at| lines.get(at).cloned())
@@ -270,9 +270,9 @@ impl Grid {
             .collect()
     }
 
-    /// All columns, or where headings are allowed, those behind as few as possible of the first.
+    /// All columns, or, with `has_headings`, all except as few leading ones as possible.
     fn layout(&self, has_headings: bool) -> Option<Layout<'_>> {
-        // Words first: numbers are no headings.
+        // Text columns first: numbers are no headings.
         let headings = self.is_number.iter().take_while(|is_number| !**is_number).count();
         let headings = if has_headings { headings.min(self.heads.len().saturating_sub(1)) } else { 0 };
         let indent = |from: usize| if from > 0 { 2 } else { 0 };
@@ -282,7 +282,7 @@ impl Grid {
         Some(Layout { grids: vec![Cow::Borrowed(self)], from, gap })
     }
 
-    /// The columns in parts that fit, the first column in each; `None` where a column is too wide beside it.
+    /// The columns in parts that fit, by their first column; `None` if a column is too wide next to the first one.
     fn parts(&self) -> Option<Layout<'_>> {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         let width =
@@ -329,7 +329,7 @@ impl Grid {
     }
 }
 
-/// A field of a table: unknown is short here, and what is empty is a mark that a column of words can be read by.
+/// A cell: unknown is short here, and an empty cell has a mark so that text columns stay readable.
 fn field(cell: &Cell, unit: Unit) -> String {
     match cell {
         Cell::Empty => "-".into(),
@@ -339,15 +339,15 @@ fn field(cell: &Cell, unit: Unit) -> String {
     }
 }
 
-/// A table: what all rows share is said once. What is still too wide for a line does without intervals and details, or has its
-/// first columns as headings above groups of rows; columns that fit beside the first one only are in parts below each other. At
-/// last, and where there is one row, each row is a list.
+/// A table. Values that all rows share are stated once. If it is still too wide, it drops intervals and details, or its first
+/// columns become headings above groups of rows. Then columns are split into parts below each other. As the last resort, or
+/// with one row, each row becomes a list.
 pub(crate) fn table(text: &mut String, table: &Table) {
     wrapped(text, "", "  ", &table.caption);
     let (whole, narrow) = (Grid::of(table, false), Grid::of(table, true));
     let is_one = table.rows.len() < 2;
     let names: BTreeSet<&String> = whole.rows.iter().filter_map(|row| row.first()).collect();
-    // Headings above single rows say no more than the first column does.
+    // Headings above single rows add nothing to the first column.
     let has_groups = !is_one && names.len() < table.rows.len();
     let layouts = [
         whole.layout(has_groups),

@@ -1,5 +1,4 @@
-//! What can be read of a file that is not whole: everything up to the place where it ends or is damaged, and of its lists
-//! every whole entry.
+//! Reads an incomplete file: everything up to its end or damage, and every complete entry of its lists.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{ReportError, Result};
 
-/// Members that are lists of things which mean something one by one.
+/// Members that are lists with independent entries.
 const LISTS: [&str; 9] = [
     "trials",
     "sweeps",
@@ -23,21 +22,21 @@ const LISTS: [&str; 9] = [
     "statements",
 ];
 
-/// Members without which nothing else can be told.
+/// Members that all others depend on.
 const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "environment"];
 
-/// What was read before the file ended.
+/// What was read before the end.
 #[derive(Default)]
 struct Found {
     members: Map<String, Value>,
-    /// Lists that were begun, with their whole entries.
+    /// Lists that were started, with their complete entries.
     lists: Vec<(String, Vec<Value>)>,
 }
 
 /// Results, and what is missing of them.
 ///
 /// # Errors
-/// Where that is no results file, one of another version, or nothing that was measured can be read.
+/// The file is no results file, has another version, or holds no readable measurement.
 pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     let mut found = Found::default();
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -57,14 +56,14 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     Ok((results, warnings))
 }
 
-/// Whether this is a results file of the version that is known.
+/// Whether this is a results file of the known version.
 fn identify(found: &Found, ended: &mut Option<serde_json::Error>, file: &Path) -> Result<()> {
     let path = file.to_path_buf();
     let has = |member: &str| {
         found.members.contains_key(member) || found.lists.iter().any(|(name, _)| name == member)
     };
     let Some(version) = found.members.get("schema_version") else {
-        // What is no object, or has members and not the one that results begin with, is somebody else's.
+        // No object, or members without the first one of results: a foreign file.
         let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(serde_json::Error::is_data);
         return Err(match ended.take().filter(|_| !is_foreign) {
             Some(source) if source.is_eof() => ReportError::Cut { path, source },
@@ -83,7 +82,7 @@ fn identify(found: &Found, ended: &mut Option<serde_json::Error>, file: &Path) -
     Ok(())
 }
 
-/// Where the file ends or is damaged, and what was found by then.
+/// Where the file ends or is damaged, and what was read by then.
 fn broken(error: &serde_json::Error, found: &Found) -> String {
     let trials = found.lists.iter().find(|(name, _)| name == "trials").map_or(0, |(_, list)| list.len());
     let how = if error.is_eof() { "ends in the middle of itself" } else { "is damaged" };
@@ -94,7 +93,7 @@ fn broken(error: &serde_json::Error, found: &Found) -> String {
     format!("The file {how} (line {}, column {}): {whole}.", error.line(), error.column())
 }
 
-/// Makes results of what was found; what has to be there and is not, is what it is in a run that has just begun.
+/// Builds results. A missing required member has the value of a run that has just started.
 fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String>) -> Result<Results> {
     let Found { mut members, lists } = found;
     let mut absent: Vec<&str> = Vec::new();
@@ -108,7 +107,7 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
     if !absent.is_empty() && is_broken {
         warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
     }
-    // A soak that is not understood must not take its trials with it.
+    // An unreadable soak must not drop its trials.
     if members
         .get("soak")
         .is_some_and(|soak| !is_understood::<Option<capbench_measure::soak::record::SoakRecord>>(soak))
@@ -135,7 +134,7 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
     Ok(results)
 }
 
-/// Lists that runs without them do not have.
+/// Lists that are absent if the run has none.
 fn is_optional(list: &str) -> bool {
     matches!(list, "sweeps" | "searches" | "rfc2544" | "comparisons" | "reproductions" | "not_measured")
 }
@@ -152,7 +151,7 @@ fn member<T: DeserializeOwned>(member: &str, value: Value, file: &Path) -> Resul
     })
 }
 
-/// The entries that are understood; of the others, how many and why the first is not.
+/// The readable entries; the number of the others, and the first error.
 fn entries_of<T: DeserializeOwned>(name: &str, entries: Vec<Value>, warnings: &mut Vec<String>) -> Vec<T> {
     let (mut known, mut unknown, mut reason) = (Vec::new(), 0, String::new());
     let all = entries.len();
@@ -205,7 +204,7 @@ impl<'de> Visitor<'de> for &mut Found {
     }
 }
 
-/// Keeps the entries of a list as they come.
+/// Collects the entries of a list one by one.
 struct Entries<'e>(&'e mut Vec<Value>);
 
 impl<'de> DeserializeSeed<'de> for Entries<'_> {

@@ -20,7 +20,7 @@ const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel 
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = bench(results);
-    // Sweeps of publications have the sum of both among their charts, of all methods together.
+    // Sweeps of publications have the sum of both in their charts, for all methods together.
     let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
     charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
     let left_out = keep_few(&mut charts);
@@ -29,10 +29,10 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::section("cpu", "CPU time per packet", charts, TEXT, sampled.into_iter().chain(left_out))
 }
 
-/// Whom time per packet belongs to: one of the two, either of them, and both where no more is known.
+/// Owner of the time per packet: one of the two, either (not known which), or both together.
 const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
 
-/// Time per packet by these parts.
+/// Time per packet of these parts.
 type Parts = [Option<f64>; PARTS.len()];
 
 fn parts_of(cpu: &CpuAccount) -> Parts {
@@ -48,18 +48,18 @@ fn parts_of(cpu: &CpuAccount) -> Parts {
     }
 }
 
-/// What is certain of all together; `None` where nothing is known.
+/// The certain sum of all parts; `None` if nothing is known.
 fn sum(cpu: &CpuAccount) -> Option<f64> {
     parts_of(cpu).into_iter().flatten().reduce(|sum, part| sum + part)
 }
 
-/// The mean of a part over trials; `None` where one of them does not know it.
+/// The mean of a part over trials; `None` if one of them does not know it.
 fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
     let sum: Option<f64> = trials.iter().map(|trial| parts_of(&trial.cpu)[part]).sum();
     sum.filter(|_| !trials.is_empty()).map(|sum| sum / trials.len() as f64)
 }
 
-/// Layers of these, where some trial knows them, and where there were several visits how far apart their sums are.
+/// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
 fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
     let layer = |(part, name): (usize, &str)| {
         let points = placed.iter().map(|one| point(one.x, mean(&one.trials, part), one.numbers()));
@@ -78,7 +78,7 @@ fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'
     chart(id, title, kind, x, y, layers)
 }
 
-/// At the common load of each scene, which is the least that was tried; else a chart for each load.
+/// At the common load of each scene, the smallest one tried; else one chart per load.
 fn bench(results: &Results) -> Vec<Chart> {
     let by_scene = grouped(of_bench(results), |trial| Scene::of(trial));
     by_scene.into_iter().flat_map(|(scene, group)| of_scene(&scene, &group)).collect()
@@ -124,7 +124,7 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()
 }
 
-/// Parts over the axis of a sweep, a chart for each method.
+/// Parts over the axis of a sweep, one chart per method.
 fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
     let varied = Varied::of(sweep);
     let of_line = |line: &SweptSeries| {

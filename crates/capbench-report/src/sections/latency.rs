@@ -1,4 +1,4 @@
-//! Latency: which share of the frames took how long, from the whole histograms; over a sweep, its quantiles.
+//! Latency: the distribution of delays, from complete histograms; over a sweep, its quantiles.
 
 use capbench_measure::latency::{Delays, Latency};
 use capbench_measure::results::Results;
@@ -18,7 +18,7 @@ const TEXT: &str = "From left to right ever rarer frames: one in two takes longe
 const LOSSY: &str =
     "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.";
 
-/// A leg of the way: its name, and what of it a trial has.
+/// A leg of the path: its name, and its delays in a trial.
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 
 const LEGS: [Leg; 3] = [
@@ -48,7 +48,7 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
     parts::section("latency", "Latency", charts, TEXT, lossy.into_iter().chain(left_out))
 }
 
-/// Percentile curves of every set-up and leg, a line for each method and load.
+/// Percentile curves of every set-up and leg, one line per method and load.
 fn curves(trials: Vec<&TrialResult>) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (scene, group) in grouped(trials, |trial| Scene::of(trial)) {
@@ -78,14 +78,14 @@ fn delay() -> Axis {
     logarithmic("Latency", Unit::Nanoseconds)
 }
 
-/// Delays against how rare longer ones are, of repeats together; up to the longest, which one frame of all has.
+/// Delays against the share of longer ones, over all repeats. It ends at the longest delay, which one frame has.
 fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<Point> {
     let known: Vec<(&TrialResult, &Delays)> =
         repeats.iter().filter_map(|trial| Some((*trial, leg(trial.latency.as_ref()?)?))).collect();
     let Some((_, first)) = known.first() else { return Vec::new() };
     let mut all = first.histogram.histogram().clone();
     for (_, delays) in &known[1..] {
-        // All are made with the same bounds, so that nothing is too long to be added.
+        // All histograms have the same bounds, so adding cannot overflow.
         if all.add(delays.histogram.histogram()).is_err() {
             return Vec::new();
         }

@@ -1,5 +1,4 @@
-//! The ledger as layers on top of each other: what was delivered, what each place lost, and what nothing explains. Their sum is
-//! what was to be sent.
+//! The ledger as stacked layers: delivered frames, losses by place, and unexplained frames. Their sum is the intended load.
 
 use capbench_measure::trial::TrialResult;
 use capbench_model::places;
@@ -7,18 +6,18 @@ use capbench_model::places;
 use super::parts::{Estimate, PlacedTrials, chart, linear, point, series};
 use crate::model::{Axis, Chart, Kind, Point, Role, Unit};
 
-/// Name of the layer that is the promise of the whole.
+/// Name of the layer that must be 0 for a complete ledger.
 pub(super) const UNEXPLAINED: &str = "unexplained";
 pub(super) const DELIVERED: &str = "delivered";
 
 impl PlacedTrials<'_> {
-    /// Frames of its trials by the time that was spent on sending: packets per second.
+    /// Frames of its trials per second of sending time.
     fn rate(&self, frames: Option<f64>) -> Option<f64> {
         let seconds: f64 = self.trials.iter().map(|trial| trial.sending_s).sum();
         frames.filter(|_| seconds > 0.0).map(|frames| frames / seconds)
     }
 
-    /// How far apart its trials are in what they delivered; `None` where there is but one.
+    /// Spread of the delivered frames over its trials; `None` for a single trial.
     fn spread(&self) -> Option<[f64; 2]> {
         let own = self.trials.iter().filter(|trial| trial.sending_s > 0.0);
         let found = Estimate::of(own.map(|trial| trial.delivered as f64 / trial.sending_s))?;
@@ -30,8 +29,8 @@ impl PlacedTrials<'_> {
     }
 }
 
-/// The layers of these trials as a chart, in packets per second, from the lowest. A place that a trial cannot tell of is unknown
-/// there, and what was lost there is among what nothing explains.
+/// The layers of these trials as a chart in packets per second, lowest first. A place that a trial does not know is unknown
+/// there, and its losses are unexplained frames.
 pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'_>]) -> Chart {
     let of = |frames: &dyn Fn(&TrialResult) -> Option<f64>| -> Vec<Point> {
         placed.iter().map(|one| one.point(one.trials.iter().map(|trial| frames(trial)).sum())).collect()
@@ -62,7 +61,7 @@ pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[Pl
     chart(id, title, kind, x, y, layers).noting(of_unknown(&unknown)).noting_repeats()
 }
 
-/// What is to be said of places that nothing counts.
+/// A note about places that no counter covers.
 pub(super) fn of_unknown(places: &[&str]) -> Option<String> {
     let text = "it would be among what is unexplained.";
     (!places.is_empty())

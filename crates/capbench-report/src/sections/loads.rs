@@ -1,4 +1,4 @@
-//! What was delivered, and where the rest was lost: against the load where there are several, by method where there is one.
+//! Delivered frames and losses by place: over the load if there are several loads, else by method.
 
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::Found;
@@ -12,7 +12,7 @@ use super::varied::Varied;
 use crate::model::{Chart, Kind, Section, Unit};
 use crate::naming::{Numbered, Scene, intended_or_offered, load};
 
-/// With more frame sizes than this they are the horizontal axis, and each method has a chart of its own.
+/// With more frame sizes than this, frame size is the horizontal axis and each method has a chart.
 const SIZES_APART: usize = 3;
 
 const BARS: &str = "Each bar is everything that was to be sent: what was delivered, and above it what each place of the ledger lost, from \
@@ -30,7 +30,7 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterato
     bars.into_iter().chain(areas)
 }
 
-/// Trials of a bench: bars by method, or by frame size where those are many.
+/// Trials of a bench: bars by method, or by frame size if there are many.
 fn bench(results: &Results) -> Vec<Chart> {
     let trials = of_bench(results);
     let sizes = grouped(&trials, |trial| &trial.profile.frame_size).len();
@@ -41,7 +41,7 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
     let groups = grouped(trials.iter().copied(), |trial| (Scene::of(trial), trial.phase, asked_for(trial)));
     let mut charts = Vec::new();
     for ((scene, phase, _), group) in groups {
-        // A common load is one that all hold: there is something to see where one did not.
+        // A common load is one that all methods sustain: show it only if one did not.
         if phase == Phase::CommonLoad && group.iter().all(|trial| trial.lost() == 0) {
             continue;
         }
@@ -52,7 +52,7 @@ fn by_method(trials: &[&TrialResult]) -> Vec<Chart> {
     charts
 }
 
-/// What was to be sent: a rate, or a shape of the load.
+/// The intended load: a rate, or a shape.
 fn asked_for(trial: &TrialResult) -> (Option<u64>, Option<LoadShape>) {
     (trial.intended_pps.map(f64::to_bits), trial.load)
 }
@@ -68,7 +68,7 @@ fn by_size(trials: &[&TrialResult]) -> Vec<Chart> {
         let by_size = grouped(group.iter().copied(), |trial| &trial.profile.frame_size);
         let has_one = |own: &[&TrialResult]| own.iter().all(|trial| asked_for(trial) == asked_for(own[0]));
         let id = format!("delivered-{method}");
-        // The load of a link's rate differs from size to size: that is one chart, and not one for each size.
+        // The load of a link's line rate differs by size: that is one chart, not one per size.
         if by_load.len() > 1 && by_size.iter().all(|(_, own)| has_one(own)) {
             let title = format!("Delivered and lost at the load of each frame size: {method}, {place}");
             let by_name = grouped(group, |trial| format!("{}, {}", trial.profile.frame_size, load(trial)));
@@ -90,7 +90,7 @@ fn bars<N: ToString>(id: &str, title: String, axis: &str, by_name: Vec<(N, Vec<&
     stacked(id, title, Kind::StackedBars, axis, &placed)
 }
 
-/// Searches, tests of frame loss and sweeps of the load: a chart for each set-up.
+/// Searches, tests of frame loss and sweeps of the load: one chart per set-up.
 fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     let searched = by_set_up(results).into_iter().map(|group| {
         let all: Vec<u32> = group.iter().flat_map(|search| search.trials.iter().copied()).collect();
@@ -108,11 +108,11 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     searched.chain(tested).chain(swept).filter_map(|(id, trials)| curve(id, trials)).collect()
 }
 
-/// One set-up over its loads; `None` where it ran at one only.
+/// One set-up over its loads; `None` if it ran at only one.
 fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let first = *trials.first()?;
     let method = &first.profile.method;
-    // Loads that differ by less than a frame are one.
+    // Loads that differ by less than one frame are the same.
     let by_load = grouped(trials, |trial| intended_or_offered(trial).round());
     let mut placed: Vec<PlacedTrials<'_>> =
         by_load.into_iter().map(|(x, trials)| PlacedTrials { x, trials }).collect();

@@ -1,22 +1,21 @@
-//! Charts: each file has the section of one matter, a pure function of saved results. A new one is a file and a line of
+//! Charts: each file has the section of one subject, a pure function of saved results. A new one is a file and a line of
 //! [`sections`].
 //!
 //! | file | what |
 //! |---|---|
-//! | `reproductions` | publications beside this host |
+//! | `reproductions` | published figures next to those of this host |
 //! | `searches` | trials of searches, and bounds over searches and set-ups |
-//! | `loads` | what was delivered and where the rest was lost, against the load or by method |
+//! | `loads` | delivered frames and losses, over the load or by method |
 //! | `sizes` | rates against the frame size |
 //! | `sweeps` | what a sweep varied, with intervals |
-//! | `regimes` | what a packet costs beside its work |
-//! | `rings` | the longest burst and the time that buffers hold for |
+//! | `regimes` | cost of a packet besides its work |
+//! | `rings` | the longest burst without loss and the time that buffers last |
 //! | `cpu` | CPU time per packet of application and kernel |
 //! | `latency` | percentiles of latency |
-//! | `moments` | when in a trial frames were lost |
+//! | `moments` | when frames were lost during a trial |
 //! | `soak` | a soak over its time |
 //!
-//! What they share: `parts` makes sections, charts, axes and points, `layers` stacks the ledger, `varied` has the axis of a
-//! sweep.
+//! Shared code: `parts` makes sections, charts, axes and points, `layers` stacks the ledger, `varied` has the axis of a sweep.
 
 mod cpu;
 mod latency;
@@ -42,7 +41,7 @@ use crate::naming::Numbered;
 
 pub(crate) use searches::BOUNDS;
 
-/// Every section that the results have something for, in the order in which they are read.
+/// Every section with data in the results, in reading order.
 pub fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::of(results);
     let mut sections = reproductions::sections(results);

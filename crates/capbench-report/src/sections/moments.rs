@@ -1,4 +1,4 @@
-//! When in a trial frames were lost: at its beginning, steadily or at its end, in which bursts, and the 100 ms that lost most.
+//! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
 use capbench_measure::loss_shape::{Burst, LossShape};
 use capbench_measure::results::Results;
@@ -22,7 +22,7 @@ const PARTS: [Part; 3] = [
     ("last 100 ms", |shape| shape.lost_at_end),
 ];
 
-/// A trial that lost frames, and how.
+/// A trial with losses, and its loss pattern.
 type Lossy<'r> = (&'r TrialResult, &'r LossShape);
 
 pub(super) fn section(results: &Results) -> Option<Section> {
@@ -42,9 +42,9 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     Some(Section { tables, ..section })
 }
 
-/// The trials of a run that are shown here.
+/// The trials that this section shows.
 fn lossy(results: &Results) -> Vec<Lossy<'_>> {
-    // Of searches, trials at the load that is not held.
+    // Of searches: trials at the load that is not sustained.
     let goals = results.searches.iter().flat_map(|search| &search.goals);
     let upper: Vec<u32> =
         goals.filter_map(|goal| goal.upper.as_ref()).flat_map(|bound| bound.trials.iter().copied()).collect();
@@ -52,7 +52,7 @@ fn lossy(results: &Results) -> Vec<Lossy<'_>> {
         Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::FrameLoss | Phase::Latency => true,
         _ => upper.contains(&trial.number),
     };
-    // Of a soak, the first segment and the one that lost most are kept.
+    // Of a soak: the first segment and the one with the most losses are kept.
     let kept = results.soak.iter().flat_map(|soak| &soak.kept);
     let trials =
         naming::compared(results).iter().filter(is_shown).chain(kept).filter(|trial| is_sound(trial));
@@ -79,14 +79,14 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// What was lost when, of each method; `None` where results do not have it.
+/// Losses over time by method; `None` if the results lack them.
 fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.in_time.as_ref()?)));
     let by_method = grouped(known, |(trial, _)| trial.profile.method.as_str());
     let (mut lines, mut lengths) = (Vec::new(), Vec::new());
     let mut most = 1;
     for (method, own) in by_method {
-        // Trials of one method at one load are equally long, and so are their stretches.
+        // Trials of one method at one load have the same length, and so have their intervals.
         let length_ns = own[0].1.length_ns;
         let own: Vec<_> = own.into_iter().filter(|(_, loss)| loss.length_ns == length_ns).collect();
         let count = own.iter().map(|(_, loss)| loss.lost.len()).max().unwrap_or(0);
@@ -118,7 +118,7 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     Some(chart.noting(notes).marking(worst_window(group)))
 }
 
-/// Beginning and end of the 100 ms that lost most of all.
+/// Start and end of the worst 100 ms of all trials.
 fn worst_window(group: &[Lossy<'_>]) -> Vec<Mark> {
     let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
     let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) else { return Vec::new() };
@@ -141,7 +141,7 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
     let title = format!("Longest bursts of loss in time, at {at}");
     let x = linear("Time in the trial", Unit::Seconds);
     let y = logarithmic("Frames lost one after the other", Unit::Count);
-    // The whole trial is on the axis, so that a burst is seen where in it it was.
+    // The axis covers the whole trial, so that a burst shows its position.
     let end = group.iter().map(|(trial, _)| trial.sending_s).fold(0.0, f64::max);
     chart("loss-bursts", title, Kind::Points, x, y, lines)
         .marking([upright("start", 0.0), upright("end of sending", end)])
@@ -149,7 +149,7 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
         .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
-/// The 100 ms that lost most, of each trial.
+/// The worst 100 ms of each trial.
 fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
     let rows = group
         .iter()

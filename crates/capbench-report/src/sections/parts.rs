@@ -1,4 +1,4 @@
-//! Sections, charts, axes and points in few words.
+//! Helpers to build sections, charts, axes and points.
 
 pub(super) use capbench_model::statistics::by_key as grouped;
 pub(super) use capbench_model::statistics::interval::Estimate;
@@ -12,7 +12,7 @@ use crate::model::{
 };
 use crate::naming::{self, is_sound, numbers};
 
-/// Sections have at most so many charts of one kind; what is left out they say.
+/// Most charts of one kind in a section. A note lists the omitted ones.
 pub(super) const MOST_CHARTS: usize = 16;
 
 pub(super) fn linear(label: &str, unit: Unit) -> Axis {
@@ -31,13 +31,13 @@ pub(super) fn point(x: f64, y: impl Into<Option<f64>>, trials: Trials) -> Point 
     Point { x, y: y.into().filter(|y| y.is_finite()), interval: None, trials }
 }
 
-/// A median with the interval that its repeats give.
+/// A median with the interval of its repeats.
 pub(super) fn estimated(x: f64, estimate: Option<&Estimate>, trials: Trials) -> Point {
     let interval = estimate.and_then(|estimate| Some([estimate.low?, estimate.high?]));
     Point { interval, ..point(x, estimate.map(|estimate| estimate.median), trials) }
 }
 
-/// What is to be said of intervals, where a chart has some.
+/// A note about intervals if a chart has some.
 fn of_repeats(chart: &Chart) -> Option<String> {
     let has_intervals =
         chart.series.iter().flat_map(|series| &series.points).any(|point| point.interval.is_some());
@@ -57,14 +57,14 @@ pub(super) fn series(name: impl Into<String>, role: Role, mut points: Vec<Point>
     Series { name: name.into(), role, points }
 }
 
-/// Trials that are drawn at one place of the horizontal axis.
+/// Trials at one place of the horizontal axis.
 pub(super) struct PlacedTrials<'r> {
     pub(super) x: f64,
     pub(super) trials: Vec<&'r TrialResult>,
 }
 
 impl<'r> PlacedTrials<'r> {
-    /// Groups of trials, one after the other along names.
+    /// Groups of trials along an axis of names.
     pub(super) fn along(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
         groups.into_iter().enumerate().map(|(nth, trials)| Self { x: nth as f64, trials }).collect()
     }
@@ -74,7 +74,7 @@ impl<'r> PlacedTrials<'r> {
     }
 }
 
-/// Trials of a bench, at maximum load and at loads that all methods have.
+/// Trials of a bench at maximum load and at common loads.
 pub(super) fn of_bench(results: &Results) -> Vec<&TrialResult> {
     let is_bench = |trial: &&TrialResult| {
         is_sound(trial) && matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad)
@@ -87,36 +87,36 @@ pub(super) fn chart(id: &str, title: String, kind: Kind, x: Axis, y: Axis, serie
 }
 
 impl Chart {
-    /// The same with further notes.
+    /// The same with more notes.
     pub(super) fn noting<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
         self.notes.extend(notes.into_iter().map(Into::into));
         self
     }
 
-    /// The same with further marks.
+    /// The same with more marks.
     pub(super) fn marking(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
         self.marks.extend(marks);
         self
     }
 
-    /// The same with a note on its intervals, where it has some.
+    /// The same with a note on its intervals, if it has some.
     pub(super) fn noting_repeats(self) -> Self {
         let note = of_repeats(&self);
         self.noting(note)
     }
 
-    /// Whether something of it is known: one that knows nothing is not shown.
+    /// Whether it has a known value. Other charts are not shown.
     fn is_known(&self) -> bool {
         self.series.iter().flat_map(|series| &series.points).any(|point| point.y.is_some())
     }
 }
 
-/// A mark upright at this place.
+/// A vertical mark at this place.
 pub(super) fn upright(label: impl Into<String>, x: f64) -> Mark {
     Mark { label: label.into(), at: Place::X(x) }
 }
 
-/// A section with those of its charts that know something, after a text on all of them; none where there is no chart.
+/// A section with a text and those charts that have known values; `None` if no chart is left.
 pub(super) fn section(
     id: &str,
     heading: &str,
@@ -139,12 +139,12 @@ pub(super) fn sentence(text: impl Into<String>, trials: Trials) -> Sentence {
     Sentence { text: text.into(), trials }
 }
 
-/// A sentence on trials; none where there are none.
+/// A sentence about trials; `None` without trials.
 pub(super) fn resting_on(trials: Trials, text: &str) -> Option<Sentence> {
     (!trials.is_empty()).then(|| sentence(text, trials))
 }
 
-/// Keeps as many charts that know something as a section may have, and says what is left out.
+/// Keeps the first charts with known values, up to a section's limit, and names the omitted ones.
 pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
     charts.retain(Chart::is_known);
     let left_out = charts.len().saturating_sub(MOST_CHARTS);
@@ -155,7 +155,7 @@ pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
     (left_out > 0).then(|| sentence(text, Vec::new()))
 }
 
-/// Of letters, digits and `-`.
+/// An identifier of letters, digits and `-`.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars() {

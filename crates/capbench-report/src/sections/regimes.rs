@@ -1,4 +1,4 @@
-//! What a packet costs beside its work, point by point of a work sweep, with its distinct levels.
+//! The cost of a packet besides its work, over a work sweep, with its distinct levels.
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};

@@ -1,5 +1,5 @@
-//! Experiments of publications that were run again: a section each, with the published tables next to what was measured, curves
-//! where the publication has some, and what has become of its claims.
+//! Repeated experiments of publications: one section each, with the published tables next to the measured ones, curves if the
+//! publication has some, and the answers to its claims.
 
 use capbench_measure::reproduction::Reproduction;
 use capbench_measure::reproduction::outcome::{
@@ -12,7 +12,7 @@ use crate::model::{
     Axis, Cell, Chart, Column, Kind, Mark, Place, Point, Role, Row, Section, Series, Table, Trials, Unit,
 };
 
-/// The axis of frame sizes and loops is divided by powers where its ends are further apart than this.
+/// An axis of frame sizes or loops is logarithmic if its ends differ by more than this factor.
 const WIDE: f64 = 50.0;
 
 pub(super) fn sections(results: &Results) -> Vec<Section> {
@@ -43,7 +43,7 @@ fn section(reproduction: &Reproduction) -> Section {
     }
 }
 
-/// The unit of a quantity, what it is in a heading, and what its keys end with.
+/// The unit of a quantity, its words in a heading, and the suffix of its keys.
 const fn about(quantity: Quantity) -> (Unit, &'static str, &'static str) {
     match quantity {
         Quantity::Name => (Unit::None, "", "name"),
@@ -64,7 +64,7 @@ const fn unit(quantity: Quantity) -> Unit {
     about(quantity).0
 }
 
-/// Those of these words that are some, in a row.
+/// The non-empty words, joined.
 fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -78,7 +78,7 @@ fn heading(column: &Compared) -> String {
     joined(&[side, &column.method, &column.what, about(column.quantity).1])
 }
 
-/// A name of small letters, digits and `_`, its unit at the end.
+/// A name of lower-case letters, digits and `_`, ending with its unit.
 fn key(column: &Compared) -> String {
     let (.., suffix) = about(column.quantity);
     let side = match column.side {
@@ -121,7 +121,7 @@ fn table(comparison: &Comparison) -> Table {
 
 fn field(cell: &Field, column: &Compared) -> Cell {
     match (cell.value, cell.low.zip(cell.high)) {
-        // What was not published is no number that something could tell.
+        // An unpublished figure is empty, not unknown.
         (None, _) if column.side == Side::Here => Cell::Unknown,
         (None, _) => Cell::Empty,
         (Some(value), _) if cell.at_least => Cell::AtLeast(value),
@@ -130,7 +130,7 @@ fn field(cell: &Field, column: &Compared) -> Cell {
     }
 }
 
-/// Which fields have a mark that a note explains.
+/// Cells with a mark that a note explains.
 fn marks(comparison: &Comparison) -> Vec<String> {
     let mut found: Vec<(char, String, Vec<&str>)> = Vec::new();
     for (at, column) in comparison.columns.iter().enumerate() {
@@ -151,8 +151,8 @@ fn marks(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Charts of a table: its curves where the publication has some; else one for each quantity that was both published and
-/// measured, or only measured where no figure was published, of the fields of the table.
+/// Charts of a table: its curves if the publication has some. Else one chart per quantity of the table that was both published
+/// and measured, or only measured because no figure was published.
 fn charts(comparison: &Comparison) -> Vec<Chart> {
     if let Some(of) = comparison.curves {
         return chart(comparison, of, "curves").into_iter().collect();
@@ -177,7 +177,7 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
     charts
 }
 
-/// Columns of a quantity, with where they are.
+/// Columns of a quantity, with their positions.
 fn columns(
     comparison: &Comparison,
     of: Quantity,
@@ -187,7 +187,7 @@ fn columns(
     all.filter(move |(_, column)| column.quantity == of && is_wanted(column))
 }
 
-/// A quantity over the rows of a table: lines where rows have places on an axis, bars where they are names.
+/// A quantity over the rows of a table: lines if rows have numeric places, bars if they have names.
 fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
     let along: Option<Vec<f64>> = comparison.rows.iter().map(|row| row.at).collect();
     let along = along.filter(|places| places.len() > 1);
@@ -218,7 +218,7 @@ fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
     })
 }
 
-/// What the plan gave of this quantity: the rate of the wire.
+/// The quantity according to the plan: the line rate.
 fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
     columns(comparison, of, |column| column.side == Side::Given)
         .map(|(at, column)| {
@@ -231,7 +231,7 @@ fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
         .collect()
 }
 
-/// The axis of rows that are at these places.
+/// The axis of rows at these places.
 fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
     let least = places.iter().copied().fold(f64::INFINITY, f64::min);
     let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -248,7 +248,7 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
     let Compared { method, what, .. } = column;
     let (name, role) = match column.side {
         Side::Published => (joined(&["published", method, what]), Role::Published),
-        // Behind the comma is what a method's lines differ in: its colour is its own.
+        // After the comma is the difference between a method's lines; its colour belongs to the method.
         Side::Here | Side::Given if !what.is_empty() => (format!("{method}, {what}"), Role::Method),
         Side::Here | Side::Given => (method.clone(), Role::Method),
     };

@@ -1,4 +1,4 @@
-//! Buffers: the longest burst without loss, and the time that buffers hold for, against the ring or what else was varied.
+//! Buffers: the longest burst without loss and the time that buffers last, over the ring size or another varied setting.
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
@@ -25,14 +25,14 @@ fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
     sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref())
 }
 
-/// What was varied; a ring by the frames that it has slots for, where the trials say so.
+/// The varied setting. A ring is given in frames that it has slots for, if the trials report them.
 fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
     let varied = Varied::of(sweep);
     let readings = || sweep.series.iter().flat_map(|line| &line.readings);
     let place = |nth: usize| {
         let own: Vec<&Reading> = readings().filter(|reading| reading.point == nth).collect();
         let found = own.iter().find_map(|reading| slots(reading, trials));
-        // Nothing is drawn at a place that was not measured.
+        // Nothing is drawn at a place without a measurement.
         if own.is_empty() { Some(f64::NAN) } else { found }
     };
     let places: Option<Vec<f64>> = (0..sweep.points.len()).map(place).collect();
@@ -42,20 +42,20 @@ fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
     }
 }
 
-/// A point of a line for each place at which bursts were searched for.
+/// A point of a line for each place with a burst search.
 fn points(varied: &Varied, line: &SweptSeries, of: impl Fn(&BackToBack, f64) -> Point) -> Vec<Point> {
     let at = |reading: &Reading| Some(of(reading.back_to_back.as_ref()?, varied.at(reading)?));
     line.readings.iter().filter_map(at).collect()
 }
 
-/// Slots of the ring as it was granted: `64 slots of 2KiB (128KiB)`. Rings of blocks have none.
+/// Slots of the granted ring: `64 slots of 2KiB (128KiB)`. Block rings have none.
 fn slots(reading: &Reading, trials: &Numbered<'_>) -> Option<f64> {
     let first = trials.sound(&reading.trials).into_iter().next()?;
     let (number, _) = first.running.split_once(" slots of ")?;
     number.trim().parse().ok()
 }
 
-/// Everything that a result at a point rests on.
+/// All trials behind a result at a point.
 fn trials_of(found: &BackToBack) -> Trials {
     found.searches.iter().flat_map(|search| search.trials.iter().copied()).collect()
 }

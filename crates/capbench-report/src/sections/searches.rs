@@ -1,4 +1,4 @@
-//! Searches: their trials, load against loss, with the bounds that follow; and how far apart bounds are over searches and set-ups.
+//! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
 use capbench_measure::results::Results;
 use capbench_measure::search::{SearchOutcome, Status};
@@ -11,16 +11,16 @@ use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
 
-/// What bounds are.
+/// Explanation of bounds.
 pub(crate) const BOUNDS: &str =
     "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
-/// How a chart of bounds is read.
+/// Explanation of a chart of bounds.
 const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
                     lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
                     bars show how far a result can be repeated on this host.";
-/// Trials that lost nothing because what was not taken found room.
+/// Trials without loss only because buffers absorbed the backlog.
 const BUFFERED: &str = "nothing lost, only because there was room";
-/// Trials whose generator did not reach the load: what was not sent counts as lost, and is no loss of the method.
+/// Trials whose generator did not reach the load: unsent frames count as lost but are no loss of the method.
 const UNSENT: &str = "generator left frames unsent";
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
@@ -39,7 +39,7 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
 }
 
-/// Searches by their set-up.
+/// Searches by set-up.
 pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
@@ -47,26 +47,26 @@ pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     grouped(naming::compared_searches(results), set_up).into_iter().map(|(_, searches)| searches).collect()
 }
 
-/// Names of all goals that were searched for.
+/// Names of all goals.
 pub(super) fn goals(results: &Results) -> Vec<&str> {
     let all = naming::compared_searches(results).iter().flat_map(|search| &search.goals);
     grouped(all, |goal| goal.goal.name.as_str()).into_iter().map(|(name, _)| name).collect()
 }
 
-/// Trials that lost nothing only because there was room.
+/// Trials without loss only because buffers had room.
 fn buffered<'s>(searches: impl IntoIterator<Item = &'s SearchOutcome>) -> Trials {
     let found = searches.into_iter().filter_map(|search| search.buffered.as_ref());
     found.flat_map(|found| found.trials.iter().copied()).collect()
 }
 
-/// Where, method aside, a search ran.
+/// The set-up of a search without its method.
 fn scene(search: &SearchOutcome) -> String {
     let size = search.frame_size.as_ref().map_or_else(|| "unknown frames".into(), frames);
     let placement = search.placement.as_deref().unwrap_or("unknown");
     format!("{size}, {}", naming::place(placement, search.work.as_deref().unwrap_or("unknown")))
 }
 
-/// Bounds of every search for a goal: by set-up, a point for each search.
+/// Bounds of every search for a goal: by set-up, one point per search.
 fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
@@ -110,7 +110,8 @@ pub(super) fn is_at_least(search: &SearchOutcome, goal: &str) -> bool {
     search.goals.iter().any(|result| result.goal.name == goal && result.status == Status::AtLeast)
 }
 
-/// Bounds of searches of one set-up: the median of the lower ones, from the lowest of these to the highest upper one.
+/// Bounds of several searches of one set-up: the median of the lower ones, with a bar from the lowest lower bound to the
+/// highest upper one.
 pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
     let results =
         || searches.iter().flat_map(|search| &search.goals).filter(|result| result.goal.name == goal);
@@ -124,7 +125,7 @@ pub(super) fn bounds(x: f64, goal: &str, searches: &[&SearchOutcome]) -> Point {
     Point { interval, ..point(x, middle, trials) }
 }
 
-/// Points of one set-up next to each other, so that none hides another: methods in their order, searches in theirs.
+/// Points of one set-up side by side, so that none hides another: methods in order, searches in order.
 fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| &line.points).map(|point| point.x).collect();
     places.sort_by(f64::total_cmp);
@@ -170,7 +171,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
     let title = format!("Trials of the search: {method}, {}", scene(first));
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let y = linear("Lost of the intended frames", Unit::Ratio);
-    // Bounds of many searches would be a thicket: then the chart of bounds shows them.
+    // Bounds of many searches would clutter this chart: the chart of bounds shows them.
     let one = if let [one] = searches { one.goals.as_slice() } else { &[] };
     let marks = one.iter().flat_map(|result| {
         let ends = [(&result.lower, "held"), (&result.upper, "not held")];

@@ -1,4 +1,4 @@
-//! Rates against the frame size: what searches found, and what was delivered at maximum load.
+//! Rates over the frame size: results of searches, and delivered rates at maximum load.
 
 use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
@@ -25,14 +25,14 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     parts::section("frame-sizes", "Rates against the frame size", charts, text, more)
 }
 
-/// Frame sizes as an axis: octets, or names where a mix is among them.
+/// Frame sizes as an axis: octets, or names if a mix is among them.
 struct Sizes<'r> {
     labels: Vec<&'r SizeLabel>,
     varied: Varied,
 }
 
 impl<'r> Sizes<'r> {
-    /// `None` where there are fewer than two.
+    /// `None` for fewer than two sizes.
     fn of(labels: impl IntoIterator<Item = &'r SizeLabel>) -> Option<Self> {
         let mut labels: Vec<&SizeLabel> = labels.into_iter().collect();
         labels.sort();
@@ -57,7 +57,7 @@ impl<'r> Sizes<'r> {
     }
 }
 
-/// The line rate of each size, where the link has one.
+/// The line rate of each size, if the link has one.
 pub(super) fn line_rate<'r>(
     trials: impl Iterator<Item = &'r TrialResult>,
     at: impl Fn(&SizeLabel) -> f64,
@@ -69,8 +69,8 @@ pub(super) fn line_rate<'r>(
     (!curve.is_empty()).then(|| Mark { label: "line rate".into(), at: Place::Curve(curve) })
 }
 
-/// Lines over the frame sizes, a line for each set-up, from what is known of each size. The set-up is the method and where it was
-/// measured; where that is the same for all, it is in the title, else behind the method's name.
+/// Lines over the frame sizes, one per set-up, from the values of each size. A set-up is the method and its scene. A scene that
+/// all share is in the title, else after the method's name.
 fn over_sizes<T>(
     (id, what, label): (&str, String, &str),
     sizes: &Sizes<'_>,
@@ -97,7 +97,7 @@ fn over_sizes<T>(
     chart(id, title, sizes.varied.kind(Kind::Bars), axis.clone(), y, lines)
 }
 
-/// What searches found for each goal.
+/// The result of searches for each goal.
 fn searched(results: &Results) -> Vec<Chart> {
     let searches: Vec<(&SizeLabel, &SearchOutcome)> = naming::compared_searches(results)
         .iter()
@@ -123,7 +123,7 @@ fn searched(results: &Results) -> Vec<Chart> {
     goals(results).into_iter().map(of_goal).collect()
 }
 
-/// What was delivered as fast as the generator sends.
+/// The delivered rate at the generator's maximum rate.
 fn best_effort(results: &Results) -> Option<Chart> {
     let is_it = |trial: &&TrialResult| trial.phase == Phase::BestEffort && is_sound(trial);
     let trials: Vec<(&SizeLabel, &TrialResult)> = naming::compared(results)

@@ -1,4 +1,4 @@
-//! A soak over its time: what was lost and where, what was delivered, how far the application was behind, and memory.
+//! A soak over time: losses by place, delivered frames, backlog of the application, and memory.
 
 use capbench_measure::results::Results;
 use capbench_measure::soak::record::{Interval, SoakRecord};
@@ -33,12 +33,12 @@ fn over_time(id: &str, title: &str, kind: Kind, (label, unit): (&str, Unit), ser
     chart(id, title.into(), kind, linear("Time of sending", Unit::Seconds), linear(label, unit), series)
 }
 
-/// A line of a figure that is not of the ledger.
+/// A line of a figure outside the ledger.
 fn line(soak: &SoakRecord, name: &str, of: impl Fn(&Interval) -> Option<f64>) -> Vec<Series> {
     vec![series(name, Role::Account, points(soak, of))]
 }
 
-/// A point for each interval. The trials of segments are not stored, the first and the worst aside.
+/// One point per interval. Trials of segments are not stored, except the first and the worst.
 fn points(soak: &SoakRecord, of: impl Fn(&Interval) -> Option<f64>) -> Vec<Point> {
     soak.intervals.iter().map(|interval| point(interval.from_s, of(interval), Vec::new())).collect()
 }
@@ -47,7 +47,7 @@ fn per_second(count: f64, interval: &Interval) -> Option<f64> {
     (interval.sending_s > 0.0).then(|| count / interval.sending_s)
 }
 
-/// Losses by place. They are so few next to what is delivered that they have a chart of their own.
+/// Losses by place. They are too few next to the delivered frames, so they have a separate chart.
 fn lost(soak: &SoakRecord) -> Chart {
     let mut layers: Vec<Series> = Vec::new();
     let mut unknown = Vec::new();
@@ -55,7 +55,8 @@ fn lost(soak: &SoakRecord) -> Chart {
         let is_unknown = soak.ledger.iter().any(|entry| entry.place == place && entry.count.is_none());
         let of = |interval: &Interval| interval.lost.get(place.word()).copied();
         if soak.intervals.iter().any(|interval| of(interval).is_some()) {
-            // An interval names only places that lost something. Where one segment could not tell, none is taken for 0.
+            // An interval names only places with losses. If one segment does not know a place, its absence elsewhere counts as
+            // 0.
             let count = |interval: &Interval| of(interval).or((!is_unknown).then_some(0));
             let rate = |interval: &Interval| per_second(count(interval)? as f64, interval);
             layers.push(series(place.words(), Role::Place, points(soak, rate)));
@@ -80,7 +81,7 @@ fn delivered(soak: &SoakRecord) -> Chart {
     over_time("soak-delivered", "Offered and delivered over time", Kind::Lines, y, lines).marking([load])
 }
 
-/// Without a line, so that it is not shown, where nothing was lost.
+/// Has no line, so that it is not shown, if nothing was lost.
 fn worst(soak: &SoakRecord) -> Chart {
     let of = |interval: &Interval| interval.worst_100ms_lost.map(|lost| lost as f64);
     let is_lossy = soak.intervals.iter().any(|interval| interval.worst_100ms_lost.unwrap_or(0) > 0);
@@ -92,7 +93,7 @@ fn worst(soak: &SoakRecord) -> Chart {
     over_time("soak-worst", title, Kind::Lines, ("Frames", Unit::Count), lines).marking(burst)
 }
 
-/// Frames that were delivered only because the generator paused; without a line where there were none.
+/// Frames that were delivered only because the generator paused; no line if there were none.
 fn behind(soak: &SoakRecord) -> Chart {
     let of = |interval: &Interval| per_second(interval.untaken as f64, interval);
     let is_behind = soak.intervals.iter().any(|interval| interval.untaken > 0);

@@ -1,4 +1,4 @@
-//! What a sweep varied: rates, loss and cost against it, medians with the intervals of their repeats.
+//! Results over the varied setting: rates, loss and cost, medians with the intervals of their repeats.
 
 use capbench_measure::results::Results;
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
@@ -10,12 +10,12 @@ use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Unit};
 use crate::naming::{self, Numbered};
 
-/// More lines than this in a chart are drawn in a chart for each placement and load.
+/// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
 const TAKEN: &str = "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
                      buffers does not raise it.";
 
-/// A figure that is drawn against what was varied: its name in links, its words in a title and at the axis, and its value.
+/// A figure over the varied setting: its name in links, its words in a title and on the axis, and its value.
 type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> Option<&Estimate>);
 
 const DELIVERED: Figure =
@@ -36,7 +36,7 @@ const COST: Figure = (
 );
 
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section> {
-    // Searches for bursts at each point are shown by what they found.
+    // Burst searches at each point are shown by their results.
     let has_rates = |sweep: &&SweepOutcome| {
         sweep.series.iter().flat_map(|line| &line.readings).any(|reading| reading.back_to_back.is_none())
     };
@@ -44,14 +44,14 @@ pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> Vec<Section>
     results.sweeps.iter().filter(has_rates).filter_map(own).collect()
 }
 
-/// What distinguishes sweeps of a publication: the unit of the axis, and where and how it ran.
+/// The differences between sweeps of a publication: the unit of the axis, and the set-up.
 fn set_up(sweep: &SweepOutcome) -> String {
     let scene = sweep.series.first().and_then(SweptSeries::scene);
     let parts: Vec<String> = sweep.unit.clone().into_iter().chain(scene).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// The publication that it is of.
+/// The publication that the sweep belongs to.
 fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str> {
     let mut readings = sweep.series.iter().flat_map(|line| &line.readings);
     let first = readings.find_map(|reading| reading.trials.first())?;
@@ -66,7 +66,7 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> O
         let drawn = |figure| of_figure(sweep, &varied, scene.as_deref(), &lines, figure);
         charts.extend([rate(sweep, &varied, &lines, trials, drawn), drawn(LOSS), drawn(COST)]);
     }
-    // What is compared in a publication are methods, and each would have a chart of its own.
+    // A publication compares methods; otherwise each method would have a chart.
     let apart = if publication.is_some() { &[] } else { sweep.series.as_slice() };
     let mut layered: Vec<Chart> =
         apart.iter().filter_map(|line| layers(sweep, &varied, line, trials)).collect();
@@ -86,7 +86,7 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> O
     section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, stopped.into_iter().chain(left_out))
 }
 
-/// Lines of one chart: all of them, or those of one placement and load, which the title then names.
+/// Lines of one chart: all of them, or those of one placement and load, which the title names.
 fn lines_together(sweep: &SweepOutcome) -> Vec<(Option<String>, Vec<&SweptSeries>)> {
     let by_scene = grouped(&sweep.series, |line| line.scene());
     if by_scene.len() > 1 && sweep.series.len() <= MOST_LINES {
@@ -95,7 +95,7 @@ fn lines_together(sweep: &SweepOutcome) -> Vec<(Option<String>, Vec<&SweptSeries
     by_scene
 }
 
-/// A figure of some lines; what all of them have in common is in the title, else each says it itself.
+/// A figure of some lines. What all share is in the title; differences are in the names.
 fn of_figure(
     sweep: &SweepOutcome,
     varied: &Varied,
@@ -116,7 +116,7 @@ fn of_figure(
     chart(&id, title, kind, varied.axis.clone(), linear(label, unit), lines.iter().map(drawn).collect())
 }
 
-/// The rate that matters on this axis.
+/// The relevant rate on this axis.
 fn rate(
     sweep: &SweepOutcome,
     varied: &Varied,
@@ -141,7 +141,7 @@ fn rate(
     }
 }
 
-/// The ledger over the axis, of one method. A sweep of the load has its layers with those of searches.
+/// The ledger of one method over the axis. For a sweep of the load these layers are with those of searches.
 fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Numbered<'_>) -> Option<Chart> {
     if sweep.axis == AxisKind::Load {
         return None;

@@ -6,10 +6,10 @@ use super::parts::{PlacedTrials, linear, logarithmic, names, point};
 use crate::model::{Axis, Kind, Point, Scale, Unit};
 use crate::naming::Numbered;
 
-/// What was varied, as an axis, and where its points are on it.
+/// The varied setting as an axis, with the positions of its points.
 pub(super) struct Varied {
     pub(super) axis: Axis,
-    /// The axis in a sentence.
+    /// The setting in a sentence.
     pub(super) words: &'static str,
     pub(super) places: Vec<f64>,
 }
@@ -41,13 +41,13 @@ impl Varied {
         }
     }
 
-    /// Names, one after the other.
+    /// A sequence of names.
     pub(super) fn named(label: &str, words: &'static str, all: Vec<String>) -> Self {
         let places = (0..all.len()).map(|nth| nth as f64).collect();
         Self { axis: names(label, all), words, places }
     }
 
-    /// Whether its points are names, between which there is nothing.
+    /// Whether its points are names, with nothing between them.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.axis.scale, Scale::Names(_))
     }
@@ -56,7 +56,7 @@ impl Varied {
         self.places.get(reading.point).copied()
     }
 
-    /// How lines over it are drawn: between names there is nothing.
+    /// The kind of its charts: names cannot be joined by lines.
     pub(super) fn kind(&self, of_names: Kind) -> Kind {
         match (self.is_named(), of_names) {
             (false, Kind::StackedBars) => Kind::Stacked,
@@ -65,7 +65,7 @@ impl Varied {
         }
     }
 
-    /// What was measured of a line at each place, searches for bursts aside.
+    /// The trials of a line at each place, without burst searches.
     pub(super) fn placed<'r>(&self, line: &Series, trials: &Numbered<'r>) -> Vec<PlacedTrials<'r>> {
         let readings = line.readings.iter().filter(|reading| reading.back_to_back.is_none());
         readings
@@ -75,7 +75,7 @@ impl Varied {
             .collect()
     }
 
-    /// A point for every place of the axis: those that were not measured are unknown.
+    /// A point for every place of the axis; unknown where nothing was measured.
     pub(super) fn points(&self, series: &Series, of: impl Fn(&Reading, f64) -> Point) -> Vec<Point> {
         self.places
             .iter()
@@ -88,7 +88,7 @@ impl Varied {
     }
 }
 
-/// The unit of a stored sweep, and by what its numbers are multiplied to be in it.
+/// The unit of a saved sweep, and the factor that converts its numbers to this unit.
 fn unit(stored: &str) -> Option<(Unit, f64)> {
     Some(match stored {
         "ns" => (Unit::Nanoseconds, 1.0),

@@ -1,4 +1,4 @@
-//! Which methods lose nothing, what the others lose and where, and who is cheapest.
+//! Which methods lose nothing, what the others lose and where, and which is cheapest.
 
 mod costs;
 mod set_ups;
@@ -18,7 +18,7 @@ pub(super) use set_ups::of_set_ups;
 /// A method with its trials at the highest load of each set-up.
 struct Entrant<'r> {
     method: &'r str,
-    /// In the order in which they ran, visits of a set-up included; never empty.
+    /// In the order in which they ran, with all visits of a set-up; never empty.
     tops: Vec<&'r TrialResult>,
 }
 
@@ -27,20 +27,20 @@ impl Entrant<'_> {
         self.tops.iter().all(|trial| trial.lost() == 0)
     }
 
-    /// The trial that lost the largest share.
+    /// The trial with the largest share of loss.
     fn worst(&self) -> &TrialResult {
         let by_loss =
             |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
         self.tops.iter().max_by(by_loss).expect("an entrant has trials")
     }
 
-    /// In how many set-ups it ran, and in how many of them it lost frames.
+    /// The number of its set-ups, and of those with loss.
     fn set_ups(&self) -> (usize, usize) {
         let tops = || self.tops.iter().copied();
         (scenes(tops()).len(), scenes(tops().filter(|trial| trial.lost() > 0)).len())
     }
 
-    /// The loads that it was offered, in words: of several set-ups, from the least to the highest.
+    /// Its offered loads in words: of several set-ups, from the lowest to the highest.
     fn offered(&self) -> String {
         let loads = || self.tops.iter().map(|trial| trial.offered_pps);
         let least = loads().fold(f64::INFINITY, f64::min);
@@ -53,7 +53,7 @@ impl Entrant<'_> {
         }
     }
 
-    /// What is to be said of its loads, where it lost nothing; empty where they were asked for and reached.
+    /// A caveat about its loads if it lost nothing; empty if they were requested and reached.
     fn care(&self) -> &'static str {
         if self.tops.iter().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
             "the generator did not reach that load everywhere"
@@ -69,7 +69,7 @@ impl Entrant<'_> {
     }
 }
 
-/// Which methods lose nothing, what the others lose and where, and who is cheapest.
+/// Which methods lose nothing, what the others lose and where, and which is cheapest.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let entrants = entrants(results);
     if entrants.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     sentences
 }
 
-/// Trials that say something of a method at the highest load that was put on it.
+/// Conclusive trials of each method at its highest load.
 fn entrants(results: &Results) -> Vec<Entrant<'_>> {
     let tops = results.trials.iter().filter(|trial| {
         matches!(trial.phase, Phase::BestEffort | Phase::FixedLoad) && trial.verdict != Verdict::Invalid
@@ -91,7 +91,7 @@ fn entrants(results: &Results) -> Vec<Entrant<'_>> {
     methods.map(|(method, tops)| Entrant { method, tops }).collect()
 }
 
-/// Set-ups in the order in which they ran.
+/// Scenes in the order in which they ran.
 fn scenes<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<Scene> {
     grouped(trials, |trial| Scene::of(trial)).into_iter().map(|(scene, _)| scene).collect()
 }
@@ -137,7 +137,7 @@ fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
     sentence(text, tops.map(|trial| trial.number))
 }
 
-/// What is to be said of the loads of methods that lost nothing: of all together where it is the same, else by their names.
+/// Caveats about the loads of lossless methods: one for all if it is the same, else by name.
 fn cares(clean: &[&Entrant<'_>]) -> String {
     let cares = grouped(clean, |entrant| entrant.care());
     let is_one = cares.len() == 1;
@@ -148,7 +148,7 @@ fn cares(clean: &[&Entrant<'_>]) -> String {
     said.collect()
 }
 
-/// What the others lost at most, where, and what they held.
+/// The largest loss of the other methods, where, and their sustained loads.
 fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Option<Sentence> {
     let lossy: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| !entrant.is_lossless()).collect();
     if lossy.is_empty() {
@@ -186,7 +186,7 @@ fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Opti
     Some(sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
 }
 
-/// The highest load that a method held in the set-up of a trial in which it lost frames, below all loads at which it did.
+/// The highest load without loss of a method in the set-up of a lossy trial, below all its lossy loads.
 fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult> {
     let own = || {
         results.trials.iter().filter(|trial| {
@@ -201,14 +201,14 @@ fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult
     own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
 }
 
-/// What a method costs at the load that all methods of a set-up held.
+/// The cost of a method at the common load of a set-up.
 struct Cost<'r> {
     method: &'r str,
-    /// CPU time per packet in nanoseconds, of its visits.
+    /// CPU time per packet in nanoseconds, over its visits.
     ns: Estimate,
-    /// How far the clocks can be off in the visit in which they tell least.
+    /// Largest error of the clocks among its visits, in nanoseconds.
     uncertainty_ns: f64,
-    /// A trial for each visit; never empty.
+    /// One trial per visit; never empty.
     trials: Vec<&'r TrialResult>,
 }
 
@@ -219,7 +219,7 @@ impl<'r> Cost<'r> {
         Some(Self { method, ns, uncertainty_ns, trials })
     }
 
-    /// Whether it is no more than another one that costs less or the same, as far as clocks and visits can tell.
+    /// Whether its cost cannot be distinguished from a lower or equal one, given the errors of clocks and the visits.
     fn is_same_as(&self, less: &Self) -> bool {
         let is_within_clocks = self.ns.median - less.ns.median <= self.uncertainty_ns + less.uncertainty_ns;
         let overlaps = self.ns.low.zip(less.ns.high).is_some_and(|(low, high)| low <= high);
@@ -227,13 +227,13 @@ impl<'r> Cost<'r> {
     }
 }
 
-/// What each method costs at the load that all methods of a set-up held.
+/// The cost of each method at the common load of a set-up.
 fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
     let common = || {
         let of_scene = results.trials.iter().filter(|trial| Scene::of(trial) == *scene);
         of_scene.filter(|trial| trial.phase == Phase::CommonLoad)
     };
-    // Loads that not all held were lowered.
+    // A load that a method did not sustain was lowered.
     let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
     let held = common().filter(|trial| {
         trial.intended_pps == Some(least) && trial.held_load() && trial.cpu.total_ns_per_packet.is_some()
@@ -243,7 +243,7 @@ fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
 }
 
 fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
-    // Of several set-ups, the one with the smallest frames: most packets, and so where the cost of one counts.
+    // Of several set-ups the one with the smallest frames: it has the most packets, so the cost per packet matters most.
     let mean = |scene: &Scene| {
         let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
         trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)

@@ -1,4 +1,4 @@
-//! What became worse or better between two runs, or between methods that took turns.
+//! Changes for the worse or better between two runs, or between methods that took turns.
 use capbench_measure::comparison::{Comparison, Contrast, Judgement, Scale};
 use capbench_measure::results::Results;
 
@@ -16,12 +16,12 @@ pub(super) fn verdict(results: &Results) -> Option<Sentence> {
     Some(sentence(words.join(" "), results.comparisons.iter().flat_map(evidence)))
 }
 
-/// The whole of one comparison.
+/// One whole comparison.
 pub(crate) fn of(comparison: &Comparison) -> Sentence {
     sentence(conclusion(comparison), evidence(comparison))
 }
 
-/// The trials of what became worse or better.
+/// The trials behind these changes.
 fn evidence(comparison: &Comparison) -> Vec<u32> {
     let worse = comparison.judged(Judgement::Regression);
     let shown = worse.chain(comparison.judged(Judgement::Improvement));

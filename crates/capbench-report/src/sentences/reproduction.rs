@@ -1,4 +1,4 @@
-//! What has become of the claims of publications.
+//! Answers to the claims of publications.
 use capbench_measure::reproduction::Reproduction;
 use capbench_measure::reproduction::outcome::{Answer, Judgement};
 use capbench_measure::results::{Finding, Results};
@@ -7,7 +7,7 @@ use super::{sentence, trials};
 use crate::model::Sentence;
 use crate::naming::{list, many};
 
-/// Claims that are told one by one at most.
+/// Most claims that are listed one by one.
 const TOLD: usize = 3;
 
 /// How many claims still hold, and which have changed.
@@ -28,7 +28,7 @@ fn all_claims(results: &Results) -> Vec<(&str, &Judgement)> {
     of_all.flat_map(|one| one.findings.iter().map(move |finding| (one.key.as_str(), finding))).collect()
 }
 
-/// How many claims have which answer.
+/// The number of claims by answer.
 fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
     let words: Vec<String> = Answer::ALL
         .into_iter()
@@ -55,19 +55,19 @@ fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
     sentence(text, trials)
 }
 
-/// What so many claims do.
+/// The verb for this number of claims.
 fn verb(answer: Answer, count: usize) -> &'static str {
     match (answer, count) {
         (Answer::Holds, 1) => "still holds",
         (Answer::Holds, _) => "still hold",
         (Answer::Changed, 1) => "has changed",
         (Answer::Changed, _) => "have changed",
-        (Answer::CannotBeTold, _) => "cannot be told",
+        (Answer::Inconclusive, _) => "cannot be told",
         (Answer::NotTestable, _) => "cannot be tested here",
     }
 }
 
-/// The first claims with an answer; `None` where no claim has it.
+/// The first claims with an answer; `None` if no claim has it.
 fn told(claims: &[(&str, &Judgement)], answer: Answer, head: &str) -> Option<Sentence> {
     let such: Vec<&(&str, &Judgement)> =
         claims.iter().filter(|(_, finding)| finding.answer == answer).collect();
@@ -85,7 +85,7 @@ fn told(claims: &[(&str, &Judgement)], answer: Answer, head: &str) -> Option<Sen
     Some(sentence(format!("{head}: {}{rest}.", words.join("; ")), trials))
 }
 
-/// Of each publication the answers to its claims, then what concerns all trials.
+/// The answers to the claims of each publication, then findings about all trials.
 pub(super) fn find(results: &Results) -> Vec<Finding> {
     let of_all = trials::find(&results.trials).into_iter().filter(|finding| finding.scene.is_none());
     results.reproductions.iter().flat_map(claims).chain(of_all).collect()

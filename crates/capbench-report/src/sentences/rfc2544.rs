@@ -1,4 +1,4 @@
-//! Throughput, and what the tests told in terms of it found.
+//! Throughput, and the results of the tests relative to it.
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{Found, Tested};
@@ -9,7 +9,7 @@ use crate::groups::of_search;
 use crate::model::Sentence;
 use crate::naming::{frames, many, percent, rate, time};
 
-/// Set-ups that are told one by one at most.
+/// Most set-ups that are listed one by one.
 const TOLD: usize = 3;
 
 /// The verdict.
@@ -81,7 +81,7 @@ fn scene(tested: &Tested) -> String {
     format!("{} ({}, placement {})", tested.method, frames(&tested.frame_size), tested.placement)
 }
 
-/// What a test found, in a clause; `None` where it found nothing.
+/// The result of a test in a clause; `None` if it found nothing.
 pub(crate) fn outcome(found: &Found) -> Option<String> {
     let text = match found {
         Found::Latency(latency) => {

@@ -1,4 +1,4 @@
-//! NDR, PDR and what is held without any loss; what limits; what is not settled.
+//! NDR, PDR and the rate sustained without any loss; the limit; unsettled goals.
 
 mod goals;
 use capbench_measure::results::Results;
@@ -11,10 +11,10 @@ use crate::naming::{list, rate, whole};
 
 pub(super) use goals::find;
 
-/// Searches that are told one by one at most; of more, the ends of the list.
+/// Most searches that are listed one by one; of more, the ends of the list.
 const TOLD: usize = 4;
 
-/// The numbers of each search, what limits, and what is not settled.
+/// The numbers of each search, the limit, and unsettled goals.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let searches: Vec<&SearchOutcome> = results.searches.iter().collect();
     let mut sentences = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     sentences
 }
 
-/// The numbers that belong together, of each search, or of the best and the worst.
+/// The related numbers of each search, or of the best and the worst.
 fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let decided = |search: &&&SearchOutcome| search.method.is_some();
     let decided: Vec<&SearchOutcome> = searches.iter().filter(decided).copied().collect();
@@ -55,7 +55,7 @@ fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
     Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
 }
 
-/// Of a set-up that was searched several times: how far its results lie apart.
+/// The spread of results of a set-up that was searched several times.
 fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
     let repeats = search::repeats::of(&owned);
@@ -92,7 +92,7 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     Some(sentence(format!("{}.", words.join("; ")), trials))
 }
 
-/// What each goal found, and what is held without any loss beside it: one of them alone misleads on a noisy host.
+/// The result of each goal, next to the rate sustained without any loss: on a noisy host one of them alone misleads.
 fn numbers(search: &SearchOutcome) -> String {
     let mut words: Vec<String> =
         search.goals.iter().map(|result| format!("{} {}", said(&result.goal.name), found(result))).collect();
@@ -100,12 +100,12 @@ fn numbers(search: &SearchOutcome) -> String {
     format!("{}: {}", of_search(search), words.join(", "))
 }
 
-/// NDR and PDR are known by their letters.
+/// NDR and PDR are written in capitals.
 fn said(goal: &str) -> String {
     if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 
-/// The result of a goal, as it is said.
+/// The result of a goal in words.
 fn found(result: &GoalResult) -> String {
     let bounds = |lower: &Bound, upper: &Bound| {
         format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
@@ -125,7 +125,7 @@ fn found(result: &GoalResult) -> String {
     }
 }
 
-/// A load that is held, as it is said.
+/// A sustained load in words.
 fn held(held: &Held) -> String {
     match (held.pps, held.upper_pps) {
         (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
@@ -135,7 +135,7 @@ fn held(held: &Held) -> String {
     }
 }
 
-/// What limits, by where the next load lost frames.
+/// The limit, from where the next load lost frames.
 fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let goals = searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
     let limited = goals.filter_map(|(search, goal)| {

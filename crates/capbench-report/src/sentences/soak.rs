@@ -1,4 +1,4 @@
-//! Whether the load of a soak was held, and what was lost when.
+//! Whether the load of a soak was sustained, and when frames were lost.
 use std::cmp::Reverse;
 
 use capbench_measure::results::{Finding, Results};
@@ -9,10 +9,10 @@ use crate::figures::{count, number};
 use crate::model::{Sentence, Unit};
 use crate::naming::{self, Scene, list, many, percent, time};
 
-/// Share of the frames from which on what was not sent, or lay in buffers, is worth a sentence.
+/// Share of the frames from which on unsent or buffered frames get a sentence.
 const NOTED: f64 = 1e-3;
 
-/// Whether the load was held, and what was lost when.
+/// Whether the load was sustained, and when frames were lost.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
     let Some(whole) = &record.whole else { return Vec::new() };
@@ -58,7 +58,7 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
     let places: Vec<String> =
         places.iter().map(|(place, frames)| format!("{place} {}", count(**frames))).collect();
     let at = if places.is_empty() { String::new() } else { format!(": {}", list(&places)) };
-    // Without a look at each frame nobody knows of bursts.
+    // Without a look at each frame bursts are unknown.
     let bursts = match record.bursts {
         0 => String::new(),
         bursts => format!(" and in {}", many(bursts, "burst", "bursts")),
@@ -74,7 +74,7 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
     ))
 }
 
-/// What keeps the result from showing that the load is held.
+/// Why the result does not show a sustained load.
 fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
     let mut words = Vec::new();
     if record.unsent_ratio() > NOTED {
@@ -95,7 +95,7 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
     (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
 }
 
-/// Everything that the record shows.
+/// All findings of the record.
 pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = record.kept.iter().map(|trial| trial.number).collect::<Vec<_>>();
@@ -185,7 +185,7 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     texts.into_iter().map(|text| finding(text, kept.clone())).collect()
 }
 
-/// A number and what it counts.
+/// A number and its noun.
 fn counted(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -1,4 +1,4 @@
-//! Where each method of a sweep begins to lose, what it costs, where one overtakes another, and the most that it delivers.
+//! Where each method of a sweep starts to lose, its cost, where one overtakes another, and the most that it delivers.
 
 mod buffers;
 mod cheapest;
@@ -19,10 +19,10 @@ use crate::naming::{self, many};
 pub(crate) use buffers::bursts_of;
 pub(crate) use onset::onset;
 
-/// Series that are told one by one at most.
+/// Most series that are listed one by one.
 const TOLD: usize = 3;
 
-/// Where each method begins to lose, and the most that it delivers.
+/// Where each method starts to lose, and the most that it delivers.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     sentences.extend(onsets(&results.sweeps));
@@ -50,7 +50,7 @@ fn onsets(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     Some(sentence(format!("{}{rest}.", words.join("; ")), trials))
 }
 
-/// The method and point that delivered most, with what was lost beside it.
+/// The method and point with the highest delivered rate, and its loss.
 fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let readings = all(sweeps)
         .flat_map(|(sweep, series)| series.readings.iter().map(move |reading| (sweep, series, reading)))
@@ -76,7 +76,7 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     Some(sentence(text, reading.trials.clone()))
 }
 
-/// The longest bursts without loss, where those were looked for.
+/// The longest bursts without loss, if they were searched for.
 fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let mut trials = Vec::new();
     let words: Vec<String> = all(sweeps)
@@ -96,7 +96,7 @@ fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
 }
 
-/// Everything that a sweep shows beyond what its trials show by themselves.
+/// All findings of a sweep beyond those of its single trials.
 pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Finding> {
     let swept = Swept::new(outcome, trials);
     let mut findings = Vec::new();

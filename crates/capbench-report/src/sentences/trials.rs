@@ -1,4 +1,4 @@
-//! What trials of any run show: whether every packet is accounted for, the shape of loss, what guards did, what was noisy.
+//! Findings of trials of any run: whether every packet is accounted for, the loss pattern, guards, noise.
 
 mod guards;
 mod loss;
@@ -10,7 +10,7 @@ use capbench_measure::trial::{ProgramReport, TrialResult};
 
 use super::{bench, finding, numbers};
 
-/// Everything that trials show.
+/// All findings of trials.
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = bench::of_set_ups(trials);
     dependence(trials, &mut findings);
@@ -24,7 +24,7 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     findings
 }
 
-/// Where the offered load depended on the receiver, and why.
+/// Trials whose offered load depended on the receiver, and why.
 fn dependence(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
     for trial in trials {
@@ -89,11 +89,11 @@ fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Which frames nobody but the method itself has seen.
+/// Frames that only the method itself has seen.
 fn trust(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
     for trial in trials {
-        if let Some(reason) = &trial.taken_on_trust {
+        if let Some(reason) = &trial.unverified_because {
             reasons.entry((&trial.profile.method, reason)).or_default().push(trial.number);
         }
     }
@@ -130,7 +130,7 @@ fn noise(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// What programs say that they counted, beside what was found: agreement is evidence, too.
+/// The counts that programs report, compared with the measured ones. Agreement is evidence, too.
 fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut methods: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.report.is_some()) {
@@ -138,7 +138,7 @@ fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
     for (method, group) in methods {
         let all: Vec<_> = group.iter().filter_map(|trial| trial.report).collect();
-        // A sum that lacks a part would be none.
+        // A sum without one part would be wrong.
         let sum = |of: fn(&ProgramReport) -> Option<u64>| all.iter().map(of).sum::<Option<u64>>();
         let counts = [
             ("captured", sum(|report| report.captured)),

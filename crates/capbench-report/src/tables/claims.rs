@@ -1,4 +1,4 @@
-//! The table right after the verdict of publications whose experiments were run again: their claims.
+//! The table directly after the verdict of repeated experiments: the claims of publications.
 
 use capbench_measure::reproduction::Reproduction;
 use capbench_measure::reproduction::outcome::Judgement;
@@ -7,7 +7,7 @@ use capbench_measure::results::Results;
 use super::shape::Columns;
 use crate::model::{Cell, Table};
 
-/// A row for each claim and what has become of it; `None` where none was judged.
+/// One row per claim and its answer; `None` if no claim was judged.
 pub(super) fn table(results: &Results) -> Option<Table> {
     let rows: Vec<(&Reproduction, &Judgement)> =
         results.reproductions.iter().flat_map(|one| one.findings.iter().map(move |own| (one, own))).collect();

@@ -1,4 +1,4 @@
-//! Two runs, or methods that took turns, compared: what became worse or better, and what is excluded where nothing is shown.
+//! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
 
 use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_measure::results::Results;
@@ -9,7 +9,7 @@ use crate::figures::number;
 use crate::model::{Cell, Column, Section, Sentence, Table, Unit};
 use crate::naming::many;
 
-/// What is said of contrasts, in the order in which it matters; its name for links, and a heading.
+/// Judgements of contrasts by importance: name for links, and heading.
 const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
     (Judgement::Regression, "worse", "Regressions"),
     (Judgement::Improvement, "better", "Improvements"),
@@ -18,7 +18,7 @@ const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
     (Judgement::TooFewVisits, "untold", "Too few trials to tell"),
 ];
 
-/// The sections of methods that took turns, one for each comparison.
+/// The sections of methods that took turns, one per comparison.
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let several = results.comparisons.len() > 1;
     let id = |index: usize| if several { format!("comparison-{}", index + 1) } else { "comparison".into() };
@@ -48,7 +48,7 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     Section { id: id.into(), heading, text, charts: Vec::new(), tables }
 }
 
-/// The contrasts that were judged so: single set-ups, and several together, which have no figures of their own.
+/// The contrasts with this judgement: single set-ups, and several together, which have no figures.
 fn judged(
     id: &str,
     comparison: &Comparison,
@@ -83,7 +83,7 @@ fn judged(
     ]
 }
 
-/// The unit of a figure: shares come in percent.
+/// The unit of a figure: shares are in percent.
 fn unit(measure: Measure) -> &'static str {
     match measure.scale() {
         Scale::Difference => "%",
@@ -120,13 +120,13 @@ fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
     only_in.into_iter().flatten().chain(left_out.collect::<Vec<_>>())
 }
 
-/// A number as it was given.
+/// A number with the digits that the user typed.
 fn plain(percent: f64) -> String {
     let text = format!("{percent:.3}");
     text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
-/// What the trials of a comparison are good for.
+/// The differences that a comparison's trials can detect.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
     let untold = comparison.judged(Judgement::TooFewVisits).count();

@@ -1,4 +1,4 @@
-//! What packets cost.
+//! CPU cost of packets.
 
 use capbench_measure::results::Results;
 use capbench_measure::trial::{CpuAccount, TrialResult};
@@ -48,7 +48,7 @@ fn table(results: &Results) -> Option<Table> {
     Some(columns.table("cpu-cost", caption, &groups, |group| group.numbers())?.with_notes(note))
 }
 
-/// Whether the division of the sum is known, or only sampled.
+/// Whether the split of the sum is known exactly, or only sampled.
 fn split(trials: &[&TrialResult]) -> Cell {
     let sampled: Vec<&&TrialResult> = trials.iter().filter(|trial| trial.cpu.split_is_sampled).collect();
     if sampled.is_empty() {

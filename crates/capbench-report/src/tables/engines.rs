@@ -1,4 +1,4 @@
-//! What did the work behind each method's name, as it was found out.
+//! The implementation that ran behind each method's name, as detected.
 
 use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;

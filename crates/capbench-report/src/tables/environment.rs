@@ -1,4 +1,4 @@
-//! The host, as it was saved: whatever members the environment has, nested ones and lists among them.
+//! The saved host: all members of the environment, nested ones and lists included.
 
 use capbench_measure::results::Results;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::model::{Cell, Column, Row, Table, Unit};
 
 use super::shape::{unit_of, words_of};
 
-/// A table of facts, and one for each list of things that have facts of their own.
+/// A table of facts, and one per list of objects.
 pub(crate) fn tables(results: &Results) -> Vec<Table> {
     match serde_json::to_value(&results.environment) {
         Ok(Value::Object(members)) => of(&members),
@@ -31,10 +31,10 @@ fn of(members: &Map<String, Value>) -> Vec<Table> {
     all
 }
 
-/// From so many facts on an object has a table of its own.
+/// An object with this many facts or more has a separate table.
 const MANY: usize = 8;
 
-/// The facts of an object that has many, by their names.
+/// The facts of such an object, by name.
 fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
     let plain = members.values().filter(|value| !value.is_object()).count();
     if plain < MANY || plain < members.len() {
@@ -53,7 +53,7 @@ fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
     Table::of(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
 }
 
-/// Adds the facts of an object and of those inside it; `path` is where it is.
+/// Adds the facts of an object and of nested ones; `path` is its position.
 fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: &mut Vec<Table>) {
     for (name, value) in members {
         let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -77,14 +77,14 @@ fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: 
     }
 }
 
-/// A value with its unit in words, as one column holds values of many.
+/// A value with its unit in words, because one column has values of many units.
 fn fact(name: &str, value: &Value) -> (Cell, String) {
     let unit = unit_of(name);
     match value {
         Value::Number(number) => {
             let symbol = unit.symbol().to_string();
             match (number.as_u64(), number.as_f64()) {
-                // Ratios are told in percent by the figures of their own unit only.
+                // Only figures of this unit are written in percent.
                 (_, Some(share)) if unit == Unit::Ratio => (Cell::text(figures::number(share, unit)), symbol),
                 (Some(count), _) => (Cell::Count(count), symbol),
                 (None, number) => (Cell::number(number), symbol),
@@ -111,7 +111,7 @@ fn cell(value: &Value) -> Cell {
     }
 }
 
-/// A value inside another one.
+/// A nested value.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => figures::UNKNOWN.into(),
@@ -126,7 +126,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// A list of things with facts of their own: a row each, a column for whatever one of them has.
+/// A list of objects: one row each, one column per member of any of them.
 fn list(key: &str, entries: &[Value]) -> Option<Table> {
     let objects: Vec<&Map<String, Value>> = entries.iter().filter_map(Value::as_object).collect();
     let mut names: Vec<&String> = Vec::new();
@@ -139,7 +139,7 @@ fn list(key: &str, entries: &[Value]) -> Option<Table> {
     let rows = objects
         .iter()
         .map(|members| {
-            // What this one does not have has no meaning for it; what is null is unknown.
+            // A member that this object lacks is empty; null is unknown.
             let cells = names.iter().map(|name| members.get(*name).map_or(Cell::Empty, cell)).collect();
             Row::new(cells, Vec::new())
         })

@@ -1,4 +1,4 @@
-//! What guards repeated and marked, and why.
+//! Trials that guards repeated or marked, and why.
 
 use capbench_measure::results::Results;
 use capbench_measure::trial::TrialResult;
@@ -11,10 +11,10 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     [attempts(results), marks(results)].into_iter().flatten().collect()
 }
 
-/// A trial that is no result: the trial that it belongs to, itself, what it is and why.
+/// A trial that is no result: the trial that it belongs to, the trial itself, its kind and the reason.
 type Kept<'r> = (&'r TrialResult, &'r TrialResult, &'static str, String);
 
-/// Attempts that do not stand, and probes, with the trial that they belong to.
+/// Discarded attempts, and probes, with the trial that they belong to.
 fn attempts(results: &Results) -> Option<Table> {
     let mut rows: Vec<Kept<'_>> = Vec::new();
     for trial in &results.trials {
@@ -42,7 +42,7 @@ fn attempts(results: &Results) -> Option<Table> {
     columns.table("guards-attempts", caption, rows, |(trial, ..)| vec![trial.number])
 }
 
-/// Why a trial that stands is to be taken with care; empty where it is not.
+/// Why a valid trial needs caution; empty if it does not.
 fn care(trial: &TrialResult) -> String {
     let mut care: Vec<String> = trial.noise.clone();
     care.extend(trial.disturbance.reasons().into_iter().map(String::from));
@@ -59,7 +59,7 @@ fn care(trial: &TrialResult) -> String {
     care.join("; ")
 }
 
-/// Trials that stand and are to be taken with care.
+/// Valid trials that need caution.
 fn marks(results: &Results) -> Option<Table> {
     let columns = Columns::new()
         .words("trial", "trial", |trial: &&TrialResult| trial.number)

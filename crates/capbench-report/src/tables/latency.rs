@@ -1,4 +1,4 @@
-//! How long frames took.
+//! Delays of frames.
 
 use capbench_measure::latency::Delays;
 use capbench_measure::results::Results;
@@ -13,7 +13,7 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     table(results).into_iter().collect()
 }
 
-/// A leg of a trial's way.
+/// A leg of a trial's path.
 type OfLeg<'r> = (&'r TrialResult, &'static str, &'r Delays);
 
 fn table(results: &Results) -> Option<Table> {

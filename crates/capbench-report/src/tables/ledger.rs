@@ -1,4 +1,4 @@
-//! Where frames went: by method and place, and which counter says so.
+//! Where frames went, by method and place, and the counter that reports it.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn total(sum: &Sum<'_>, of: impl Fn(&TrialResult) -> u64) -> u64 {
 }
 
 fn by_method(results: &Results) -> Option<Table> {
-    // A place has a column where it lost something; the others are told of under the table.
+    // A place with losses has a column; notes under the table name the others.
     let (mut losing, mut clean, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for place in places::ALL {
         let counts = || results.trials.iter().map(|trial| count(trial, place));
@@ -46,7 +46,7 @@ fn by_method(results: &Results) -> Option<Table> {
         .count("trials", "trials", |sum| sum.len())
         .count("intended", "intended", |sum| total(sum, |trial| trial.intended));
     for place in losing {
-        // Unknown where one trial cannot tell.
+        // Unknown if one trial does not know it.
         let at = move |sum: &Sum<'_>| {
             let counts: Option<Vec<u64>> = sum.iter().map(|trial| count(trial, place)).collect();
             Cell::count(counts.map(|counts| counts.into_iter().fold(0, u64::saturating_add)))
@@ -72,7 +72,7 @@ fn by_method(results: &Results) -> Option<Table> {
     ]))
 }
 
-/// What the trials say of a place: entries with a count, and entries without one.
+/// The entries of a place: with a count, and without one.
 type OfPlace<'r> = (Place, Vec<&'r Entry>, Vec<&'r Entry>);
 
 fn sources(results: &Results) -> Option<Table> {

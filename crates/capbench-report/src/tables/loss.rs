@@ -1,4 +1,4 @@
-//! When frames were lost, and how many at a time.
+//! When frames were lost, and in which burst lengths.
 
 use capbench_measure::loss_shape::{Burst, LossShape};
 use capbench_measure::results::Results;
@@ -9,14 +9,14 @@ use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{self, key};
 
-/// Bursts that are listed at most.
+/// Most bursts that are listed.
 const BURSTS: usize = 20;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     [shapes(results), longest(results)].into_iter().flatten().collect()
 }
 
-/// Trials that lost frames, with the shapes of their loss; unknown where one has none.
+/// Trials with losses, with their loss patterns; unknown if one trial has none.
 type OfLoss<'r> = (&'r Group<'r>, u64, Option<Vec<&'r LossShape>>);
 
 fn shapes(results: &Results) -> Option<Table> {
@@ -74,7 +74,7 @@ fn shapes(results: &Results) -> Option<Table> {
     Some(columns.table("loss-bursts", caption, rows, |(group, ..)| group.numbers())?.with_notes(note))
 }
 
-/// From the first frame of the longest burst until one came again.
+/// Time from the first frame of the longest burst to the next received frame.
 fn duration_of_longest(shape: &LossShape) -> u64 {
     shape.longest.first().map_or(0, |burst| burst.to_ns.saturating_sub(burst.from_ns))
 }

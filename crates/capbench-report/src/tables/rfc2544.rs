@@ -1,4 +1,4 @@
-//! What the tests of RFC 2544 beside throughput found.
+//! Results of the tests of RFC 2544 other than throughput.
 
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::back_to_back::Benchmark;
@@ -23,7 +23,7 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
         .collect()
 }
 
-/// What a test is called.
+/// The name of a test.
 pub(crate) fn name(found: &Found) -> &'static str {
     match found {
         Found::Latency(_) => "latency",
@@ -33,7 +33,7 @@ pub(crate) fn name(found: &Found) -> &'static str {
     }
 }
 
-/// How a test ended, where that was not its end.
+/// Why a test ended early.
 pub(crate) fn unfinished(found: &Found) -> Option<String> {
     let ended = match found {
         Found::Latency(outcome) => &outcome.ended,
@@ -52,7 +52,7 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
     }
 }
 
-/// Set-up and method of a test.
+/// Scene and method of a test.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Tested> {
     Columns::new()
         .words("frame_size", "frame size", |tested: &&Tested| tested.frame_size.to_string())
@@ -115,7 +115,7 @@ fn latency(all: &[Tested]) -> Option<Table> {
     Some(table.with_notes(notes(all, |found| matches!(found, Found::Latency(_)))).with_notes(worth).main())
 }
 
-/// How long trials of latency are, and which of their frames count.
+/// The length of latency trials, and which of their frames count.
 fn extent(outcome: &LatencyOutcome) -> String {
     let trials = many(outcome.repetitions.into(), "trial", "trials");
     format!("{trials} of {}, frames from {} on", time(outcome.duration_s), time(outcome.from_s))

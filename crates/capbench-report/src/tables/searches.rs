@@ -1,4 +1,4 @@
-//! What searches found: goals with their bounds and what those are worth, the numbers that belong together, repeats.
+//! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Results;
@@ -41,7 +41,7 @@ pub(crate) fn set_up<'c>() -> Columns<'c, &'c SearchOutcome> {
         .words("method", "method", move |search| known(search.method.as_deref()))
 }
 
-/// The same, and which of several searches it is.
+/// The same, and the number of the search if there are several.
 pub(crate) fn which<'c>() -> Columns<'c, &'c SearchOutcome> {
     set_up().words("nth", "search", |search| search.nth.map_or(Cell::Empty, Cell::from))
 }
@@ -53,7 +53,7 @@ pub(crate) fn of_goals(searches: &[SearchOutcome]) -> impl Iterator<Item = OfGoa
     searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
 }
 
-/// The lower bound of a goal as a cell: "at least" where it is no more than that.
+/// The lower bound of a goal as a cell: "at least" if the result is only a lower bound.
 pub(crate) fn lower(status: Status, bound: Option<&Bound>) -> Cell {
     match (status, bound) {
         (Status::AtLeast, Some(bound)) => Cell::AtLeast(bound.achieved_pps.floor()),
@@ -62,7 +62,7 @@ pub(crate) fn lower(status: Status, bound: Option<&Bound>) -> Cell {
     }
 }
 
-/// What a goal's result is worth, in a word.
+/// The quality of a goal's result, in one word.
 pub(crate) fn worth(status: Status) -> &'static str {
     match status {
         Status::Regular => "regular",
@@ -114,7 +114,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())
 }
 
-/// A bound of a goal, with what it is called.
+/// A bound of a goal, with its name.
 type OfBound<'r> = (OfGoal<'r>, &'static str, &'r Bound);
 
 fn bounds(searches: &[SearchOutcome]) -> Option<Table> {

@@ -1,4 +1,4 @@
-//! How tables are put together: columns by the names that results files have for their numbers, cells of what may be unknown.
+//! How to build tables: columns named by the keys of results files, and cells with values that may be unknown.
 
 use capbench_measure::trial::Profile;
 use capbench_model::statistics::interval::Estimate;
@@ -12,54 +12,54 @@ impl Column {
         Self { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
     }
 
-    /// A column of words.
+    /// A column of text.
     pub(crate) fn words(key: &str, heading: &str) -> Self {
         Self::new(key, heading, Unit::None)
     }
 
-    /// A column whose unit is in its name, as in results files: `delivered_pps`.
+    /// A column whose key contains its unit, as in results files: `delivered_pps`.
     pub(crate) fn named(key: &str, heading: &str) -> Self {
         Self::new(key, heading, unit_of(key))
     }
 
-    /// The same, left out where there is no room for all columns.
+    /// The same, omitted if there is no room for all columns.
     pub(crate) fn detail(self) -> Self {
         Self { narrow: Narrow::Absent, ..self }
     }
 
-    /// The same, with its intervals even where there is no room for all columns.
+    /// The same, with intervals even if there is no room for all columns.
     pub(crate) fn whole(self) -> Self {
         Self { narrow: Narrow::Whole, ..self }
     }
 }
 
 impl Cell {
-    /// Words.
+    /// Text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// Words that may have no meaning here.
+    /// Text; `None` is empty.
     pub(crate) fn words(text: Option<impl Into<String>>) -> Self {
         text.map_or(Self::Empty, |text| Self::Text(text.into()))
     }
 
-    /// A count that may be unknown.
+    /// A count; `None` is unknown.
     pub(crate) fn count(count: Option<u64>) -> Self {
         count.map_or(Self::Unknown, Self::Count)
     }
 
-    /// A number that may be unknown.
+    /// A number; `None` is unknown.
     pub(crate) fn number(number: Option<f64>) -> Self {
         number.filter(|number| number.is_finite()).map_or(Self::Unknown, Self::Number)
     }
 
-    /// A number that has no meaning where it is absent.
+    /// A number; `None` is empty.
     pub(crate) fn where_known(number: Option<f64>) -> Self {
         number.filter(|number| number.is_finite()).map_or(Self::Empty, Self::Number)
     }
 
-    /// Repeats: their median, with its interval where there is one.
+    /// Repeats: their median, with its interval if it has one.
     pub(crate) fn estimate(estimate: Option<&Estimate>) -> Self {
         match estimate {
             None => Self::Unknown,
@@ -70,7 +70,7 @@ impl Cell {
         }
     }
 
-    /// The median of numbers with its interval; unknown where one of them is.
+    /// The median of numbers with its interval; unknown if one number is unknown.
     pub(crate) fn median(numbers: impl IntoIterator<Item = Option<f64>>) -> Self {
         let numbers: Option<Vec<f64>> = numbers.into_iter().collect();
         Self::estimate(numbers.and_then(Estimate::of).as_ref())
@@ -89,7 +89,7 @@ impl From<String> for Cell {
     }
 }
 
-/// Words that have no meaning where they are absent.
+/// Text; `None` is empty.
 impl<T: Into<String>> From<Option<T>> for Cell {
     fn from(text: Option<T>) -> Self {
         Self::words(text)
@@ -120,7 +120,7 @@ impl From<i64> for Cell {
     }
 }
 
-/// Unknown where it is no finite number.
+/// Unknown if not finite.
 impl From<f64> for Cell {
     fn from(number: f64) -> Self {
         Self::number(Some(number))
@@ -133,40 +133,40 @@ impl From<&Estimate> for Cell {
     }
 }
 
-/// What finds a column's cell in a row.
+/// Function that makes a column's cell from a row.
 type Find<'c, R> = Box<dyn Fn(&R) -> Cell + 'c>;
 
-/// The columns of a table whose rows are `R`: each has its head, and what finds its cell in a row.
+/// The columns of a table with rows `R`: each has its heading and a function that makes its cell.
 pub(crate) struct Columns<'c, R>(Vec<(Column, Find<'c, R>)>);
 
 impl<'c, R: 'c> Columns<'c, R> {
-    /// None yet.
+    /// No columns.
     pub(crate) fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// With a column.
+    /// Adds a column.
     pub(crate) fn with<C: Into<Cell>>(mut self, head: Column, find: impl Fn(&R) -> C + 'c) -> Self {
         self.0.push((head, Box::new(move |row| find(row).into())));
         self
     }
 
-    /// With a column of words.
+    /// Adds a column of text.
     pub(crate) fn words<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::words(key, heading), find)
     }
 
-    /// With a column of counts.
+    /// Adds a column of counts.
     pub(crate) fn count<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::new(key, heading, Unit::Count), find)
     }
 
-    /// With a column whose unit is in its name.
+    /// Adds a column whose key contains its unit.
     pub(crate) fn named<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::named(key, heading), find)
     }
 
-    /// With the columns of a part of each row.
+    /// Adds the columns of a part of each row.
     pub(crate) fn part<P: 'c>(
         mut self,
         columns: Columns<'c, P>,
@@ -179,7 +179,7 @@ impl<'c, R: 'c> Columns<'c, R> {
         self
     }
 
-    /// The table, unless it has no row; `trials` are those that a row rests on.
+    /// The table, or `None` without rows; `trials` returns the trials behind a row.
     pub(crate) fn table(
         self,
         id: &str,
@@ -193,7 +193,7 @@ impl<'c, R: 'c> Columns<'c, R> {
     }
 }
 
-/// Set-up and method.
+/// Scene and method.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
     Columns::new()
         .words("frame_size", "frame size", |profile: &&Profile| profile.frame_size.to_string())
@@ -202,7 +202,7 @@ pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
         .words("method", "method", |profile| profile.method.as_str())
 }
 
-/// What a group of trials is.
+/// Columns that identify a group of trials.
 pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
     Columns::new()
         .part(set_up(), |group: &&'c Group<'c>| &group.trials[0].profile)
@@ -218,7 +218,7 @@ impl Row {
 }
 
 impl Table {
-    /// A table, unless it has no row.
+    /// A table, or `None` without rows.
     pub(crate) fn of(id: &str, caption: &str, columns: Vec<Column>, rows: Vec<Row>) -> Option<Self> {
         debug_assert!(
             rows.iter().all(|row| row.cells.len() == columns.len()),
@@ -234,18 +234,18 @@ impl Table {
         })
     }
 
-    /// The same, shown on a terminal, too.
+    /// The same, shown also on a terminal.
     pub(crate) fn main(self) -> Self {
         Self { is_main: true, ..self }
     }
 
-    /// The same with words under it.
+    /// The same with notes under it.
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes.into_iter().filter(|note| !note.is_empty()));
         self
     }
 
-    /// The same without columns in which no row has anything to say.
+    /// The same without columns that are empty in all rows.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         let says = |index: usize| {
             self.rows.iter().any(|row| row.cells.get(index).is_some_and(|cell| *cell != Cell::Empty))
@@ -272,7 +272,7 @@ impl Table {
     }
 }
 
-/// Ends of names in results files, and the unit that each says, the longest first.
+/// Suffixes of keys in results files with their units, the longest first.
 const ENDS: [(&str, Unit); 14] = [
     ("_ns_per_packet_at_most", Unit::NanosecondsPerPacket),
     ("_ns_per_packet", Unit::NanosecondsPerPacket),
@@ -290,12 +290,12 @@ const ENDS: [(&str, Unit); 14] = [
     ("_s", Unit::Seconds),
 ];
 
-/// The unit that a name of a results file ends with.
+/// The unit in the suffix of a results file's key.
 pub(crate) fn unit_of(key: &str) -> Unit {
     ENDS.iter().find(|(end, _)| key.ends_with(end)).map_or(Unit::None, |(_, unit)| *unit)
 }
 
-/// A name of a results file as words, without its unit: `netdev_max_backlog` is "netdev max backlog".
+/// A results file's key as words, without its unit: `netdev_max_backlog` is "netdev max backlog".
 pub(crate) fn words_of(key: &str) -> String {
     let short = match unit_of(key) {
         Unit::Bytes

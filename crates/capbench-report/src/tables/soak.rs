@@ -1,4 +1,4 @@
-//! What a soak keeps: its ledger, the stretches that lost frames, and the largest bursts.
+//! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
 use capbench_measure::results::Results;
 use capbench_measure::soak::record::{Interval, LossEvent, SoakRecord};
@@ -9,7 +9,7 @@ use super::shape::Columns;
 use crate::figures::{count, utc};
 use crate::model::{Cell, Table, Trials};
 
-/// Rows at most of what is long.
+/// Most rows of a long table.
 const ROWS: usize = 100;
 
 pub(super) fn tables(results: &Results) -> Vec<Table> {
@@ -21,7 +21,7 @@ pub(super) fn kept(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-/// A stretch of a soak.
+/// An interval of a soak.
 pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
     let places = |stretch: &Interval| {
         let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));

@@ -1,4 +1,4 @@
-//! The table right after the verdict: what a run of this kind is looked at for.
+//! The table directly after the verdict: the main numbers of this kind of run.
 
 use capbench_measure::results::Results;
 use capbench_measure::rfc2544::{Found, Tested};
@@ -16,7 +16,7 @@ use crate::naming::{self, Kind, Scene};
 use crate::sentences;
 use capbench_model::statistics::by_key as grouped;
 
-/// The table of a run; `None` where it has nothing to show.
+/// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
     match Kind::of(results) {
         Kind::Bench => bench(&results.trials),
@@ -28,11 +28,11 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
     }
 }
 
-/// Trials of a method in a set-up at one load: one for each visit.
+/// Trials of a method in a set-up at one load, one per visit.
 struct Visits<'r>(Vec<&'r TrialResult>);
 
 impl<'r> Visits<'r> {
-    /// Those that were run for this, at the load of the last of them: loads that not all methods held were lowered.
+    /// Those of this phase, at the load of the last one: a load that a method did not sustain was lowered.
     fn of(trials: &'r [TrialResult], scene: &Scene, method: &str, phases: &[Phase]) -> Self {
         let is_own = |trial: &&TrialResult| {
             phases.contains(&trial.phase) && trial.profile.method == method && Scene::of(trial) == *scene
@@ -45,25 +45,25 @@ impl<'r> Visits<'r> {
         Self(own.into_iter().filter(is_same).collect())
     }
 
-    /// Those in which the method held the load.
+    /// Those in which the method sustained the load.
     fn held(mut self) -> Self {
         self.0.retain(|trial| trial.held_load());
         self
     }
 
-    /// Those that show something; all of them where none does.
+    /// The conclusive ones; all of them if none is.
     fn shown(&self) -> Vec<&'r TrialResult> {
         let valid = self.0.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid);
         let valid: Vec<&'r TrialResult> = valid.collect();
         if valid.is_empty() { self.0.clone() } else { valid }
     }
 
-    /// Their median, with its interval where there are several.
+    /// Their median, with its interval if there are several.
     fn median(&self, of: fn(&TrialResult) -> Option<f64>) -> Cell {
         Cell::median(self.shown().into_iter().map(of))
     }
 
-    /// The most that the application's time can be, where only its sum with the kernel's is certain.
+    /// Upper bound of the application's time, if only its sum with the kernel's is certain.
     fn app_at_most(&self) -> Cell {
         let is_open = |trial: &&TrialResult| {
             let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
@@ -75,12 +75,12 @@ impl<'r> Visits<'r> {
         }
     }
 
-    /// Whether a trial is to be taken with care.
+    /// Whether a trial needs caution.
     fn is_doubtful(&self) -> bool {
         self.0.iter().any(|trial| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid)
     }
 
-    /// The place that lost most; with a plus where others lost frames, too.
+    /// The place with the most losses; with a plus if other places lost frames, too.
     fn place(&self) -> String {
         let shown = self.shown();
         let losses = naming::losses(shown.iter().copied());
@@ -92,7 +92,7 @@ impl<'r> Visits<'r> {
         }
     }
 
-    /// The verdict, or how many visits have which.
+    /// The verdict, or how many visits have which verdict.
     fn verdict(&self) -> String {
         let word = |verdict: &Verdict| naming::key(*verdict).replace('_', " ");
         match &grouped(&self.0, |trial| trial.verdict)[..] {
@@ -105,7 +105,7 @@ impl<'r> Visits<'r> {
     }
 }
 
-/// A method in a set-up: its trials at the highest load, and those at the load that all held.
+/// A method in a set-up: its trials at the highest load, and those at the common load.
 struct Entrant<'r> {
     shown: Visits<'r>,
     cost: Visits<'r>,
@@ -128,9 +128,9 @@ impl<'r> Entrant<'r> {
     }
 }
 
-/// A method in a set-up: what it did at the highest load, and what it cost at the load that all held.
+/// Methods by set-up: results at the highest load, and cost at the common load.
 fn bench(trials: &[TrialResult]) -> Option<Table> {
-    // By set-up, as tables of a terminal have it.
+    // By set-up, like the tables on a terminal.
     let scenes = grouped(trials, |trial| Scene::of(trial)).into_iter();
     let rows: Vec<Entrant<'_>> = scenes
         .flat_map(|(scene, own)| {
@@ -175,7 +175,7 @@ fn bench(trials: &[TrialResult]) -> Option<Table> {
     Some(table.with_notes([note, visits, invalid, care]).with_notes(costs(trials)).with_notes(cpus(trials)))
 }
 
-/// What the columns of CPU time mean, and of which methods it is known roughly only.
+/// The meaning of the CPU time columns, and the methods for which it is only approximate.
 fn costs(trials: &[TrialResult]) -> Vec<String> {
     let verify = trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
     let Some(least) = verify.clone().min_by(f64::total_cmp) else { return Vec::new() };
@@ -207,7 +207,7 @@ fn costs(trials: &[TrialResult]) -> Vec<String> {
     notes
 }
 
-/// Which CPU does what, by placement.
+/// The role of each CPU, by placement.
 fn cpus(trials: &[TrialResult]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for profile in trials.iter().map(|trial| &trial.profile) {
@@ -223,7 +223,7 @@ fn cpus(trials: &[TrialResult]) -> Vec<String> {
     notes
 }
 
-/// The common loads of a bench, each once: of each set-up the last, to which those that not all held were lowered.
+/// The common loads of a bench, each once: the last one of each set-up, after lowering.
 fn costs_at(trials: &[TrialResult]) -> Vec<String> {
     let held = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load());
     let last = grouped(held, |trial| Scene::of(trial)).into_iter().filter_map(|(_, own)| own.last().copied());
@@ -261,7 +261,7 @@ fn search(results: &Results) -> Option<Table> {
     Some(table.without_empty_columns().with_notes(note))
 }
 
-/// The bounds of a goal: where the search ended before it had its own, those of a coarser target are the best there is.
+/// The bounds of a goal. If the search ended early, those of a coarser target are the best available.
 fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
     match &goal.so_far {
         Some(so_far) => (Some(&so_far.lower), Some(&so_far.upper)),
@@ -283,7 +283,7 @@ fn sweep(results: &Results) -> Option<Table> {
         .words("load", "load", |(_, series)| series.load.as_deref())
         .count("points", "points", |(_, series)| series.readings.len())
         .count("lossy_points", "with loss", move |(_, series)| match is_of_bursts(series) {
-            // A burst is lengthened until it loses.
+            // Each search lengthens a burst until it loses.
             true => Cell::Empty,
             false => series.readings.iter().filter(|reading| reading.loses()).count().into(),
         })

@@ -1,4 +1,4 @@
-//! What sweeps measured at each point.
+//! Measurements of sweeps at each point.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::model::{Cell, Column, Table, Unit};
 pub(super) fn tables(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
     for (index, sweep) in results.sweeps.iter().enumerate() {
-        // One sweep needs no number.
+        // A single sweep needs no number.
         let mark = if results.sweeps.len() > 1 { format!("-{}", index + 1) } else { String::new() };
         tables.extend(readings(sweep, &mark));
         tables.extend(bursts(sweep, &mark));
@@ -87,7 +87,7 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     Some(table.main())
 }
 
-/// How far intervals can be trusted: it depends on the visits that a point had.
+/// How far intervals can be trusted, which depends on the visits of a point.
 fn levels(sweep: &SweepOutcome) -> String {
     let readings = sweep.series.iter().flat_map(|series| &series.readings);
     let levels: BTreeMap<u32, f64> = readings
@@ -112,7 +112,7 @@ fn stopped(sweep: &SweepOutcome) -> String {
     }
 }
 
-/// A point at which bursts were searched for.
+/// A point with a burst search.
 type OfBursts<'r> = (OfPoint<'r>, &'r BackToBack);
 
 fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
@@ -142,7 +142,7 @@ fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     Some(table.without_empty_columns().with_notes([note.into(), means, stopped(sweep)]).main())
 }
 
-/// How searches for bursts ended, with how many of each.
+/// How burst searches ended, with the number of each end.
 pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
     const ALL: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),

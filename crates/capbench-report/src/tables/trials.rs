@@ -1,5 +1,5 @@
-//! Every trial, a row each: what `trials.csv` has, so that a column which that gets is here, too, and why a trial is to be
-//! taken with care.
+//! Every trial, one row each, with the columns of `trials.csv`, so that a new column there appears here, and why a trial needs
+//! caution.
 
 use capbench_measure::results::{Results, trial_fields, trial_heads};
 
@@ -7,9 +7,9 @@ use crate::model::{Cell, Column, Row, Table, Unit};
 
 use super::shape::{unit_of, words_of};
 
-/// Columns of words, whatever they look like.
+/// Text columns, even if values look like numbers.
 const WORDS: [&str; 6] = ["phase", "method", "frame_size", "placement", "work", "verdict"];
-/// Columns of numbers that can be below zero.
+/// Columns of numbers that can be negative.
 const SIGNED: [&str; 1] = ["unexplained"];
 
 /// The table.
@@ -64,7 +64,7 @@ fn column(key: &str) -> Column {
     Column::new(key, &heading, unit)
 }
 
-/// A field by what it holds; empty is unknown, as it is in the file.
+/// A cell by the type of its content; empty is unknown, as in the file.
 fn cell(key: &str, field: &str) -> Cell {
     if field.is_empty() {
         return Cell::Unknown;

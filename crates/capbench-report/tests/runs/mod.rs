@@ -117,7 +117,7 @@ pub fn reproduction() -> Results {
             claim("The socket loses almost everything at maximum load.", Answer::Changed, &numbers[..1]),
             claim("The ring costs less.", Answer::Holds, &numbers[1..3]),
             claim("Cards do not matter.", Answer::NotTestable, &[]),
-            claim("Interrupts are the limit.", Answer::CannotBeTold, &numbers[2..3]),
+            claim("Interrupts are the limit.", Answer::Inconclusive, &numbers[2..3]),
         ],
         trials: numbers,
     }];

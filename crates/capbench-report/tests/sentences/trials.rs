@@ -1,6 +1,6 @@
 //! What is said of trials of any run.
 
-use capbench_measure::guards::{CpuDisturbance, Disturbance, Guarding, SetAside, Standstill, livelock};
+use capbench_measure::guards::{CpuDisturbance, Disturbance, Guarding, Retried, Standstill, livelock};
 use capbench_measure::loss_shape::{
     Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
 };
@@ -48,7 +48,7 @@ fn what_shows_nothing_and_what_was_set_aside_is_said_with_its_reason() {
         invalid_because: Some("11 frames were delivered of 10 sent (negative loss)".into()),
         ..trial(7, "recv", 10, 10)
     };
-    let aside = SetAside { trial: trial(1, "recv", 10, 10), because: vec!["a host slept".into()] };
+    let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec!["a host slept".into()] };
     let guarding = Guarding { attempt: 2, set_aside: vec![aside], recovery: None };
     let text =
         texts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);

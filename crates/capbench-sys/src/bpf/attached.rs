@@ -9,27 +9,27 @@ use crate::error::check;
 use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
 
-/// Who runs the program (`IFLA_XDP_ATTACHED`).
+/// The part that runs the program (`IFLA_XDP_ATTACHED`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachedMode {
     /// The driver, before a socket buffer exists (native mode).
     Driver,
     /// The stack, with a socket buffer (generic mode).
     Generic,
-    /// The interface's own processor.
+    /// The interface's processor.
     Hardware,
-    /// Several of them, each its own program.
+    /// Several of them, each with its own program.
     Several,
 }
 
 /// An XDP program on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Who runs it.
+    /// The part that runs it.
     pub mode: AttachedMode,
-    /// The kernel's number of the program; absent where there are several.
+    /// The kernel's number of the program; `None` if there are several.
     pub program: Option<u32>,
-    /// The program's name; absent without CAP_SYS_ADMIN.
+    /// The program's name; `None` without CAP_SYS_ADMIN.
     pub name: Option<String>,
 }
 
@@ -59,22 +59,22 @@ struct Request {
     message: libc::ifinfomsg,
 }
 
-/// An interface as far as it concerns XDP programs.
+/// The state of an interface for XDP programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
     /// Whether it is up (`IFF_UP`).
     pub up: bool,
     /// The program on it.
     pub attached: Option<Attached>,
-    /// Frames that it was given to send: those that it sent, and those that it dropped instead (`tx_packets` and
-    /// `tx_dropped` of `IFLA_STATS64`); absent where the kernel told none.
+    /// Frames passed to it for sending: those that it sent plus those that it dropped (`tx_packets` and `tx_dropped` of
+    /// `IFLA_STATS64`); `None` if the kernel reported none.
     pub given: Option<u64>,
 }
 
 /// The state of `interface` in the calling thread's network namespace.
 ///
 /// # Errors
-/// `ENODEV` when there is no such interface, or the kernel's answer cannot be read.
+/// `ENODEV` if the interface does not exist, or the kernel's answer cannot be parsed.
 pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
     let answer = ask(interface)?;
     let what = || format!("RTM_GETLINK(interface {interface})");
@@ -103,10 +103,10 @@ pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
     Ok(LinkState { up: u32::from_ne_bytes(*flags) & libc::IFF_UP as u32 != 0, attached, given })
 }
 
-/// What is attached to `interface` in the calling thread's network namespace; `None` when nothing is.
+/// The program attached to `interface` in the calling thread's network namespace; `None` without one.
 ///
 /// # Errors
-/// As [`link_state`].
+/// Like [`link_state`].
 pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
     link_state(interface).map(|state| state.attached)
 }

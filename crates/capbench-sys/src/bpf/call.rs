@@ -1,4 +1,4 @@
-//! bpf(2): the commands that are used here, each with the part of `union bpf_attr` (`linux/bpf.h`) that it reads.
+//! bpf(2): the commands in use, each with its part of `union bpf_attr` (`linux/bpf.h`).
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

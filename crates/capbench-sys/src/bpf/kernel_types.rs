@@ -1,4 +1,4 @@
-//! The running kernel's types, as it describes them itself: BTF (Documentation/bpf/btf.rst in the kernel's source).
+//! The running kernel's types according to its own description: BTF (Documentation/bpf/btf.rst in the kernel's source).
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use libbpf_rs::btf::types::{Enum, Typedef};
 
 use crate::SysError;
 
-/// Where kernels with CONFIG_DEBUG_INFO_BTF (Linux 5.4) keep the description of their types.
+/// File with the type description of kernels with CONFIG_DEBUG_INFO_BTF (Linux 5.4).
 pub const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// The types of a kernel.
@@ -17,10 +17,10 @@ pub struct KernelTypes {
 }
 
 impl KernelTypes {
-    /// Reads a description of types.
+    /// Reads a type description.
     ///
     /// # Errors
-    /// The file is not there or is none.
+    /// The file does not exist or is no type description.
     pub fn read(path: &Path) -> Result<Self, SysError> {
         super::object::listen();
         let types = Btf::from_path(path).map_err(|error| SysError::Call {
@@ -30,7 +30,7 @@ impl KernelTypes {
         Ok(Self { types })
     }
 
-    /// The names and numbers of an enumeration; `None` where the kernel does not have it.
+    /// The names and numbers of an enumeration; `None` if the kernel does not have it.
     pub fn enumeration(&self, name: &str) -> Option<Vec<(String, i64)>> {
         let found: Enum<'_> = self.types.type_by_name(name)?;
         let members =
@@ -38,7 +38,7 @@ impl KernelTypes {
         Some(members.collect())
     }
 
-    /// Whether the kernel, modules aside, has a tracepoint of this name.
+    /// Whether the kernel without its modules has a tracepoint of this name.
     pub fn has_tracepoint(&self, name: &str) -> bool {
         self.types.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}")).is_some()
     }

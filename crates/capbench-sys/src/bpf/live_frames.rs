@@ -1,9 +1,9 @@
-//! Frames that an XDP program sends: `BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES` (Linux 5.18,
-//! Documentation/bpf/bpf_prog_run.rst). The kernel makes frames, the program fills each from a slot and redirects it.
+//! Sends frames with an XDP program: `BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES` (Linux 5.18,
+//! Documentation/bpf/bpf_prog_run.rst). The kernel makes frames; the program fills each from a slot and redirects it.
 //!
-//! Slots lie in an array map that is mapped into memory (`BPF_F_MMAPABLE`). What a program does with its maps cannot be
-//! known here, so frames are written elsewhere and copied into the map, and no reference is made to it. (The kernel
-//! allows no writable mapping of a map that programs may only read, `BPF_F_RDONLY_PROG`.)
+//! Slots are in an array map that is mapped into memory (`BPF_F_MMAPABLE`). A program may do anything with its maps, so frames
+//! are written elsewhere and copied into the map, and no reference to the map is made. (The kernel allows no writable mapping
+//! of a map that programs may only read, `BPF_F_RDONLY_PROG`.)
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -20,7 +20,7 @@ const MMAPABLE: u32 = 1 << 10;
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
 
-/// A program that sends frames, and the slots that it takes them from, in turn.
+/// A program that sends frames, and the slots that it uses in turn.
 #[derive(Debug)]
 pub struct LiveFrames {
     program: OwnedFd,
@@ -34,11 +34,11 @@ pub struct LiveFrames {
 }
 
 impl LiveFrames {
-    /// Maps `slots`, an array map whose values are a length of 64 bits and a frame, which `program` reads in turn.
-    /// Frames have `largest` octets at most.
+    /// Maps `slots`, an array map with values of a 64-bit length and a frame, which `program` reads in turn. Frames have up to
+    /// `largest` octets.
     ///
     /// # Errors
-    /// When the map is another kind of map, or cannot be mapped.
+    /// The map is of another kind, or cannot be mapped.
     pub fn new(program: BorrowedFd<'_>, slots: BorrowedFd<'_>, largest: usize) -> Result<Self> {
         const WHAT: &str = "slots of live frames";
         let info = call::map_info(slots)?;
@@ -65,22 +65,22 @@ impl LiveFrames {
         })
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// The octets of the slot with this number, modulo the number of slots: room for the largest frame at least.
+    /// The octets of the slot `number` modulo the number of slots: room for at least the largest frame.
     pub fn slot(&mut self, number: u64) -> &mut [u8] {
         let room = self.slot_octets - HEADER;
         let start = self.index(number) * room;
         &mut self.staged[start..start + room]
     }
 
-    /// Hands a slot over with the length of its frame: the next run may send it.
+    /// Passes a slot with the length of its frame to the program: the next run may send it.
     ///
     /// # Panics
-    /// When it is longer than the largest frame.
+    /// If it is longer than the largest frame.
     pub fn commit(&mut self, number: u64, octets: u16) {
         let length = usize::from(octets);
         assert!(length <= self.template.len(), "a frame of {octets} octets");
@@ -97,10 +97,10 @@ impl LiveFrames {
         }
     }
 
-    /// Has the program send so many frames, in batches that are handed to the driver together.
+    /// Lets the program send this number of frames, in batches that the driver gets together.
     ///
     /// # Errors
-    /// `EINTR` when a signal comes, after some of them: the program itself knows how many. `EPERM` without CAP_BPF and
+    /// `EINTR` on a signal, after some of the frames: only the program knows how many. `EPERM` without CAP_BPF and
     /// CAP_NET_ADMIN, `EINVAL` before Linux 5.18.
     pub fn run(&mut self, frames: u32, batch: u32) -> Result<()> {
         call::run_live(self.program.as_fd(), &self.template, frames, batch.min(frames))

@@ -1,16 +1,16 @@
-//! BPF programs on interfaces and tracepoints: bpf(2), `linux/bpf.h`, and rtnetlink(7) for what is attached.
+//! BPF programs on interfaces and tracepoints: bpf(2), `linux/bpf.h`, and rtnetlink(7) for attached programs.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`xdp_link`] | attaches a program for as long as a descriptor is open |
+//! | [`xdp_link`] | attaches a program as long as a descriptor is open |
 //! | [`attached`] | which program an interface has, and how it is attached |
-//! | [`live_frames`] | sends frames by a program |
-//! | `object` | loads programs by libbpf (feature `bpf`) |
-//! | `statistics` | how long programs run (feature `bpf`) |
-//! | `kernel_types` | the running kernel's own types: BTF (feature `bpf`) |
+//! | [`live_frames`] | sends frames with a program |
+//! | `object` | loads programs with libbpf (feature `bpf`) |
+//! | `statistics` | run times of programs (feature `bpf`) |
+//! | `kernel_types` | the running kernel's types: BTF (feature `bpf`) |
 //! | `call` | bpf(2) itself |
 //!
-//! What libbpf cannot do safely is done without it: it has no way to say how a link is to be attached.
+//! This module avoids libbpf where libbpf is not safe: it cannot select how a link is attached.
 
 pub mod attached;
 mod call;

@@ -1,8 +1,6 @@
-//! BPF programs: C files compiled by the build script of the crate that has them, verified and loaded by libbpf,
-//! attached by [`XdpLink`].
+//! BPF programs: C files that the build script of their crate compiles, libbpf verifies and loads, and [`XdpLink`] attaches.
 //!
-//! libbpf writes its complaints to standard error unless told otherwise. Here they are collected and become part of
-//! the error.
+//! libbpf writes messages to standard error by default. Here they are collected and become part of the error.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -18,7 +16,7 @@ use crate::host::InterfaceIndex;
 
 type Result<T> = std::result::Result<T, SysError>;
 
-/// An object file, aligned as ELF wants it.
+/// An object file, aligned as ELF requires.
 #[repr(C, align(8))]
 pub struct ObjectFile<T: ?Sized>(pub T);
 
@@ -33,7 +31,7 @@ macro_rules! bpf_object_file {
 }
 pub use bpf_object_file as object_file;
 
-/// An object file that has been read; maps can still be given their sizes and constants.
+/// An object file that was read. Its map sizes and constants can still be set.
 #[derive(Debug)]
 pub struct Opened {
     name: &'static str,
@@ -41,10 +39,10 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Reads an object file; `name` is what its file is called.
+    /// Reads an object file; `name` is the file's name.
     ///
     /// # Errors
-    /// It is none.
+    /// The file is no object file.
     pub fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
         listen();
         let object =
@@ -55,7 +53,7 @@ impl Opened {
     /// Sets the program's constants: the content of its only `const volatile` variable.
     ///
     /// # Errors
-    /// The object has none, or one of another size.
+    /// The object has none, or its size differs.
     pub fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
         self.on_map(".rodata", |map| map.set_initial_value(octets))
     }
@@ -68,10 +66,10 @@ impl Opened {
         self.on_map(map, |map| map.set_max_entries(entries))
     }
 
-    /// Sets the octets of a map's values.
+    /// Sets the size of a map's values in octets.
     ///
     /// # Errors
-    /// The object has no such map, or the kernel's limits forbid it.
+    /// The object has no such map, or a limit of the kernel forbids it.
     pub fn set_value_size(&mut self, map: &str, octets: u32) -> Result<()> {
         self.on_map(map, |map| map.set_value_size(octets))
     }
@@ -88,24 +86,24 @@ impl Opened {
         work(map).map_err(|error| failed(self.name, &format!("set up {name} of"), &error))
     }
 
-    /// Leaves out a program, for example because the kernel lacks what it would be attached to.
+    /// Omits a program, for example because the kernel lacks its tracepoint.
     pub fn leave_out(&mut self, program: &str) {
         for mut found in self.object.progs_mut().filter(|found| found.name() == program) {
             found.set_autoload(false);
         }
     }
 
-    /// Makes the maps and has the kernel verify the programs.
+    /// Makes the maps and lets the kernel verify the programs.
     ///
     /// # Errors
-    /// `EPERM` without the privilege, or the verifier's reason.
+    /// `EPERM` without the privilege, or the reason of the verifier.
     pub fn load(self) -> Result<Loaded> {
         let object = self.object.load().map_err(|error| failed(self.name, "load", &error))?;
         Ok(Loaded { name: self.name, object })
     }
 }
 
-/// Programs and maps in the kernel, as long as this is there or something else in the kernel uses them.
+/// Programs and maps in the kernel. They exist as long as this value or another user in the kernel.
 #[derive(Debug)]
 pub struct Loaded {
     name: &'static str,
@@ -116,15 +114,15 @@ impl Loaded {
     /// Attaches the object's only program to an interface of the calling thread's network namespace.
     ///
     /// # Errors
-    /// As [`XdpLink::attach`].
+    /// Like [`XdpLink::attach`].
     pub fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
         XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
     }
 
-    /// Attaches every program that was not left out to what its section names, a tracepoint for example.
+    /// Attaches every program that was not omitted to the target in its section name, for example a tracepoint.
     ///
     /// # Errors
-    /// The kernel's reason; what was attached before is detached again.
+    /// The kernel's reason; programs attached before are detached again.
     pub fn attach_traces(&self) -> Result<Traces> {
         let attached = |program: libbpf_rs::ProgramMut<'_>| {
             let attempt = format!("attach {} of", program.name().to_string_lossy());
@@ -134,7 +132,7 @@ impl Loaded {
         programs.map(attached).collect::<Result<_>>().map(|links| Traces { _links: links })
     }
 
-    /// The runs of all programs of this name so far, or of all programs; 0 where the kernel does not tell.
+    /// The runs so far of all programs of this name, or of all programs; 0 if the kernel does not report them.
     pub fn runs(&self, program: Option<&str>) -> Runs {
         let wanted = |found: &libbpf_rs::Program<'_>| {
             found.autoload() && program.is_none_or(|name| found.name() == name)
@@ -145,13 +143,13 @@ impl Loaded {
     /// A descriptor of the object's only program.
     ///
     /// # Errors
-    /// It has none.
+    /// The object has no program.
     pub fn program_fd(&self) -> Result<OwnedFd> {
         let program = self.object.progs().next().ok_or_else(|| lacks(self.name, "a program"))?;
         duplicate(program.as_fd(), "a program")
     }
 
-    /// The octets of the programs' global variables that begin as 0.
+    /// The octets of the programs' zero-initialized global variables.
     ///
     /// # Errors
     /// The object has none.
@@ -164,10 +162,10 @@ impl Loaded {
         value.ok_or_else(|| lacks(self.name, "variables"))
     }
 
-    /// Sets the programs' global variables that began as 0.
+    /// Sets the programs' zero-initialized global variables.
     ///
     /// # Errors
-    /// The object has none, or of another size.
+    /// The object has none, or their size differs.
     pub fn set_variables(&self, octets: &[u8]) -> Result<()> {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let map = map.ok_or_else(|| lacks(self.name, "variables"))?;
@@ -175,7 +173,7 @@ impl Loaded {
         done.map_err(|error| failed(self.name, "set the variables of", &error))
     }
 
-    /// Every key of a map with its values on each CPU that the machine can have.
+    /// Every key of a map with its values on each possible CPU.
     ///
     /// # Errors
     /// The object has no such map.
@@ -188,7 +186,7 @@ impl Loaded {
         map.keys().filter_map(with_values).collect()
     }
 
-    /// A map by its name.
+    /// The map with this name.
     ///
     /// # Errors
     /// The object has no such map.
@@ -196,7 +194,7 @@ impl Loaded {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
     }
 
-    /// A map's descriptor, to be mapped into memory or handed to a call.
+    /// A map's descriptor, for mmap or for a call.
     ///
     /// # Errors
     /// The object has no such map.
@@ -209,7 +207,7 @@ impl Loaded {
         })
     }
 
-    /// Sets an entry of a map whose keys and values are numbers of 32 bits.
+    /// Sets an entry of a map with 32-bit keys and values.
     ///
     /// # Errors
     /// The object has no such map, or the kernel refuses the value.
@@ -218,7 +216,7 @@ impl Loaded {
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
-    /// Puts a socket into a map of sockets, which takes descriptors for values.
+    /// Puts a socket into a map of sockets, whose values are descriptors.
     ///
     /// # Errors
     /// The object has no such map, or the kernel refuses the socket.
@@ -228,11 +226,11 @@ impl Loaded {
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
-    /// Runs the object's only program on a frame as if `interface` had just received it, and does with the frame what the
-    /// program says (`BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES`, Linux 5.18).
+    /// Runs the object's only program on a frame as if `interface` had just received it, and applies the program's verdict
+    /// (`BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES`, Linux 5.18).
     ///
     /// # Errors
-    /// `EINVAL` before Linux 5.18, and when there is no such interface or queue in the calling thread's namespace.
+    /// `EINVAL` before Linux 5.18, or if the interface or queue does not exist in the calling thread's namespace.
     pub fn run_live(&mut self, frame: &[u8], interface: InterfaceIndex, queue: u32) -> Result<()> {
         const LIVE_FRAMES: u32 = 1 << 1;
         let program = self.object.progs_mut().next().ok_or_else(|| lacks(self.name, "a program"))?;
@@ -251,11 +249,10 @@ impl Loaded {
         program.test_run(input).map(drop).map_err(|error| failed(self.name, "run", &error))
     }
 
-    /// Runs the object's only program, an iterator (`SEC("iter/...")`, Linux 5.8), over everything that it goes over; what it
-    /// has written.
+    /// Runs the object's only program, an iterator (`SEC("iter/...")`, Linux 5.8), over all objects and returns its output.
     ///
     /// # Errors
-    /// The program is no iterator, or the missing privilege.
+    /// The program is no iterator, or a privilege is missing.
     pub fn iterate(&self) -> Result<Vec<u8>> {
         let mut program = self.object.progs_mut();
         let program = program.next().ok_or_else(|| lacks(self.name, "a program"))?;
@@ -267,7 +264,7 @@ impl Loaded {
         Ok(written)
     }
 
-    /// The values of a key on each CPU that the machine can have.
+    /// The values of a key on each possible CPU.
     ///
     /// # Errors
     /// The object has no such map or key.
@@ -281,16 +278,16 @@ impl Loaded {
 /// A key of a map and its values on each CPU.
 pub type PerCpu = (Vec<u8>, Vec<Vec<u8>>);
 
-/// Programs that are attached as long as this is there.
+/// Attached programs. Dropping this detaches them.
 #[derive(Debug)]
 pub struct Traces {
     _links: Vec<Link>,
 }
 
-/// Whether the kernel takes an object, or why not.
+/// Checks that the kernel accepts an object.
 ///
 /// # Errors
-/// The missing privilege, or the verifier's reason.
+/// A missing privilege, or the reason of the verifier.
 pub fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
     Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| match error.errno() {
         Some(EPERM) => {
@@ -341,7 +338,7 @@ fn failed(object: &str, attempt: &str, error: &libbpf_rs::Error) -> SysError {
     SysError::Refused { what, reason, source }
 }
 
-/// What loading and attaching a program takes, in the initial user namespace.
+/// Capabilities to load and attach a program, in the initial user namespace.
 pub const CAPABILITIES: &str = "CAP_BPF and CAP_NET_ADMIN";
 
 const EPERM: i32 = 1;

@@ -1,20 +1,20 @@
-//! How often BPF programs ran and how long: the kernel's own statistics of a program, read from the `fdinfo` of its
-//! descriptor (proc_pid_fdinfo(5); `bpf_prog_show_fdinfo` of kernel/bpf/syscall.c).
+//! Number and time of BPF program runs: the kernel's own statistics, read from the `fdinfo` of a program's descriptor
+//! (proc_pid_fdinfo(5); `bpf_prog_show_fdinfo` of kernel/bpf/syscall.c).
 
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::call;
 use crate::SysError;
 
-/// While this is there, the kernel measures the run time of every BPF program of the host. It reads the clock twice for
-/// each run, which is part of the time it measures and slows the programs down.
+/// While this exists, the kernel measures the run time of every BPF program of the host. It reads the clock twice per run,
+/// which is part of the measured time and slows the programs down.
 #[derive(Debug)]
 pub struct RunTimeStatistics {
     _enabled: OwnedFd,
 }
 
 impl RunTimeStatistics {
-    /// Has the kernel begin.
+    /// Starts the measurement.
     ///
     /// # Errors
     /// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
@@ -23,14 +23,14 @@ impl RunTimeStatistics {
     }
 }
 
-/// What a program's runs came to.
+/// Statistics of a program's runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// How often it ran while statistics were enabled.
+    /// Number of runs while statistics were enabled.
     pub count: u64,
-    /// How long in ns, the statistics' own reading of the clock included.
+    /// Their time in ns, including the clock reads of the statistics.
     pub ns: u64,
-    /// How often the kernel passed it by because it ran already on the same CPU (Linux 5.12); counted at all times.
+    /// Number of runs that the kernel skipped because the program already ran on the same CPU (Linux 5.12); always counted.
     pub passed_by: u64,
 }
 

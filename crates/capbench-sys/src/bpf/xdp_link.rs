@@ -1,7 +1,7 @@
-//! Attaches an XDP program to an interface for as long as a descriptor is open: `BPF_LINK_CREATE` (Linux 5.9).
+//! Attaches an XDP program to an interface as long as a descriptor is open: `BPF_LINK_CREATE` (Linux 5.9).
 //!
-//! The kernel takes the program off when the last descriptor of the link closes, also when the process is killed. Other
-//! ways to attach leave it on the interface.
+//! The kernel detaches the program when the last descriptor of the link closes, also when the process is killed. Other ways to
+//! attach leave the program on the interface.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -10,12 +10,12 @@ use super::call::create_xdp_link;
 use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
 
-/// Who is to run the program. Nothing falls back from the one to the other.
+/// The part that runs the program. There is no fallback from one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpMode {
     /// The driver, on its receive path, before a socket buffer exists (native mode, `XDP_FLAGS_DRV_MODE`).
     Driver,
-    /// The stack, with a socket buffer; any driver will do (generic mode, `XDP_FLAGS_SKB_MODE`).
+    /// The stack, with a socket buffer; works with any driver (generic mode, `XDP_FLAGS_SKB_MODE`).
     Generic,
 }
 
@@ -28,7 +28,7 @@ impl XdpMode {
         }
     }
 
-    /// The word that users know it by.
+    /// Its name for users.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Driver => "native",
@@ -45,7 +45,7 @@ impl XdpMode {
     }
 }
 
-/// A program on an interface. Dropping it takes the program off.
+/// A program on an interface. Dropping it detaches the program.
 #[derive(Debug)]
 pub struct XdpLink {
     _descriptor: OwnedFd,
@@ -53,13 +53,12 @@ pub struct XdpLink {
 }
 
 impl XdpLink {
-    /// Attaches `program`, an XDP program that has been loaded, to an interface of the calling thread's network
-    /// namespace.
+    /// Attaches `program`, a loaded XDP program, to an interface of the calling thread's network namespace.
     ///
     /// # Errors
-    /// `EPERM` without CAP_NET_ADMIN and CAP_BPF. [`SysError::Refused`] with the kernel's reason: `EOPNOTSUPP` where the
-    /// driver has no native mode, `EBUSY` and `EEXIST` where another program is attached, `ERANGE` and others where the
-    /// driver cannot run one as the interface is set up.
+    /// `EPERM` without CAP_NET_ADMIN and CAP_BPF. [`SysError::Refused`] with the kernel's reason: `EOPNOTSUPP` if the driver
+    /// has no native mode, `EBUSY` and `EEXIST` if another program is attached, `ERANGE` and others if the driver cannot run
+    /// one with the interface's settings.
     pub fn attach(program: BorrowedFd<'_>, interface: InterfaceIndex, mode: XdpMode) -> Result<Self> {
         let what = || format!("attaching an XDP program in {} mode", mode.word());
         let link = create_xdp_link(program, interface.number(), mode.flag(), what);
@@ -71,7 +70,7 @@ impl XdpLink {
         }
     }
 
-    /// Who runs the program, as read back from the kernel.
+    /// The part that runs the program, as read back from the kernel.
     pub fn mode(&self) -> XdpMode {
         self.mode
     }

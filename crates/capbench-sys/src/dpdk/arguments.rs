@@ -1,4 +1,4 @@
-//! Arguments of the EAL: what is right for a kind of device, and what the user says (EAL parameters, Linux guide 22.11).
+//! Arguments of the EAL: defaults per kind of device, and the user's arguments (EAL parameters, Linux guide 22.11).
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use super::eal::START;
 use crate::host::{CpuId, identity};
 use crate::{Result, SysError};
 
-/// What a device needs of the EAL.
+/// The EAL requirements of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A virtual device: no PCI bus, no huge pages.
     Virtual,
-    /// A PCI device: huge pages, and only the devices that are asked for.
+    /// A PCI device: huge pages, and only the requested devices.
     Pci,
 }
 
@@ -22,7 +22,7 @@ const VIRTUAL_MEMORY: &str = "256";
 /// of user space. Devices that are plugged in later need not be on the list.
 const NO_DEVICE: &str = "ffff:ff:1f.7";
 
-/// Arguments of the EAL, checked.
+/// Checked arguments of the EAL.
 #[derive(Clone, Debug)]
 pub struct EalArguments {
     kind: DeviceKind,
@@ -38,12 +38,11 @@ impl PartialEq for EalArguments {
 }
 
 impl EalArguments {
-    /// The defaults for a kind of device, and behind them what the user gives. A default that the user's arguments
-    /// speak of is left out: memory, lcores, PCI devices.
+    /// The defaults of a kind of device, followed by the user's arguments. A default is omitted if the user's arguments set the
+    /// same thing: memory, lcores, PCI devices.
     ///
     /// # Errors
-    /// An argument at which the EAL would end the process, or that contains a NUL; any in a program with privileges of its own
-    /// file.
+    /// An argument on which the EAL would end the process, or with a NUL; any argument in a program with file privileges.
     pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
         if !given.is_empty() && identity::is_elevated() {
             // Some of them name files with code: -d, --vdev.

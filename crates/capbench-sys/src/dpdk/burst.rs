@@ -1,4 +1,4 @@
-//! Frames received at once, in buffers of DPDK's (rte_mbuf.h).
+//! A burst of received frames in DPDK buffers (rte_mbuf.h).
 
 use std::slice;
 
@@ -6,7 +6,7 @@ use super::port::Port;
 use crate::host::clock;
 use crate::packet::{Frame, PacketType, VlanTag};
 
-/// Frames received at once. Dropping it gives their buffers back.
+/// A burst of received frames. Dropping it returns their buffers.
 #[derive(Debug)]
 pub struct Burst<'a> {
     port: &'a mut Port,
@@ -21,8 +21,7 @@ impl<'a> Burst<'a> {
         Self { port, count, time_ns: clock::realtime_ns() }
     }
 
-    /// The frames, in the order in which the driver gave them. The time is that at which the burst was received; whom
-    /// a frame was for is told by its destination address.
+    /// The frames in the driver's order. The time is that of the burst; the destination address gives the packet type.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         let mac = self.port.mac();

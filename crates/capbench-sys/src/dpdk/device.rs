@@ -1,4 +1,4 @@
-//! Devices: what DPDK calls by a bus and a name there, and plugging them in while the process runs.
+//! Devices: DPDK's bus and device names, and plugging devices in while the process runs.
 
 use std::ffi::{CString, c_char};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,14 +11,14 @@ use crate::{Result, SysError};
 /// A device that can receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// One that a driver makes out of something else, for example `net_af_packet` out of an interface.
+    /// A device that a driver builds on something else, for example `net_af_packet` on an interface.
     Virtual {
         /// The driver.
         driver: String,
         /// Its arguments, `KEY=VALUE,...`.
         arguments: String,
     },
-    /// A PCI device that is bound to a driver which DPDK can use.
+    /// A PCI device bound to a driver that DPDK can use.
     Pci {
         /// Its address, `DOMAIN:BUS:DEVICE.FUNCTION`.
         address: String,
@@ -28,7 +28,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// What it needs of the EAL.
+    /// Its EAL requirements.
     pub fn kind(&self) -> DeviceKind {
         match self {
             Self::Virtual { .. } => DeviceKind::Virtual,
@@ -103,7 +103,7 @@ pub(super) fn pool_name() -> CString {
 /// The argument that names the interface of a virtual device.
 ///
 /// # Errors
-/// A name that the driver would read as more than one argument.
+/// A name that the driver would parse as more than one argument.
 pub fn interface_argument(name: &str) -> Result<String> {
     if name.contains([',', '=', '\0']) {
         return Err(SysError::argument(

@@ -1,7 +1,7 @@
-//! The Environment Abstraction Layer: what DPDK sets up before anything else (EAL parameters, Linux guide 22.11).
+//! The Environment Abstraction Layer, DPDK's initialization (EAL parameters, Linux guide 22.11).
 //!
-//! It starts once per process and never again, so it starts when it is needed first, on a thread that ends afterwards:
-//! its affinity and its network namespace are not those of a trial.
+//! It starts once per process and never again. It starts at its first use, on a thread that then ends: a trial needs another
+//! affinity and network namespace.
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::host::namespace::{NetNamespace, unshare_net};
 use crate::host::{CpuId, affinity};
 use crate::{Result, SysError};
 
-/// The EAL, running.
+/// The running EAL.
 #[derive(Debug)]
 pub struct Eal {
     arguments: EalArguments,
@@ -26,7 +26,7 @@ pub struct Eal {
 enum State {
     Untouched,
     Running(&'static Eal),
-    /// It keeps what it had read of its arguments, and so refuses all further ones.
+    /// It keeps state of rejected arguments, so it refuses all later ones.
     Refused {
         arguments: EalArguments,
         reason: String,
@@ -43,11 +43,11 @@ pub(super) struct Turn(#[allow(dead_code, reason = "held for its drop")] MutexGu
 pub(super) const START: &str = "rte_eal_init";
 
 impl Eal {
-    /// Starts the EAL, or finds it started with the same arguments.
+    /// Starts the EAL, or returns the one that runs with the same arguments.
     ///
     /// # Errors
-    /// What the EAL says against the arguments or this host; or that it was started with other arguments, which only
-    /// another process can change.
+    /// The EAL's objection to the arguments or this host; or it already runs with other arguments, which only another process
+    /// can change.
     pub fn start(arguments: EalArguments) -> Result<&'static Self> {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let once = |did: String| {
@@ -80,7 +80,7 @@ impl Eal {
         }
     }
 
-    /// What it was started with.
+    /// The arguments of its start.
     pub fn arguments(&self) -> &EalArguments {
         &self.arguments
     }
@@ -129,7 +129,7 @@ fn leave_the_namespace() {
     }
 }
 
-/// The CPU for the EAL's first thread: the first one that the calling thread may use.
+/// The CPU of the EAL's first thread: the first one that the calling thread may use.
 ///
 /// # Errors
 /// The kernel's reason.
@@ -144,10 +144,10 @@ pub fn version() -> String {
     text(unsafe { ffi::capbench_dpdk_version() })
 }
 
-/// Whether the EAL will find the driver `name` among its plugins, for example `net_af_packet`; or which file it lacks.
+/// Checks that the EAL will find the driver `name` among its plugins, for example `net_af_packet`.
 ///
 /// # Errors
-/// The path that is missing, in words.
+/// The missing path, in words.
 pub fn has_driver(name: &str) -> std::result::Result<(), String> {
     // SAFETY: a constant string.
     let directory = text(unsafe { ffi::capbench_dpdk_driver_directory() });

@@ -1,4 +1,4 @@
-//! What shim.h declares, in Rust. Both sides assert the same layouts.
+//! The declarations of shim.h in Rust. Both sides assert the same layouts.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::offset_of;

@@ -1,15 +1,15 @@
-//! DPDK 21.11 or later, as far as capturing goes (doc.dpdk.org), through the C functions of shim.h. Only with the
-//! feature `dpdk`.
+//! The part of DPDK 21.11 or later (doc.dpdk.org) that captures, through the C functions of shim.h. Only with the feature
+//! `dpdk`.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`eal`] | the library's start, once per process, and what it says |
-//! | [`arguments`] | what the library is started with |
+//! | [`eal`] | the library's start, once per process, and its messages |
+//! | [`arguments`] | arguments of the library's start |
 //! | [`device`] | which device, and plugging it in |
 //! | [`port`] | a device that receives, and its counters |
-//! | `burst` | frames received at once |
-//! | [`sockets`] | the sockets that the drivers of virtual devices opened: their counters and their end |
-//! | `thread` | threads that may keep buffers in a cache of their own |
+//! | `burst` | a burst of received frames |
+//! | [`sockets`] | the sockets that drivers of virtual devices opened: counters and closing |
+//! | `thread` | threads with their own buffer cache |
 //! | `ffi`, shim.c | the C functions |
 
 pub mod arguments;

@@ -14,24 +14,24 @@ use super::thread::Registered;
 use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
 
-/// What a port is to be.
+/// Requested settings of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Largest network-layer packet that the device is set to receive; `None`: as it is.
+    /// MTU to set on the device; `None` leaves it unchanged.
     pub mtu: Option<u32>,
-    /// Receive queues; `None`: as many as the device has.
+    /// Receive queues; `None`: all queues of the device.
     pub queues: Option<u16>,
-    /// Descriptors of each receive queue; the device may grant other numbers.
+    /// Descriptors of each receive queue; the device may grant another number.
     pub descriptors: u16,
-    /// Octets of data in a buffer, DPDK's head room of 128 octets included.
+    /// Octets of data in a buffer, including DPDK's head room of 128 octets.
     pub room: u16,
-    /// Frames of a burst, 1 or more.
+    /// Frames per burst, 1 or more.
     pub burst: u16,
-    /// Mode that the port is started in. Virtual devices set it on their interface, for good.
+    /// Promiscuous mode. Virtual devices set it on their interface permanently.
     pub promiscuous: bool,
 }
 
-/// A port that receives. It stays on the thread that opened it, and is taken out when it is dropped.
+/// A receiving port. It stays on the thread that opened it; dropping it unplugs the device.
 #[derive(Debug)]
 pub struct Port {
     eal: &'static Eal,
@@ -46,11 +46,11 @@ pub struct Port {
 }
 
 impl Port {
-    /// Plugs the device in, in the calling thread's network namespace, and starts to receive. For virtual devices over
-    /// an interface, `interface` is that one.
+    /// Plugs the device in, in the calling thread's network namespace, and starts receiving. For a virtual device, `interface`
+    /// is the interface below it.
     ///
     /// # Errors
-    /// Which call failed, and what DPDK said about it.
+    /// The failed call, with DPDK's message.
     pub fn open(
         eal: &'static Eal,
         device: &Device,
@@ -92,32 +92,32 @@ impl Port {
         })
     }
 
-    /// The EAL that it runs on.
+    /// The EAL of the port.
     pub fn eal(&self) -> &'static Eal {
         self.eal
     }
 
-    /// The name of the driver that runs it.
+    /// The name of its driver.
     pub fn driver(&self) -> &str {
         &self.driver
     }
 
-    /// Receive queues.
+    /// Number of receive queues.
     pub fn queues(&self) -> u16 {
         self.port.queues
     }
 
-    /// Descriptors of each queue, as granted.
+    /// Granted descriptors of each queue.
     pub fn descriptors(&self) -> u16 {
         self.port.descriptors
     }
 
-    /// Buffers for frames.
+    /// Number of frame buffers.
     pub fn buffers(&self) -> u32 {
         self.port.buffers
     }
 
-    /// Whether VLAN tags are taken out of frames and told beside them. DPDK tells no tag protocol identifier.
+    /// Whether VLAN tags are removed from frames and passed as metadata. DPDK does not report the tag protocol identifier.
     pub fn vlan_stripped(&self) -> bool {
         self.port.vlan_stripped != 0
     }
@@ -127,8 +127,8 @@ impl Port {
         &self.sockets
     }
 
-    /// The next frames. Looks for them again and again, as long as `patience` says so after a look in vain; it does not
-    /// sleep, as far as the driver does not (`rte_eth_rx_burst`).
+    /// The next frames. Polls repeatedly as long as `patience` returns true after an empty poll. It does not sleep unless the
+    /// driver does (`rte_eth_rx_burst`).
     #[inline]
     pub fn receive(&mut self, mut patience: impl FnMut() -> bool) -> Option<Burst<'_>> {
         loop {
@@ -190,8 +190,7 @@ impl Port {
         0
     }
 
-    /// All counters of the port by the names that DPDK and the driver give them (`rte_eth_xstats_get`), since the port
-    /// was opened.
+    /// All counters of the port since it was opened, by the names of DPDK and the driver (`rte_eth_xstats_get`).
     ///
     /// # Errors
     /// The driver's reason.

@@ -1,6 +1,6 @@
-//! The sockets that the drivers of virtual devices open. DPDK hides them and, in 22.11, what they count: for
-//! `net_af_packet` nothing says what its ring lost. They are found by looking which sockets appear in the process while
-//! a device is opened, and are used by descriptors of our own, so that the driver keeps its own.
+//! The sockets that drivers of virtual devices open. DPDK hides them and, in 22.11, their counters: for `net_af_packet` it does
+//! not report losses of the ring. This module finds the sockets that appear in the process while a device is opened, and uses
+//! duplicates of their descriptors, so that the driver keeps its own.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,18 +15,18 @@ use crate::socket_option;
 use crate::xdp::XdpSocket;
 use crate::{Result, SysError};
 
-/// The sockets of a device, one for each receive queue.
+/// The sockets of a device, one per receive queue.
 #[derive(Debug)]
 pub enum DriverSockets {
     /// Packet sockets of `net_af_packet`.
     Packet(Vec<PacketSocket>),
     /// AF_XDP sockets of `net_af_xdp`.
     Xdp(Vec<DriverXdpSocket>),
-    /// It has none, or they were not found.
+    /// The device has none, or they were not found.
     None,
 }
 
-/// An AF_XDP socket of a driver, to ask what it counted.
+/// An AF_XDP socket of a driver, to read its counters.
 #[derive(Debug)]
 pub struct DriverXdpSocket {
     socket: XdpSocket,

@@ -1,5 +1,5 @@
-//! Threads that are not DPDK's own. They may receive, one thread per queue; registered, they also get a cache in front
-//! of the pool of buffers, without which every buffer is taken from and given to a ring shared by all.
+//! Threads that DPDK did not create. They may receive, one thread per queue. A registered thread also has a cache of buffers;
+//! otherwise every buffer comes from and returns to a ring that all threads share.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! On which CPUs a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
+//! The CPUs on which a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::{ThreadId, proc_file};
 use crate::error::check;
 use crate::{Result, SysError};
 
-/// The number of a logical CPU as the kernel counts them (`/proc/cpuinfo`, from 0).
+/// The kernel's number of a logical CPU (`/proc/cpuinfo`, from 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuId(u32);
 
@@ -17,7 +17,7 @@ const WORD_BITS: usize = libc::c_ulong::BITS as usize;
 const MOST_CPUS: usize = 65_536;
 
 impl CpuId {
-    /// CPU number `number`; whether it exists is found out when it is used.
+    /// CPU number `number`; its existence is not checked here.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
@@ -34,20 +34,20 @@ impl fmt::Display for CpuId {
     }
 }
 
-/// Lets the calling thread run on `cpu` only.
+/// Restricts the calling thread to `cpu`.
 ///
 /// # Errors
-/// `EINVAL` where the CPU does not exist, is offline or lies outside the process's cpuset (sched_setaffinity(2)).
+/// `EINVAL` if the CPU does not exist, is offline or is outside the process's cpuset (sched_setaffinity(2)).
 pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
     // 0 means the calling thread.
     set_affinity(0, &[cpu]).map_err(|error| with_call(error, format!("sched_setaffinity(CPU {cpu})")))
 }
 
-/// Lets the thread `thread`, of any process, run on `cpu` only.
+/// Restricts the thread `thread`, of any process, to `cpu`.
 ///
 /// # Errors
-/// `ESRCH` where the thread is gone, `EPERM` where it belongs to another user and the process lacks CAP_SYS_NICE in
-/// the initial user namespace, `EINVAL` as for [`pin_current_thread`].
+/// `ESRCH` if the thread has ended, `EPERM` if it belongs to another user and the process lacks CAP_SYS_NICE in the initial
+/// user namespace, `EINVAL` as for [`pin_current_thread`].
 pub fn pin_thread(thread: ThreadId, cpu: CpuId) -> Result<()> {
     set_affinity(thread.raw(), &[cpu])
         .map_err(|error| with_call(error, format!("sched_setaffinity(thread {thread}, CPU {cpu})")))
@@ -63,8 +63,8 @@ pub fn affinity_of(thread: ThreadId) -> Result<Vec<CpuId>> {
     affinity(thread.raw())
 }
 
-/// The CPUs that are online on this host, ascending, whether or not the process may use them
-/// (`/sys/devices/system/cpu/online`, Documentation/admin-guide/cputopology.rst).
+/// The online CPUs of this host, ascending, including those that the process may not use (`/sys/devices/system/cpu/online`,
+/// Documentation/admin-guide/cputopology.rst).
 pub fn online_cpus() -> Result<Vec<CpuId>> {
     const FILE: &str = "/sys/devices/system/cpu/online";
     let text = proc_file::read(FILE)?;
@@ -72,8 +72,8 @@ pub fn online_cpus() -> Result<Vec<CpuId>> {
         .ok_or_else(|| SysError::argument(FILE, format!("not a list of CPUs: {:?}", text.trim())))
 }
 
-/// A list of CPUs in the kernel's notation (`0-3,8`, cpuset(7) "List format"), ascending and without repetition;
-/// `None` where the text is something else or names a CPU above 65535.
+/// Parses a CPU list in the kernel's notation (`0-3,8`, cpuset(7) "List format"), ascending and without repetition. `None` if
+/// the text is no list or names a CPU above 65535.
 pub fn parse_cpu_list(text: &str) -> Option<Vec<CpuId>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',') {

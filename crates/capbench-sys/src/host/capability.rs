@@ -1,11 +1,11 @@
-//! Which capabilities the calling thread can use now: capabilities(7), `CapEff` of proc_pid_status(5).
+//! The effective capabilities of the calling thread: capabilities(7), `CapEff` of proc_pid_status(5).
 
 use std::fmt;
 
 use super::proc_file;
 use crate::{Result, SysError};
 
-/// The capabilities that capbench asks about or keeps. The discriminant is the kernel's number (linux/capability.h).
+/// The capabilities that capbench checks or keeps. The discriminant is the kernel's number (linux/capability.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Capability {
@@ -13,7 +13,7 @@ pub enum Capability {
     Chown = 0,
     /// Read and write files of other users.
     DacOverride = 1,
-    /// Look into folders of other users.
+    /// Search folders of other users.
     DacReadSearch = 2,
     /// Lower the bounding set.
     SetPcap = 8,
@@ -21,7 +21,7 @@ pub enum Capability {
     NetAdmin = 12,
     /// Open packet sockets.
     NetRaw = 13,
-    /// See what other users' processes have open.
+    /// See open files of other users' processes.
     SysPtrace = 19,
     /// Make and enter namespaces, mount.
     SysAdmin = 21,
@@ -36,7 +36,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// Those that opening something needs, which results list where they are missing.
+    /// Those needed to open something; results list the missing ones.
     pub const ALL: [Self; 6] =
         [Self::NetAdmin, Self::NetRaw, Self::SysAdmin, Self::SysNice, Self::Perfmon, Self::Bpf];
 
@@ -65,36 +65,36 @@ impl fmt::Display for Capability {
     }
 }
 
-/// A set of capabilities. They hold for the user namespace that the thread is in: whether that is the initial one,
-/// where they reach the host, [`super::namespace::in_initial_user_namespace`] tells.
+/// A set of capabilities, valid in the thread's user namespace. In the initial one they apply to the host:
+/// [`super::namespace::in_initial_user_namespace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapabilitySet(u64);
 
 impl CapabilitySet {
-    /// None at all.
+    /// The empty set.
     pub const EMPTY: Self = Self(0);
 
-    /// These.
+    /// The set of these capabilities.
     pub fn of(capabilities: &[Capability]) -> Self {
         Self(capabilities.iter().fold(0, |bits, capability| bits | 1 << *capability as u8))
     }
 
-    /// Those of either set.
+    /// Union of both sets.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Those of both sets.
+    /// Intersection of both sets.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that are not in the other set.
+    /// This set without the other one.
     pub const fn less(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// A bit for each, by the kernel's numbers.
+    /// One bit per capability, at the kernel's number.
     pub const fn bits(self) -> u64 {
         self.0
     }
@@ -109,32 +109,32 @@ impl CapabilitySet {
         self.0 >> capability as u8 & 1 == 1
     }
 
-    /// Those of `wanted` that are not in the set.
+    /// The capabilities of `wanted` that are not in the set.
     pub fn missing(self, wanted: &[Capability]) -> Vec<Capability> {
         wanted.iter().copied().filter(|capability| !self.has(*capability)).collect()
     }
 }
 
-/// The sets of a thread.
+/// The capability sets of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sets {
-    /// Those that it may make effective.
+    /// Capabilities that it may make effective.
     pub permitted: CapabilitySet,
-    /// Those that it has now.
+    /// Its current capabilities.
     pub effective: CapabilitySet,
-    /// Those that a program with the same inheritable file capability gets.
+    /// Capabilities for programs with the same inheritable file capability.
     pub inheritable: CapabilitySet,
-    /// Those that any program gets that it starts.
+    /// Capabilities of any program that it starts.
     pub ambient: CapabilitySet,
-    /// Those that a program with file capabilities, or root's, can get.
+    /// Limit of the capabilities of programs with file capabilities, or of root's.
     pub bounding: CapabilitySet,
 }
 
 impl Sets {
-    /// Those of the calling thread.
+    /// The sets of the calling thread.
     ///
     /// # Errors
-    /// Where `/proc` does not tell.
+    /// `/proc` does not report them.
     pub fn of_current_thread() -> Result<Self> {
         const FILE: &str = "/proc/thread-self/status";
         let missing =
@@ -142,7 +142,7 @@ impl Sets {
         Self::parse(&proc_file::read(FILE)?).ok_or_else(missing)
     }
 
-    /// Those of a thread's `status` in `/proc`.
+    /// Parses a thread's `status` file of `/proc`.
     pub fn parse(status: &str) -> Option<Self> {
         Some(Self {
             permitted: parse(status, "CapPrm")?,
@@ -165,7 +165,7 @@ impl fmt::Display for Sets {
     }
 }
 
-/// The capabilities that are effective for the calling thread.
+/// The effective capabilities of the calling thread.
 pub fn effective() -> Result<CapabilitySet> {
     const FILE: &str = "/proc/thread-self/status";
     let text = proc_file::read(FILE)?;

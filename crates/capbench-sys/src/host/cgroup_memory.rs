@@ -1,17 +1,17 @@
-//! Memory limits of the cgroups that this process is in (cgroups(7)), version 2 and version 1. The kernel charges the
-//! memory that a process allocates to them, and kills where a limit is passed.
+//! Memory limits of this process's cgroups (cgroups(7)), version 2 and version 1. The kernel charges the memory that a process
+//! allocates to them, and kills a process when a limit is exceeded.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The tightest limit on the way from the process's cgroup up to the root of its hierarchy.
+/// The tightest limit from the process's cgroup up to the root of its hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CgroupLimit {
-    /// The file that has the limit.
+    /// The file with the limit.
     pub file: PathBuf,
     /// The limit in bytes.
     pub limit_bytes: u64,
-    /// What is left of it, in bytes: page cache that the kernel can give back is not counted as used.
+    /// The free rest in bytes. Page cache that the kernel can reclaim does not count as used.
     pub free_bytes: u64,
 }
 
@@ -32,7 +32,7 @@ const VERSION_2: Files = Files { limit: "memory.max", usage: "memory.current", c
 /// A limit of version 1 from here on is none: the kernel writes the largest number of pages.
 const NO_LIMIT: u64 = 1 << 62;
 
-/// The limit that leaves least to this process; `None` where none is set or can be read.
+/// The limit with the least free memory; `None` if none is set or readable.
 pub fn tightest() -> Option<CgroupLimit> {
     tightest_below(Path::new("/"))
 }

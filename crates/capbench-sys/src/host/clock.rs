@@ -3,21 +3,20 @@
 use super::ProcessId;
 use crate::{Result, SysError};
 
-/// CPU time of the calling thread in ns, user and system, from the scheduler's own account (CLOCK_THREAD_CPUTIME_ID).
-/// Exact at the moment of the call; whether it contains interrupts that were served meanwhile depends on the kernel's
-/// configuration.
+/// CPU time of the calling thread in ns, user and system, from the scheduler (CLOCK_THREAD_CPUTIME_ID). Exact at the call. The
+/// kernel's configuration decides whether it includes interrupts during the thread's run.
 ///
 /// # Panics
-/// Only where the kernel has no such clock, which no supported Linux lacks.
+/// If the kernel has no such clock; every supported Linux has it.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of another process in ns, user and system: of all its threads, ended ones included, exact at the moment of
-/// the call (clock_getcpuclockid(3)). Without the time of its children.
+/// CPU time of another process in ns, user and system, of all its threads including ended ones; exact at the call
+/// (clock_getcpuclockid(3)). Excludes child processes.
 ///
 /// # Errors
-/// `ESRCH` or `EINVAL` where there is no such process (any more).
+/// `ESRCH` or `EINVAL` if the process does not exist (any more).
 pub fn process_cpu_ns(process: ProcessId) -> Result<u64> {
     let what = || format!("clock_getcpuclockid({process})");
     let mut clock: libc::clockid_t = 0;
@@ -31,8 +30,8 @@ pub fn process_cpu_ns(process: ProcessId) -> Result<u64> {
     try_read(clock).map_err(|source| SysError::Call { what: what(), source })
 }
 
-/// Time since some fixed point in ns, never set back, as steady as NTP allows (CLOCK_MONOTONIC). It is the clock of
-/// `std::time::Instant`, as a number that can be stored in a frame.
+/// Time since a fixed point in ns, never set back, slewed by NTP (CLOCK_MONOTONIC). It is the clock of `std::time::Instant`, as
+/// a number that fits into a frame.
 ///
 /// # Panics
 /// As [`thread_cpu_ns`].
@@ -48,7 +47,7 @@ pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// Time since some fixed point in ns as the hardware counts it, at a rate that NTP never changes (CLOCK_MONOTONIC_RAW).
+/// Time since a fixed point in ns at the hardware's rate, which NTP never changes (CLOCK_MONOTONIC_RAW).
 ///
 /// # Panics
 /// As [`thread_cpu_ns`].
@@ -56,7 +55,7 @@ pub fn monotonic_raw_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// As [`monotonic_ns`], but it goes on while the system is suspended (CLOCK_BOOTTIME).
+/// Like [`monotonic_ns`], but it continues while the system is suspended (CLOCK_BOOTTIME).
 ///
 /// # Panics
 /// As [`thread_cpu_ns`].
@@ -64,8 +63,8 @@ pub fn boottime_ns() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// Ticks per second of the times in `/proc/stat`: USER_HZ, 100 on every architecture that is in use (time(7)).
-/// `None` where the C library cannot tell.
+/// Ticks per second of the times in `/proc/stat`: USER_HZ, 100 on every architecture in use (time(7)). `None` if the C library
+/// does not report it.
 pub fn ticks_per_second() -> Option<u64> {
     // SAFETY: sysconf(3) takes any number and touches no memory of ours.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };

@@ -1,5 +1,5 @@
-//! Which files the process can still open: Landlock (landlock(7), Linux 5.13), in every thread and for good. What is open already
-//! stays usable. Rules are about the files and folders that the paths name now, not about the paths.
+//! Restricts which files the process can open: Landlock (landlock(7), Linux 5.13), in every thread and permanently. Open files
+//! stay usable. Rules apply to the files and folders that the paths name now, not to the paths.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ const RIGHTS: ABI = ABI::V5;
 /// `PIPEFS_MAGIC` of linux/magic.h.
 const PIPEFS: i128 = 0x5049_5045;
 
-/// Whether the kernel has Landlock, by the kernel's answer alone: tests ask it, so that a failure of [`Confinement`] is not taken
-/// for a kernel without Landlock.
+/// Whether the kernel has Landlock, from the kernel's answer alone. Tests use it, so that a failure of [`Confinement`] does not
+/// look like a kernel without Landlock.
 pub fn kernel_has_landlock() -> bool {
     /// `LANDLOCK_CREATE_RULESET_VERSION` of linux/landlock.h: asks for the version, makes no rules.
     const ASK_VERSION: libc::c_uint = 1;
@@ -33,27 +33,27 @@ pub fn kernel_has_landlock() -> bool {
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, NO_RULES, NO_SIZE, ASK_VERSION) > 0 }
 }
 
-/// What a process may still open.
+/// Files that a process may still open.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// Folders in which files can be made, read, written, renamed and removed, at any depth.
+    /// Folders in which it may create, read, write, rename and remove files, at any depth.
     pub folders: Vec<PathBuf>,
-    /// Files that can be read and written: pipes, devices, and files that are there already.
+    /// Files that it may read and write: pipes, devices, and existing files.
     pub files: Vec<PathBuf>,
-    /// Folders and files that can be read; one that does not exist is passed over.
+    /// Folders and files that it may read; missing ones are ignored.
     pub read: Vec<PathBuf>,
 }
 
-/// Rules that are ready to be put in force.
+/// Rules ready to be enforced.
 #[derive(Debug)]
 pub struct Confinement(OwnedFd);
 
 impl Confinement {
-    /// Makes the rules; `None` where the kernel has no Landlock, or it is not enabled. `sysfs`, where there is one, can be
-    /// read, too: it has no path.
+    /// Builds the rules; `None` if the kernel has no Landlock or it is disabled. `sysfs`, if given, is readable, too: it has no
+    /// path.
     ///
     /// # Errors
-    /// A path that cannot be looked at, and what the kernel refuses.
+    /// A path that cannot be opened, or the kernel's refusal.
     pub fn new(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<Self>> {
         let failed = |error: landlock::RulesetError| SysError::argument("Landlock", error.to_string());
         let mut rules = Ruleset::default()
@@ -84,10 +84,10 @@ impl Confinement {
         Ok(Option::<OwnedFd>::from(rules).map(Self))
     }
 
-    /// Puts the rules in force in every thread. Each needs `no_new_privs`, or CAP_SYS_ADMIN.
+    /// Enforces the rules in every thread. Each needs `no_new_privs`, or CAP_SYS_ADMIN.
     ///
     /// # Errors
-    /// What the kernel refuses: a thread is then not confined, and should do nothing more.
+    /// The kernel's refusal: some thread is then not confined, and the process should do nothing more.
     pub fn put_in_force(self) -> Result<()> {
         let rules = self.0.as_raw_fd();
         // SAFETY: landlock_restrict_self(2) takes two numbers; `self` keeps the descriptor open. That files cannot be opened

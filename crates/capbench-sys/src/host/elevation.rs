@@ -1,4 +1,4 @@
-//! What a program does that has more privileges than its caller.
+//! Precautions of a program with more privileges than its caller.
 
 use std::env;
 use std::ffi::OsString;
@@ -24,11 +24,11 @@ const KEPT: [&str; 11] = [
 /// Where programs are looked for instead of in the caller's PATH.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Forgets the caller's environment where this program has privileges of its own file: libraries read variables that say
-/// which files they load (DPDK through libpcap's DPDK_CFG, libxdp's LIBXDP_OBJECT_PATH). Otherwise does nothing.
+/// Clears the caller's environment if this program has file privileges: libraries read variables that name files to load (DPDK
+/// through libpcap's DPDK_CFG, libxdp's LIBXDP_OBJECT_PATH). Otherwise does nothing.
 ///
 /// # Errors
-/// When the process has more than one thread, any of which could be reading the environment.
+/// The process has more than one thread; any of them could be reading the environment.
 pub fn forget_environment() -> Result<()> {
     const TASKS: &str = "/proc/self/task";
     if !identity::is_elevated() {

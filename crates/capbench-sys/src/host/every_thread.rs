@@ -1,8 +1,8 @@
-//! System calls made by every thread of the process, for what belongs to a thread and not to a process: capabilities,
+//! Runs system calls on every thread of the process, for attributes of threads instead of processes: capabilities,
 //! `no_new_privs`, Landlock domains.
 //!
-//! Vendors' libraries start threads that run no code of capbench, and captures' threads wait in system calls. A signal reaches
-//! all of them: the C library applies setuid(2) to all threads in the same way (nptl(7)).
+//! Threads of vendors' libraries run no code of capbench, and capture threads wait in system calls. A signal reaches all of
+//! them: the C library applies setuid(2) to all threads in the same way (nptl(7)).
 
 use std::ffi::c_void;
 use std::io;

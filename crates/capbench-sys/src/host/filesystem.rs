@@ -1,4 +1,4 @@
-//! What a file system has and does: statfs(2), and when bytes of the page cache go to the disk.
+//! File systems: free space and type (statfs(2)), and writing the page cache to the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,23 +9,23 @@ use std::path::Path;
 use crate::Result;
 use crate::error::{check, named};
 
-/// The flag of open(2) that passes the page cache by (`O_DIRECT`): addresses, lengths and offsets of what is written must
-/// then be multiples of [`crate::memory::pages::ALIGNMENT`], or whatever less the file system asks for.
+/// The flag of open(2) to bypass the page cache (`O_DIRECT`). Addresses, lengths and offsets of writes must then be multiples
+/// of [`crate::memory::pages::ALIGNMENT`], or of the smaller alignment that the file system requires.
 pub const DIRECT: i32 = libc::O_DIRECT;
 
-/// What is known about the file system that a path is on.
+/// Free space on a path's file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Bytes that an ordinary user can still write.
     pub free_bytes: u64,
-    /// Whether files lie in memory (tmpfs, ramfs): what is written there is taken from the host's memory.
+    /// Whether files are in memory (tmpfs, ramfs): writing them uses the host's memory.
     pub is_memory: bool,
 }
 
-/// The room on the file system of `path`.
+/// The free space on the file system of `path`.
 ///
 /// # Errors
-/// `ENOENT` where there is no such path.
+/// `ENOENT` if the path does not exist.
 pub fn room(path: &Path) -> Result<Room> {
     /// `RAMFS_MAGIC` of linux/magic.h; the libc crate does not have it.
     const RAMFS_MAGIC: u64 = 0x8584_58f6;
@@ -38,7 +38,7 @@ pub fn room(path: &Path) -> Result<Room> {
     })
 }
 
-/// Opens a pipe or device to write to it. Returns `None` where it is a pipe that nobody reads: open(2) would wait for the reader.
+/// Opens a pipe or device for writing. Returns `None` for a pipe without a reader: open(2) would wait for one.
 ///
 /// # Errors
 /// The kernel's reason.
@@ -49,21 +49,21 @@ pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Lets the kernel begin to write all dirty pages of a file to the disk (sync_file_range(2) with `SYNC_FILE_RANGE_WRITE`). Does
-/// not wait for the disk, but for room in its queue of requests. It says nothing of what has reached the disk: fdatasync(2) does.
+/// Starts writing all dirty pages of a file to the disk (sync_file_range(2) with `SYNC_FILE_RANGE_WRITE`). Does not wait for
+/// the disk, only for room in its request queue. It does not guarantee that data has reached the disk; fdatasync(2) does.
 ///
 /// # Errors
-/// The kernel's reason, `ESPIPE` for what is no file.
+/// The kernel's reason; `ESPIPE` if it is no file.
 pub fn begin_write_back(file: BorrowedFd<'_>) -> Result<()> {
     // SAFETY: sync_file_range(2) takes numbers and touches no memory of ours; the descriptor is open while borrowed.
     let code = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
     check(code, || "sync_file_range".into()).map(drop)
 }
 
-/// Closes a descriptor and returns what close(2) says. Network file systems report there what they could not write.
+/// Closes a descriptor and returns the result of close(2). Network file systems report failed writes there.
 ///
 /// # Errors
-/// The kernel's reason. The descriptor is closed all the same.
+/// The kernel's reason. The descriptor is closed nevertheless.
 pub fn close(file: OwnedFd) -> Result<()> {
     // SAFETY: the descriptor was ours alone and is given up here: nothing uses its number after this call.
     check(unsafe { libc::close(file.into_raw_fd()) }, || "close".into()).map(drop)

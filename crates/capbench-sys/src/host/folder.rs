@@ -1,9 +1,9 @@
-//! A folder by its descriptor: openat(2) and its kin. What is made in it is made in this folder, also after somebody has
-//! put another folder or a symbolic link in its place.
+//! A folder by its descriptor: openat(2) and related calls. New files go into this folder even if its path is replaced by
+//! another folder or a symbolic link.
 //!
-//! A path is walked one name at a time. Each folder on the way is checked by its descriptor, and so are the folders above
-//! the working directory where the path is relative. A symbolic link is followed only where [`Trust`] covers who can
-//! replace it; links of `/proc` never, since they lead to files and not to paths.
+//! A path is walked one name at a time. Each folder on the way is checked by its descriptor; for a relative path also the
+//! folders above the working directory. A symbolic link is followed only if [`Trust`] covers everybody who can replace it.
+//! Links of `/proc` are never followed, because they lead to files and not to paths.
 
 mod temporary;
 
@@ -29,12 +29,12 @@ pub use temporary::Temporary;
 const MOST_LINKS: usize = 40;
 /// The mode of new folders and files before the umask.
 const FOLDER_MODE: u32 = 0o777;
-/// The mode of new files that anybody may read, before the umask.
+/// The mode of new world-readable files, before the umask.
 pub const FILE_MODE: u32 = 0o666;
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROC: i128 = 0x9fa0;
 
-/// A folder that stays the same one when its path leads elsewhere.
+/// A folder that stays the same when its path changes.
 #[derive(Debug)]
 pub struct Folder {
     /// Opened with `O_PATH`.
@@ -46,15 +46,15 @@ impl Folder {
     /// Opens a folder; an empty path is the working directory.
     ///
     /// # Errors
-    /// The kernel's reason; or [`Untrusted`] where others control it or a folder above it.
+    /// The kernel's reason; or [`Untrusted`] if others control it or a folder above it.
     pub fn open(path: &Path, trust: &Trust) -> io::Result<Self> {
         Self::walk(path, trust, false)
     }
 
-    /// Opens a folder, and makes it and those above it where they are missing.
+    /// Opens a folder; creates it and missing folders above it.
     ///
     /// # Errors
-    /// As [`Folder::open`].
+    /// Like [`Folder::open`].
     pub fn create(path: &Path, trust: &Trust) -> io::Result<Self> {
         Self::walk(path, trust, true)
     }
@@ -62,29 +62,29 @@ impl Folder {
     /// The folder of a file, and the file's name in it.
     ///
     /// # Errors
-    /// As [`Folder::open`]; also where the path names no file.
+    /// Like [`Folder::open`]; also if the path names no file.
     pub fn of_file<'p>(path: &'p Path, trust: &Trust) -> io::Result<(Self, &'p OsStr)> {
         let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends without a file's name");
         let name = path.file_name().ok_or_else(no_name)?;
         Ok((Self::open(path.parent().unwrap_or(Path::new("")), trust)?, name))
     }
 
-    /// A folder in this one; a symbolic link is none.
+    /// A subfolder; a symbolic link does not count.
     ///
     /// # Errors
-    /// As [`Folder::open`].
+    /// Like [`Folder::open`].
     pub fn below(&self, name: &OsStr, trust: &Trust) -> io::Result<Self> {
         let found = step(&self.descriptor, name)?;
         check_entry(trust, &self.descriptor, &found)?;
         Self::of_descriptor(found, self.path.join(name), trust)
     }
 
-    /// The path that it was opened by.
+    /// The path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names in it, in no order.
+    /// The names in it, unsorted.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -99,10 +99,10 @@ impl Folder {
         Ok(names)
     }
 
-    /// Opens a file to read it. Neither a symbolic link is followed nor a pipe waited for.
+    /// Opens a file for reading. Does not follow a symbolic link or wait for a pipe.
     ///
     /// # Errors
-    /// The kernel's reason; `InvalidInput` where it is no regular file; [`Untrusted`] where others control it.
+    /// The kernel's reason; `InvalidInput` if it is no regular file; [`Untrusted`] if others control it.
     pub fn open_file(&self, name: &OsStr, trust: &Trust) -> io::Result<File> {
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = openat(&self.descriptor, name, how, Mode::empty())?;
@@ -115,20 +115,20 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Makes a file that was not there, and opens it to write it. The umask applies to `mode`.
+    /// Creates a new file and opens it for writing. The umask applies to `mode`.
     ///
     /// # Errors
-    /// `AlreadyExists`, also where the name is a symbolic link; otherwise the kernel's reason.
+    /// `AlreadyExists`, also if the name is a symbolic link; otherwise the kernel's reason.
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.descriptor, name, how, Mode::from_raw_mode(mode))?.into())
     }
 
-    /// Opens a file to lock it (flock(2)), and makes it with mode 0600 where there is none. Neither a symbolic link is followed
-    /// nor a pipe waited for. Some network file systems lock only what is open for writing.
+    /// Opens a file for flock(2); creates it with mode 0600 if it is missing. Does not follow a symbolic link or wait for a
+    /// pipe. Some network file systems lock only files open for writing.
     ///
     /// # Errors
-    /// The kernel's reason; `InvalidInput` where it is no regular file.
+    /// The kernel's reason; `InvalidInput` if it is no regular file.
     pub fn open_lock_file(&self, name: &OsStr) -> io::Result<File> {
         const LOCK_MODE: u32 = 0o600;
         let how = OFlags::RDWR
@@ -144,7 +144,7 @@ impl Folder {
         Ok(file.into())
     }
 
-    /// Whether this name in the folder is that of an open file.
+    /// Whether this name in the folder refers to the open file.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -156,7 +156,7 @@ impl Folder {
         }
     }
 
-    /// Gives a file of this folder another name in it. A file that has the name already is replaced.
+    /// Renames a file of this folder. Replaces an existing file of the new name.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -164,7 +164,7 @@ impl Folder {
         Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
     }
 
-    /// Gives a file of this folder another name in it that no file has.
+    /// Renames a file of this folder to an unused name.
     ///
     /// # Errors
     /// `AlreadyExists`, and nothing is changed; otherwise the kernel's reason.
@@ -191,7 +191,7 @@ impl Folder {
     /// Waits until the names in this folder are on the disk.
     ///
     /// # Errors
-    /// The kernel's reason. File systems that have nothing to wait for are none.
+    /// The kernel's reason. File systems without such a wait return no error.
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(self.readable()?) {
             Err(Errno::INVAL) => Ok(()),
@@ -199,10 +199,10 @@ impl Folder {
         }
     }
 
-    /// Writes a file anew: readers see the old content or the new one, also after a loss of power.
+    /// Replaces a file atomically: readers see the old or the new content, also after a power loss.
     ///
     /// # Errors
-    /// The kernel's reason; the old file is then as it was.
+    /// The kernel's reason; the old file is then unchanged.
     pub fn replace(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
         self.temporary(FILE_MODE)?.with(content)?.replace(name)
     }

@@ -1,4 +1,4 @@
-//! As which user the process runs, and becoming another one: `credentials(7)`.
+//! The user of the process, and changing it: `credentials(7)`.
 
 use std::ffi::CString;
 
@@ -22,17 +22,17 @@ pub fn effective() -> Identity {
     Identity { uid: geteuid().as_raw(), gid: getegid().as_raw() }
 }
 
-/// Whether this process got privileges from its own file, which its caller does not have: set-user-id or file capabilities
-/// (`AT_SECURE` of getauxval(3)). The loader then ignores the caller's environment.
+/// Whether this process has privileges from its file that its caller lacks: set-user-id or file capabilities (`AT_SECURE` of
+/// getauxval(3)). The loader then ignores the caller's environment.
 pub fn is_elevated() -> bool {
     // SAFETY: getauxval(3) has no preconditions.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The user of this name with its own group (getpwnam_r(3)); `None` where there is none.
+/// The user of this name with its primary group (getpwnam_r(3)); `None` if unknown.
 ///
 /// # Errors
-/// When the user database cannot be read, or the name has a NUL in it.
+/// The user database cannot be read, or the name contains a NUL.
 pub fn of_user(name: &str) -> Result<Option<Identity>> {
     /// No entry is longer; it holds name, home and shell.
     const ENTRY: usize = 64 << 10;
@@ -55,10 +55,10 @@ pub fn of_user(name: &str) -> Result<Option<Identity>> {
     Ok((!found.is_null()).then_some(Identity { uid: entry.pw_uid, gid: entry.pw_gid }))
 }
 
-/// The group of this name (getgrnam_r(3)); `None` where there is none.
+/// The group of this name (getgrnam_r(3)); `None` if unknown.
 ///
 /// # Errors
-/// When the group database cannot be read, or the name has a NUL in it.
+/// The group database cannot be read, or the name contains a NUL.
 pub fn group_of_name(name: &str) -> Result<Option<u32>> {
     /// An entry holds the names of all members.
     const ENTRY: usize = 1 << 20;
@@ -80,10 +80,10 @@ pub fn group_of_name(name: &str) -> Result<Option<u32>> {
     }
 }
 
-/// Whether the process is in a group, by its effective or another one of its groups.
+/// Whether the process is in a group, with its effective or a supplementary group.
 ///
 /// # Errors
-/// Where `/proc` does not tell.
+/// `/proc` does not report it.
 pub fn is_member(group: u32) -> Result<bool> {
     const FILE: &str = "/proc/thread-self/status";
     let text = proc_file::read(FILE)?;

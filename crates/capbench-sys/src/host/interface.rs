@@ -14,7 +14,7 @@ use crate::{Result, SysError};
 pub struct InterfaceIndex(u32);
 
 impl InterfaceIndex {
-    /// The interface with this number; `None` for 0 and for numbers that do not fit a C `int`, which no interface has.
+    /// The interface with this number; `None` for 0 and for numbers beyond a C `int`, which no interface has.
     pub fn new(number: u32) -> Option<Self> {
         (number > 0 && i32::try_from(number).is_ok()).then_some(Self(number))
     }
@@ -24,7 +24,7 @@ impl InterfaceIndex {
         self.0
     }
 
-    /// The number in the type of `sockaddr_ll.sll_ifindex`.
+    /// The number as the type of `sockaddr_ll.sll_ifindex`.
     pub const fn as_int(self) -> i32 {
         self.0 as i32
     }
@@ -36,7 +36,7 @@ impl fmt::Display for InterfaceIndex {
     }
 }
 
-/// How an interface is set (`IFF_*` of linux/if.h).
+/// The flags of an interface (`IFF_*` of linux/if.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceFlags(libc::c_short);
 
@@ -46,16 +46,16 @@ impl InterfaceFlags {
         self.0 & libc::IFF_UP as libc::c_short != 0
     }
 
-    /// Whether somebody has switched it to promiscuous mode. Sockets that ask for the mode do not show here.
+    /// Whether the administrator set promiscuous mode. The mode of sockets is not included.
     pub const fn promiscuous(self) -> bool {
         self.0 & libc::IFF_PROMISC as libc::c_short != 0
     }
 }
 
-/// How the interface called `name` is set (`SIOCGIFFLAGS`, netdevice(7)).
+/// The flags of the interface `name` (`SIOCGIFFLAGS`, netdevice(7)).
 ///
 /// # Errors
-/// `ENODEV` where there is none in the calling thread's network namespace.
+/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     let empty = libc::__c_anonymous_ifr_ifru { ifru_flags: 0 };
     // SAFETY: SIOCGIFFLAGS reads the name only and writes `ifr_flags` (netdevice(7)).
@@ -64,7 +64,7 @@ pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     Ok(InterfaceFlags(unsafe { answer.ifru_flags }))
 }
 
-/// An interface that is looked at many times: the socket for it stays open.
+/// An interface that is read often: its socket stays open.
 #[derive(Debug)]
 pub struct Watched {
     index: InterfaceIndex,
@@ -75,15 +75,15 @@ impl Watched {
     /// The interface `index` of the calling thread's network namespace.
     ///
     /// # Errors
-    /// There is no socket.
+    /// No socket can be opened.
     pub fn new(index: InterfaceIndex) -> Result<Self> {
         Ok(Self { index, socket: request_socket()? })
     }
 
-    /// How it is set now, also after it was renamed (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
+    /// Its current flags, also after a rename (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
     ///
     /// # Errors
-    /// `ENODEV` where it is gone.
+    /// `ENODEV` if it no longer exists.
     pub fn flags(&self) -> Result<InterfaceFlags> {
         let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_ifindex: self.index.as_int() };
         let mut ifreq = libc::ifreq { ifr_name: [0; libc::IFNAMSIZ], ifr_ifru };
@@ -98,10 +98,10 @@ impl Watched {
     }
 }
 
-/// The interface called `name`.
+/// The number of the interface `name`.
 ///
 /// # Errors
-/// `ENODEV` where there is none in the calling thread's network namespace.
+/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn index_of(name: &str) -> Result<InterfaceIndex> {
     let what = || format!("if_nametoindex({name})");
     if name.contains('\0') {
@@ -115,7 +115,7 @@ pub fn index_of(name: &str) -> Result<InterfaceIndex> {
 /// The name of the interface `index`.
 ///
 /// # Errors
-/// `ENXIO` where there is none in the calling thread's network namespace.
+/// `ENXIO` if it is not in the calling thread's network namespace.
 pub fn name_of(index: InterfaceIndex) -> Result<String> {
     let mut name = [0 as libc::c_char; libc::IF_NAMESIZE];
     // SAFETY: if_indextoname(3) writes at most IF_NAMESIZE bytes, NUL included; `name` has that many and is ours.
@@ -128,7 +128,7 @@ pub fn name_of(index: InterfaceIndex) -> Result<String> {
 /// The link-layer address of the Ethernet interface `name` (`SIOCGIFHWADDR`).
 ///
 /// # Errors
-/// `ENODEV` where there is none in the calling thread's network namespace.
+/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
     let octets = hardware(name)?.sa_data;
     Ok(std::array::from_fn(|index| octets[index] as u8))
@@ -137,12 +137,12 @@ pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
 /// The type of link of the interface `name`: `ARPHRD_*` of linux/if_arp.h (`SIOCGIFHWADDR`).
 ///
 /// # Errors
-/// `ENODEV` where there is none in the calling thread's network namespace.
+/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn hardware_type(name: &str) -> Result<u16> {
     Ok(hardware(name)?.sa_family)
 }
 
-/// Whether a packet socket gives the packets of links of this type as Ethernet frames: Ethernet, and the loopback interface.
+/// Whether a packet socket delivers packets of this link type as Ethernet frames: Ethernet, and the loopback interface.
 pub const fn is_ethernet(hardware_type: u16) -> bool {
     matches!(hardware_type, libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK)
 }

@@ -1,15 +1,15 @@
-//! Times in words, as file names have them: localtime_r(3) and strftime(3).
+//! Times as text in file names: localtime_r(3) and strftime(3).
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::{Result, SysError};
 
-/// `pattern` with the conversions of strftime(3) filled in for a time in seconds since 1970-01-01 UTC, in the time zone
-/// that the environment names (`TZ`, tzset(3)) and in English words.
+/// Expands the strftime(3) conversions of `pattern` for a time in seconds since 1970-01-01 UTC, in the environment's time zone
+/// (`TZ`, tzset(3)) and with English names.
 ///
 /// # Errors
-/// A pattern with a NUL, one whose result is longer than `PATH_MAX` bytes, and a time that has no year.
+/// A pattern with a NUL, a result longer than `PATH_MAX` bytes, or a time without a year.
 pub fn format_local(pattern: &OsStr, seconds: i64) -> Result<OsString> {
     let what = || format!("strftime({})", pattern.to_string_lossy());
     // strftime(3) returns 0 for an empty result and for one that is too long (BUGS there).

@@ -1,4 +1,4 @@
-//! How much memory this process can still get: `/proc/meminfo`, proc_meminfo(5), and the limits of its cgroups.
+//! Memory that this process can still allocate: `/proc/meminfo`, proc_meminfo(5), and the limits of its cgroups.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::{Result, SysError};
 
 const FILE: &str = "/proc/meminfo";
 
-/// Memory that this process can get.
+/// Memory that this process can allocate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
     /// Bytes.
     pub bytes: u64,
-    /// The cgroup that limits it, where that leaves less than the host has.
+    /// The limiting cgroup, if it leaves less than the host has.
     pub limited_by: Option<CgroupLimit>,
 }
 
@@ -35,13 +35,13 @@ impl fmt::Display for Available {
     }
 }
 
-/// Memory that the kernel can allocate for itself without swapping, as it estimates it (`MemAvailable`, Linux 3.14). Rings of
-/// packet sockets are such memory: they are charged to no cgroup (seen with Linux 6.18 in version 1).
+/// The kernel's estimate of the memory that it can allocate without swapping (`MemAvailable`, Linux 3.14). Rings of packet
+/// sockets are such memory and are charged to no cgroup (observed with Linux 6.18 in version 1).
 pub fn available_on_host() -> Result<Available> {
     Ok(Available { bytes: bytes_of("MemAvailable")?, limited_by: None })
 }
 
-/// Memory that this process can allocate: the host's, or what the limits of its cgroups leave, if that is less.
+/// Memory that this process can allocate: the host's free memory or the rest of its cgroup limits, whichever is less.
 pub fn available() -> Result<Available> {
     let host = available_on_host()?;
     Ok(match cgroup_memory::tightest() {
@@ -57,8 +57,8 @@ pub fn total_bytes() -> Result<u64> {
     bytes_of("MemTotal")
 }
 
-/// Bytes that this process may lock in memory without the capability CAP_IPC_LOCK over the host (`RLIMIT_MEMLOCK`,
-/// getrlimit(2)); the highest number where there is no limit.
+/// Bytes that this process may lock in memory without CAP_IPC_LOCK on the host (`RLIMIT_MEMLOCK`, getrlimit(2)); the highest
+/// number if unlimited.
 pub fn lock_limit() -> u64 {
     getrlimit(Resource::Memlock).current.unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
-//! Threads, processes, CPUs, clocks, file systems, namespaces and interfaces. One file per thing.
+//! Threads, processes, CPUs, clocks, file systems, namespaces and interfaces. One file per subject.
 //!
-//! Nothing here keeps state. Calls act on the calling thread or on the network namespace that it is in; both are
-//! properties of a thread, not of a process, so that a test bed can use several namespaces at once.
+//! This module keeps no state. Calls act on the calling thread or its network namespace. A namespace belongs to a thread, not
+//! to a process, so a test bed can use several at once.
 
 pub mod affinity;
 pub mod capability;

@@ -1,7 +1,7 @@
 //! Network and user namespaces: namespaces(7), network_namespaces(7), user_namespaces(7).
 //!
-//! A namespace lives as long as a thread is in it, a descriptor of it or a socket made in it is open. Nothing here
-//! gives one a name in the file system, so that all of them end with the process, however it ends.
+//! A namespace exists as long as a thread is in it, or a descriptor of it or a socket made in it is open. This module gives no
+//! namespace a name in the file system, so all of them end with the process.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,12 +32,12 @@ const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 impl NetNamespace {
-    /// The namespace that the calling thread is in.
+    /// The calling thread's namespace.
     pub fn current() -> Result<Self> {
         Self::open(OWN_NETWORK)
     }
 
-    /// The namespace that the process's first thread is in.
+    /// The namespace of the process's first thread.
     pub fn of_process() -> Result<Self> {
         Self::open("/proc/self/ns/net")
     }
@@ -49,11 +49,10 @@ impl NetNamespace {
         Ok(Self { descriptor: file.into(), inode })
     }
 
-    /// Moves the calling thread into this namespace (setns(2)); nothing is done, and no privilege is needed, where it
-    /// is there already.
+    /// Moves the calling thread into this namespace (setns(2)). If it is already there, does nothing and needs no privilege.
     ///
     /// # Errors
-    /// `EPERM` without CAP_SYS_ADMIN in the thread's own user namespace and in the one that owns this namespace.
+    /// `EPERM` without CAP_SYS_ADMIN in the thread's user namespace and in the one that owns this namespace.
     pub fn enter(&self) -> Result<()> {
         if Self::current()?.inode == self.inode {
             return Ok(());
@@ -62,7 +61,7 @@ impl NetNamespace {
         named(moved, || "setns(network namespace)".into())
     }
 
-    /// The number that tells this namespace from all others that exist at the same time (namespaces(7)).
+    /// The number that identifies this namespace among all existing ones (namespaces(7)).
     pub const fn inode(&self) -> u64 {
         self.inode
     }
@@ -74,25 +73,25 @@ impl AsFd for NetNamespace {
     }
 }
 
-/// Puts the calling thread into a new, empty network namespace (unshare(2)).
+/// Moves the calling thread into a new, empty network namespace (unshare(2)).
 ///
 /// # Errors
-/// `EPERM` without CAP_SYS_ADMIN, `ENOSPC` where `user.max_net_namespaces` is reached.
+/// `EPERM` without CAP_SYS_ADMIN, `ENOSPC` if `user.max_net_namespaces` is reached.
 pub fn unshare_net() -> Result<NetNamespace> {
     unshare(UnshareFlags::NEWNET, "network namespace")?;
     NetNamespace::current()
 }
 
-/// Puts the process into a new user namespace, in which its user is root with all capabilities over the namespaces
-/// made there, and into a mount namespace of its own, without which nothing may be mounted there.
+/// Moves the process into a new user namespace, in which its user is root with all capabilities over the namespaces made there,
+/// and into a new mount namespace, which mounting requires.
 ///
-/// Outside, the process stays the user that it was: files keep their owner, the host is out of reach. The network
-/// namespace is not changed.
+/// Outside, the process keeps its user: files keep their owner, and it has no power over the host. The network namespace does
+/// not change.
 ///
 /// # Errors
-/// An argument error where the process has more than one thread (unshare(2) allows only one); `EPERM`, `ENOSPC` or
-/// `EACCES` where the host forbids user namespaces or takes the capabilities away in them. The error names the step:
-/// after a failure in writing the maps, the process is in a user namespace that is of no use and should end.
+/// An argument error if the process has more than one thread (unshare(2) allows only one). `EPERM`, `ENOSPC` or `EACCES` if the
+/// host forbids user namespaces or removes the capabilities in them. The error names the step: after a failure to write the
+/// maps, the user namespace is useless and the process should end.
 pub fn enter_user_namespace() -> Result<()> {
     const WHAT: &str = "unshare(user namespace)";
     let status = proc_file::read("/proc/self/status")?;

@@ -1,7 +1,7 @@
-//! Giving up privileges, in every thread and for good: capabilities(7), `PR_SET_NO_NEW_PRIVS` of prctl(2).
+//! Drops privileges in every thread, permanently: capabilities(7), `PR_SET_NO_NEW_PRIVS` of prctl(2).
 //!
-//! All sets of a thread are lowered: permitted, effective, inheritable, ambient and, with CAP_SETPCAP, the bounding set. Then the
-//! kernel is asked what each thread has left, and anything more than was to be kept is an error.
+//! All sets of a thread are lowered: permitted, effective, inheritable, ambient and, with CAP_SETPCAP, the bounding set. Then
+//! each thread's remaining sets are read back, and any excess is an error.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -20,11 +20,11 @@ use super::proc_file;
 use crate::error::named;
 use crate::{Result, SysError};
 
-/// Keeps of the process's capabilities only these, in every thread, and sets `no_new_privs`. With `user`, the process becomes
-/// that user, in that user's groups alone, and keeps none.
+/// Keeps only these capabilities of the process, in every thread, and sets `no_new_privs`. With `user`, the process becomes
+/// that user with only that user's groups, and keeps none.
 ///
 /// # Errors
-/// What the kernel refuses, and a thread that has more left than it shall. Some privileges may be given up then already.
+/// The kernel's refusal, or a thread with excess capabilities. Some privileges may already be dropped.
 pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> {
     const WHAT: &str = "give up capabilities";
     let before = Sets::of_current_thread()?;
@@ -41,10 +41,10 @@ pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<
     check(kept, before.effective.has(Capability::SetPcap))
 }
 
-/// Whether the process could make files in a folder without these capabilities.
+/// Whether the process could create files in a folder without these capabilities.
 ///
 /// # Errors
-/// Where a thread cannot be asked.
+/// A thread cannot be queried.
 pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> {
     let what = || format!("faccessat2({})", folder.display());
     let text = CString::new(folder.as_os_str().as_bytes())

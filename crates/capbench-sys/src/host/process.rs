@@ -1,4 +1,4 @@
-//! Programs of other people that this process starts and has to end again: faccessat(2), setsid(2), prctl(2), kill(2).
+//! Foreign programs that this process starts and must end: faccessat(2), setsid(2), prctl(2), kill(2).
 
 use std::ffi::CString;
 use std::fmt;
@@ -18,13 +18,13 @@ use rustix::process::{
 use crate::error::named;
 use crate::{Result, SysError};
 
-/// A process as the kernel numbers it, within this process's PID namespace. Never 0 or 1: kill(2) would take their
-/// negatives for the caller's own group and for every process.
+/// The kernel's number of a process, within this process's PID namespace. Never 0 or 1: for kill(2) their negatives mean the
+/// caller's group and every process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId(libc::pid_t);
 
 impl ProcessId {
-    /// The process with this number; `None` for 0, for 1 and for numbers that no process has.
+    /// The process with this number; `None` for 0, 1 and invalid numbers.
     pub fn new(number: u32) -> Option<Self> {
         libc::pid_t::try_from(number).ok().filter(|number| *number > 1).map(Self)
     }
@@ -49,24 +49,24 @@ impl fmt::Display for ProcessId {
     }
 }
 
-/// The signals that programs are stopped with (signal(7)).
+/// Signals to stop programs with (signal(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// Does nothing; asks whether there is a process to signal.
+    /// No signal; only checks that the process exists.
     Probe,
-    /// What a terminal sends for Ctrl-C.
+    /// The terminal's Ctrl-C.
     Interrupt,
-    /// What a terminal sends for Ctrl-\.
+    /// The terminal's Ctrl-\.
     Quit,
-    /// The terminal is gone.
+    /// The terminal was closed.
     Hangup,
-    /// The polite request to end.
+    /// A request to end.
     Terminate,
-    /// For the program's own purposes.
+    /// Defined by the program.
     User1,
-    /// For the program's own purposes.
+    /// Defined by the program.
     User2,
-    /// The end, without a chance to do anything.
+    /// Ends the process immediately.
     Kill,
 }
 
@@ -82,7 +82,7 @@ impl Signal {
         ("KILL", Self::Kill),
     ];
 
-    /// Whether `number` is one of those that a user can name, and not a fault of the program's own.
+    /// Whether `number` is a signal that users send, not a fault of the program.
     pub fn is_of_stopping(number: i32) -> bool {
         Self::NAMED
             .iter()
@@ -126,10 +126,10 @@ impl fmt::Display for Signal {
     }
 }
 
-/// Whether this process may execute the file at `path`, by its effective user and what the file system allows.
+/// Checks that this process may execute the file at `path`, by its effective user and the file system's permissions.
 ///
 /// # Errors
-/// `EACCES` where it may not, `ENOENT` where there is no such file, and the others of faccessat(2).
+/// `EACCES` if it may not, `ENOENT` if the file does not exist, and other errors of faccessat(2).
 pub fn may_execute(path: &Path) -> Result<()> {
     let attempt = || format!("faccessat({}, X_OK)", path.display());
     let text = CString::new(path.as_os_str().as_bytes())
@@ -137,12 +137,12 @@ pub fn may_execute(path: &Path) -> Result<()> {
     named(accessat(CWD, &text, Access::EXEC_OK, AtFlags::EACCESS), attempt)
 }
 
-/// Has `command` start its program as the leader of a session and process group of its own, so that no signal of the
-/// user's terminal reaches it, and has the kernel kill the program when the *thread* that starts it ends, however that
-/// happens (PR_SET_PDEATHSIG of prctl(2)). So that thread has to outlive the program.
+/// Makes `command` start its program as leader of a new session and process group, so that no terminal signal of the user
+/// reaches it. The kernel kills the program when the *thread* that starts it ends, for any reason (PR_SET_PDEATHSIG of
+/// prctl(2)), so that thread must outlive the program.
 ///
-/// The program's own children are in its group unless they leave it; the kernel does not kill those. Nor does it kill a
-/// program with set-user-ID or file capabilities, where it forgets the request at execve(2).
+/// Child processes of the program are in its group unless they leave it; the kernel does not kill them. It also does not kill a
+/// program with set-user-ID or file capabilities, because execve(2) clears the request.
 pub fn lead_own_session(command: &mut Command) -> &mut Command {
     let parent = getpid().as_raw_pid();
     let prepare = move || {
@@ -157,10 +157,10 @@ pub fn lead_own_session(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(prepare) }
 }
 
-/// Sends `signal` to every process of the group that `leader` leads, or led.
+/// Sends `signal` to every process of the group that `leader` leads or led.
 ///
 /// # Errors
-/// `ESRCH` where no process of the group is left, `EPERM` where none of them may be signalled.
+/// `ESRCH` if no process of the group is left, `EPERM` if none of them may be signalled.
 pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
     let sent = match signal.of_kernel() {
         Some(signal) => kill_process_group(leader.pid(), signal),
@@ -172,7 +172,7 @@ pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
 /// Sends `signal` to one process.
 ///
 /// # Errors
-/// `ESRCH` where it is gone, `EPERM` where it may not be signalled.
+/// `ESRCH` if it no longer exists, `EPERM` if it may not be signalled.
 pub fn signal_process(process: ProcessId, signal: Signal) -> Result<()> {
     let sent = match signal.of_kernel() {
         Some(signal) => kill_process(process.pid(), signal),

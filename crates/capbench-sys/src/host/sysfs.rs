@@ -1,8 +1,8 @@
-//! sysfs as the network namespace of the calling thread sees it.
+//! sysfs of the calling thread's network namespace.
 //!
-//! The `/sys` that a process finds mounted shows the interfaces of the namespace in which it was mounted, not of the one
-//! a thread is in. So a second sysfs is made for the current namespace and never attached to a directory: it exists
-//! only as a descriptor (fsopen(2), fsmount(2); Linux 5.2) and ends with it.
+//! The mounted `/sys` shows the interfaces of the namespace in which it was mounted, not of a thread's current one. So this
+//! module makes a second sysfs for the current namespace and never attaches it to a directory: it exists only as a descriptor
+//! (fsopen(2), fsmount(2); Linux 5.2) and ends with it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,11 +21,10 @@ pub struct SysfsView {
 }
 
 impl SysfsView {
-    /// A view for the network namespace that the calling thread is in now; it stays with that namespace.
+    /// A view of the calling thread's current network namespace; it stays with that namespace.
     ///
     /// # Errors
-    /// `EPERM` without CAP_SYS_ADMIN over the mount and the network namespace, or in a container whose own `/sys` is
-    /// partly hidden.
+    /// `EPERM` without CAP_SYS_ADMIN over the mount and the network namespace, or in a container with a partly hidden `/sys`.
     pub fn of_current_namespace() -> Result<Self> {
         let context = named(fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC), || "fsopen(sysfs)".into())?;
         named(fsconfig_create(&context), || "fsconfig(sysfs, create)".into())?;
@@ -36,10 +35,10 @@ impl SysfsView {
         Ok(Self { root: named(root, || "fsmount(sysfs)".into())? })
     }
 
-    /// The file `path`, open to be read again and again: each read from its beginning shows what is so then.
+    /// The file `path`, open for repeated reading: each read from its start returns the current content.
     ///
     /// # Errors
-    /// `ENOENT` where there is no such file.
+    /// `ENOENT` if the file does not exist.
     pub fn file(&self, path: &str) -> Result<File> {
         self.open(path, OFlags::RDONLY)
     }
@@ -53,7 +52,7 @@ impl SysfsView {
         Ok(text.trim_end().to_owned())
     }
 
-    /// Writes `text` to the file `path`, in one write as sysfs demands.
+    /// Writes `text` to the file `path` in one write, as sysfs requires.
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
         self.open(path, OFlags::WRONLY)?
             .write_all(text.as_bytes())

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A thread as the kernel numbers it, within the process's PID namespace.
+/// The kernel's number of a thread, within the process's PID namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(libc::pid_t);
 
 impl ThreadId {
-    /// The thread with this number, for example one found in `/proc`; `None` for numbers that no thread has.
+    /// The thread with this number, for example from `/proc`; `None` for invalid numbers.
     pub fn new(number: u32) -> Option<Self> {
         libc::pid_t::try_from(number).ok().filter(|number| *number > 0).map(Self)
     }

@@ -1,9 +1,8 @@
-//! Who controls a file: its owner, every user who may write it, and every user who may put another file in its place.
+//! Control over a file: its owner, every user who may write it, and every user who may replace it.
 //!
-//! A user controls what a path leads to when one of its folders belongs to that user or may be written by them. In a
-//! sticky folder (`/tmp`) only the owner of an entry can replace it. Access control lists are covered: the group bits of
-//! the mode are the most that a list grants to anybody besides the owner and `other` (acl(5)). Lists of NFSv4 are not
-//! visible here.
+//! A user controls the target of a path if one of its folders belongs to that user or the user may write it. In a sticky folder
+//! (`/tmp`) only the owner of an entry can replace it. This covers access control lists: the group bits of the mode limit what
+//! a list grants to users besides the owner and `other` (acl(5)). Lists of NFSv4 are not visible here.
 
 use std::fmt;
 use std::io;
@@ -18,32 +17,32 @@ const SUDO_UID: &str = "SUDO_UID";
 /// The users that may control a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// `None`: everybody.
+    /// `None`: all users.
     users: Option<Vec<u32>>,
-    /// Whether a group that has the number of the folder's owner may write too: distributions give each user such a group.
+    /// Whether a group with the number of the folder's owner may write, too: distributions give each user such a group.
     private_groups: bool,
 }
 
-/// A file or folder that somebody controls who should not. [`io::Error`] has it as its source.
+/// A file or folder that an untrusted user controls. It is the source of an [`io::Error`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {who}")]
 pub struct Untrusted {
     /// The file or folder.
     pub path: String,
-    /// Who controls it.
+    /// The user or group in control.
     pub who: Controller,
 }
 
-/// Who controls a file or folder.
+/// The user or group that controls a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Controller {
-    /// The user that it belongs to.
+    /// The owner.
     Owner(u32),
-    /// The user that it belongs to, in a sticky folder that others may write too.
+    /// The owner, in a sticky folder that others may also write.
     OwnerInShared(u32),
-    /// The group that may write it.
+    /// The group with write permission.
     Group(u32),
-    /// Everybody may write it.
+    /// Everybody: it is world-writable.
     Everybody,
 }
 
@@ -58,23 +57,23 @@ impl fmt::Display for Controller {
 }
 
 impl Trust {
-    /// Everybody may control it: nothing is checked.
+    /// All users may control it: nothing is checked.
     pub fn everybody() -> Self {
         Self { users: None, private_groups: false }
     }
 
-    /// For files that decide which code runs: root and the effective user.
+    /// For files that decide which code runs: trusts root and the effective user.
     pub fn for_code() -> Self {
         Self { users: Some(vec![0, identity::effective().uid]), private_groups: false }
     }
 
-    /// For code that runs with more privileges than its caller has: root.
+    /// For code that runs with more privileges than its caller: trusts root.
     pub fn root() -> Self {
         Self { users: Some(vec![0]), private_groups: false }
     }
 
-    /// For folders that this process writes to. As the host's root: root and the user who called sudo(8). Another user
-    /// has no power beyond their own there that others could borrow, so nothing is checked.
+    /// For folders that this process writes to. As the host's root: trusts root and the caller of sudo(8). Another user has no
+    /// extra power there that others could abuse, so nothing is checked.
     pub fn for_output() -> Self {
         let is_root = identity::effective().uid == 0;
         // Unknown is like the host's root.

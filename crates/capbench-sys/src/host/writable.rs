@@ -1,4 +1,4 @@
-//! Waiting until a descriptor takes bytes: poll(2).
+//! Waits until a descriptor is writable: poll(2).
 
 use std::os::fd::BorrowedFd;
 
@@ -8,8 +8,8 @@ use rustix::io::retry_on_intr;
 use crate::Result;
 use crate::error::named;
 
-/// Waits until a pipe, socket or terminal takes bytes or says why it does not. Who opened it may have made it non-blocking
-/// for everybody that it is shared with, as programs do with their standard output.
+/// Waits until a pipe, socket or terminal is writable or has an error. Another process that shares it may have made it
+/// non-blocking, as programs do with their standard output.
 ///
 /// # Errors
 /// The kernel's reason.

@@ -1,4 +1,4 @@
-//! Why a file can be no library for this process, where its first octets tell (elf(5)).
+//! Why a file is no library for this process, from its first octets (elf(5)).
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result};

@@ -1,4 +1,4 @@
-//! Which file a function of this process was loaded from.
+//! The file from which a function of this process was loaded.
 
 use std::ffi::{CStr, OsStr, c_void};
 use std::fs;

@@ -1,8 +1,7 @@
-//! Where the system has a library of a name, looked for as ld.so(8) does: the folders of `LD_LIBRARY_PATH`, the cache of
-//! ldconfig(8), the standard folders.
+//! Finds the system's library of a name like ld.so(8): the folders of `LD_LIBRARY_PATH`, the cache of ldconfig(8), the standard
+//! folders.
 //!
-//! dlopen(3) looks too, but not where the process has a library of that name open already: that one it gives again,
-//! whichever file it came from.
+//! dlopen(3) also searches, but if the process already has a library of that name open, it returns that one, from any file.
 
 use std::path::{Path, PathBuf};
 

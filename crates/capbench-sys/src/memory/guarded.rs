@@ -1,5 +1,5 @@
-//! Memory that the kernel writes an answer into whose length it decides itself, up against a page that nobody may touch:
-//! an answer longer than expected is refused with `EFAULT` instead of overwriting what lies behind.
+//! Memory for a kernel answer whose length the kernel decides. It ends at a protected page: an answer longer than expected
+//! fails with `EFAULT` instead of overwriting other memory.
 
 use rustix::mm::{MprotectFlags, mprotect};
 

@@ -1,4 +1,4 @@
-//! Memory by whole pages: shared with the kernel, up against a guard page, or in pieces that files are written from.
+//! Page-aligned memory: shared with the kernel, before a guard page, or in pieces for writing files.
 
 mod guarded;
 mod mapping;

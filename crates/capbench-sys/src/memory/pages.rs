@@ -1,4 +1,4 @@
-//! Pieces of page-aligned memory that are there from the start, for buffers that files are written from.
+//! Pieces of page-aligned, prefaulted memory, for buffers from which files are written.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::Mapping;
 use crate::{Result, SysError};
 
-/// What pieces are aligned to and are multiples of, in bytes: the smallest page of any architecture, and no smaller than
-/// the blocks of any disk that direct I/O is possible on.
+/// Alignment of pieces, and factor of their lengths, in bytes. It is the smallest page of any architecture, and at least the
+/// block size of any disk that supports direct I/O.
 pub const ALIGNMENT: usize = 4096;
 
-/// A piece of memory of its own. Its bytes are zero at first.
+/// A separate piece of memory. Its bytes are initially zero.
 #[derive(Debug)]
 pub struct Pages {
     map: Arc<Mapping>,
@@ -18,11 +18,11 @@ pub struct Pages {
     length: usize,
 }
 
-/// `count` pieces of `length` bytes each, out of one mapping whose pages are all present: nothing is allocated and no page
-/// is faulted in when they are used. The mapping goes when the last of them is dropped.
+/// `count` pieces of `length` bytes each, from one mapping whose pages are all present: using them allocates nothing and faults
+/// no page in. Dropping the last piece unmaps it.
 ///
 /// # Errors
-/// A length that is 0 or no multiple of [`ALIGNMENT`]; when there is not enough memory.
+/// A length that is 0 or no multiple of [`ALIGNMENT`]; not enough memory.
 pub fn carve(count: usize, length: usize) -> Result<Vec<Pages>> {
     const WHAT: &str = "memory for buffers";
     if length == 0 || !length.is_multiple_of(ALIGNMENT) {

@@ -1,6 +1,6 @@
-//! The part of libnfb's public interface that is used: `nfb/nfb.h`, `nfb/ndp.h`, `netcope/rxqueue.h` and
-//! `netcope/dma_ctrl_ndp.h` and `_sze.h` of CESNET's ndk-sw, releases 6.17 (2023) to 6.31 (2026). The library cannot be
-//! asked for its release; its interface goes with the 6 in `libnfb.so.6`. Handles are the library's own.
+//! The part of libnfb's public interface in use: `nfb/nfb.h`, `nfb/ndp.h`, `netcope/rxqueue.h` and `netcope/dma_ctrl_ndp.h` and
+//! `_sze.h` of CESNET's ndk-sw, releases 6.17 (2023) to 6.31 (2026). The library does not report its release; its interface is
+//! that of the 6 in `libnfb.so.6`. Handles are the library's own.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

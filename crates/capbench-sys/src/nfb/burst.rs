@@ -4,7 +4,7 @@ use super::Card;
 use super::abi::NdpPacket;
 use crate::packet::{Frame, PacketType};
 
-/// Packets of one queue, where the card wrote them. Dropping it gives them back, all at once.
+/// Packets of one queue in the card's memory. Dropping it returns all of them at once.
 #[derive(Debug)]
 pub struct Burst<'c> {
     card: &'c mut Card,
@@ -15,7 +15,7 @@ impl<'c> Burst<'c> {
         Self { card }
     }
 
-    /// The packets in the order in which they arrived.
+    /// The packets in order of arrival.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         let card = &*self.card;

@@ -1,5 +1,5 @@
-//! The packet counters of a receive queue's DMA controller (`netcope/rxqueue.h`; that header has them as inline functions,
-//! so they are read here by the same steps).
+//! The packet counters of a receive queue's DMA controller (`netcope/rxqueue.h`). That header has only inline functions, so
+//! this module reads the counters in the same steps.
 
 use std::ffi::c_uint;
 use std::mem::size_of;
@@ -7,12 +7,12 @@ use std::ptr::NonNull;
 
 use super::abi::{CONTROLLERS, Functions, NfbComponent, NfbDevice, Registers, STROBE};
 
-/// Packets that a queue has seen.
+/// Packet counts of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
-    /// Those transferred into the host's memory.
+    /// Packets transferred to the host's memory.
     pub received: u64,
-    /// Those for which the host's memory had no room.
+    /// Packets dropped because the host's memory had no room.
     pub discarded: u64,
 }
 

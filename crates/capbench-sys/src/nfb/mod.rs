@@ -1,10 +1,10 @@
-//! CESNET's NFB cards (NDK platform) through libnfb, a library that is opened at run time (`nfb/nfb.h`, `nfb/ndp.h`).
+//! CESNET's NFB cards (NDK platform) through libnfb, which is opened at run time (`nfb/nfb.h`, `nfb/ndp.h`).
 //!
-//! `ndp_rx_burst_get` gives packets where the card wrote them, `ndp_rx_burst_put` gives all of a queue's back at once. A
-//! [`Burst`] borrows the [`Card`] by `&mut` and puts when it is dropped, so that each burst is put exactly once and none of
-//! its frames can be used afterwards. A card is used on the thread that opened it.
+//! `ndp_rx_burst_get` returns packets in the card's memory; `ndp_rx_burst_put` gives all of a queue's back at once. A [`Burst`]
+//! borrows the [`Card`] by `&mut` and puts when it is dropped, so each burst is put exactly once and its frames cannot be used
+//! afterwards. A card is used on the thread that opened it.
 //!
-//! On a malformed DMA header libnfb itself ends the process (`errx`); nothing here can prevent that.
+//! On a malformed DMA header libnfb itself ends the process (`errx`). This module cannot prevent that.
 
 mod abi;
 mod burst;
@@ -24,7 +24,7 @@ use crate::fetch::Fetch;
 use crate::library::Library;
 use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
 
-/// Packets of one burst at most, as CESNET's own tools take them.
+/// Most packets of one burst, as in CESNET's own tools.
 pub const BURST: usize = 64;
 
 /// How long to sleep between looks where the library cannot wait.
@@ -32,14 +32,14 @@ const NAP: Duration = Duration::from_micros(100);
 /// How long one wait of the library's may take: whether it wakes for every kind of queue is not documented.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// libnfb, open.
+/// The open libnfb.
 #[derive(Debug)]
 pub struct Nfb {
     functions: Functions,
     library: Library,
 }
 
-/// An open card with the receive queues that were asked for.
+/// An open card with the requested receive queues.
 #[derive(Debug)]
 pub struct Card {
     device: NonNull<NfbDevice>,
@@ -76,7 +76,7 @@ impl Nfb {
     /// Opens the library by its name or path.
     ///
     /// # Errors
-    /// It is not there, or is not libnfb.
+    /// The library is missing, or is not libnfb.
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libnfb, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
@@ -85,11 +85,11 @@ impl Nfb {
         Ok(Self { functions, library })
     }
 
-    /// Opens a card by its device node and starts one receive queue, or all that it has. Times are read at octet
-    /// `header_time` of the firmware's headers, if that is given.
+    /// Opens a card by its device node and starts one receive queue, or all. With `header_time`, times are read at that octet
+    /// of the firmware's headers.
     ///
     /// # Errors
-    /// There is no such device or queue, or the driver refuses a step.
+    /// The device or queue does not exist, or the driver refuses a step.
     pub fn open(self, path: &str, only: Option<u32>, header_time: Option<u16>) -> Result<Card> {
         let name = c_string("a device's path", path)?;
         forget_errno();
@@ -174,21 +174,21 @@ impl Card {
         self.queues.iter().map(|queue| queue.number)
     }
 
-    /// Whether the library can wait for packets. Otherwise they are looked for every 100 us.
+    /// Whether the library can wait for packets. Otherwise it polls every 100 us.
     pub fn can_poll(&self) -> bool {
         self.can_poll
     }
 
-    /// The burst that [`Self::fetch`] took.
+    /// The burst of the last [`Self::fetch`].
     #[inline]
     pub fn burst(&mut self) -> Burst<'_> {
         Burst::new(self)
     }
 
-    /// What each queue has counted since it was opened; `None` where the firmware describes no counters.
+    /// Counts of each queue since it was opened; `None` if the firmware describes no counters.
     ///
     /// # Errors
-    /// When the card cannot be read.
+    /// The card cannot be read.
     pub fn counts(&self) -> Result<Vec<(u32, Option<QueueCounts>)>> {
         self.queues
             .iter()

@@ -1,7 +1,7 @@
-//! TPACKET_V3 receive ring: frames of any size packed into blocks, and blocks as owned tokens.
+//! TPACKET_V3 receive ring: frames of any size packed into blocks; a block is an owned token.
 //!
-//! A [`Block`] can be sent to another thread and outlives the ring's handle; dropping it gives its memory back to the
-//! kernel. The kernel fills blocks in ring order, so a block that is held keeps it from going round, never from safety.
+//! A [`Block`] can be sent to another thread and outlives the ring's handle; dropping it returns its memory to the kernel. The
+//! kernel fills blocks in ring order, so a block that is not returned stops the ring but never makes it unsafe.
 
 use std::ptr::addr_of;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const ADDRESS_OFFSET: usize = align(size_of::<libc::tpacket3_hdr>());
 /// Bytes that a frame takes at least: header and address (`TPACKET3_HDRLEN`).
 const LEAST: usize = ADDRESS_OFFSET + size_of::<libc::sockaddr_ll>();
 
-/// A mapped ring of blocks and the reader's place in it.
+/// A mapped ring of blocks and the reader's position in it.
 #[derive(Debug)]
 pub struct BlockRing {
     shared: Arc<Shared>,
@@ -30,8 +30,8 @@ pub struct BlockRing {
 struct Shared {
     map: Mapping,
     geometry: BlockGeometry,
-    /// Blocks out as tokens. Their status word still says "user", so that after a whole round only this tells them
-    /// apart from blocks that the kernel has filled again.
+    /// Blocks that exist as tokens. Their status word still says "user", so after a whole round only this distinguishes them
+    /// from blocks that the kernel has filled again.
     held: Box<[AtomicBool]>,
 }
 
@@ -69,21 +69,20 @@ impl BlockRing {
         Ok(Self { shared: Arc::new(Shared { map, geometry, held }), next: 0 })
     }
 
-    /// The ring's sizes.
+    /// The ring's geometry.
     pub fn geometry(&self) -> BlockGeometry {
         self.shared.geometry
     }
 
-    /// Whether the block that was taken last is still out. As long as it is, poll(2) finds the ring readable though there is
-    /// nothing to take: the kernel looks at the status word of the block before the one that it fills.
+    /// Whether the last block is still owned. Then poll(2) reports the ring as readable although there is no block to read: the
+    /// kernel checks the status word of the block before the one that it fills.
     pub fn is_last_held(&self) -> bool {
         let last = if self.next == 0 { self.shared.geometry.blocks() - 1 } else { self.next - 1 };
         // Relaxed: nothing is read on the strength of it.
         self.shared.held[last as usize].load(Ordering::Relaxed)
     }
 
-    /// Blocks that the kernel cannot fill: those that it has handed over and nobody has taken, by a look at a few status
-    /// words, and those that are out.
+    /// Blocks that the kernel cannot fill: filled but unread ones (found by a few status words), and owned ones.
     pub fn withheld(&self) -> u32 {
         let blocks = self.shared.geometry.blocks();
         // Acquire, as in `take`: another thread may have written the whole block, its status word included, by `octets_mut`.
@@ -99,7 +98,7 @@ impl BlockRing {
         (ready + (0..blocks).filter(|&index| is_held(index)).count() as u32).min(blocks)
     }
 
-    /// Takes the next block if the kernel has handed it over.
+    /// Returns the next block if the kernel has filled it.
     #[inline]
     pub fn take(&mut self) -> Option<Block> {
         let index = self.next;
@@ -119,7 +118,7 @@ impl BlockRing {
     }
 }
 
-/// A block of frames, owned. Dropping it gives the memory back to the kernel.
+/// An owned block of frames. Dropping it returns the memory to the kernel.
 #[derive(Debug)]
 pub struct Block {
     shared: Arc<Shared>,
@@ -128,7 +127,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Number of frames that the kernel says it holds.
+    /// Number of frames according to the kernel.
     #[inline]
     pub fn len(&self) -> usize {
         self.header().frames as usize
@@ -140,19 +139,19 @@ impl Block {
         self.len() == 0
     }
 
-    /// The kernel's running number of the block. A gap would be a fault of this reader.
+    /// The kernel's sequence number of the block. A gap would be a bug of this reader.
     pub fn sequence(&self) -> u64 {
         self.header().sequence
     }
 
-    /// Whether the ring has lost frames since its counters were read, all of them before the first frame of this block
-    /// (`TP_STATUS_LOSING`, set by `prb_close_block` of net/packet/af_packet.c). A full ring loses frames only while no
-    /// block is open, so never within a block.
+    /// Whether the ring has lost frames since its counters were read, all before the first frame of this block
+    /// (`TP_STATUS_LOSING`, set by `prb_close_block` of net/packet/af_packet.c). A full ring loses frames only while no block
+    /// is open, so never within a block.
     pub fn is_losing(&self) -> bool {
         self.status & libc::TP_STATUS_LOSING != 0
     }
 
-    /// The octets of the whole block as the kernel laid them, its descriptor included.
+    /// The octets of the whole block in the kernel's layout, including its descriptor.
     pub fn octets(&self) -> &[u8] {
         let size = self.shared.geometry.block_size() as usize;
         // SAFETY: the block lies in the live mapping, whose memory was zero at first; user space owns it since `take`, so
@@ -161,16 +160,16 @@ impl Block {
         unsafe { std::slice::from_raw_parts(self.shared.block(self.index), size) }
     }
 
-    /// The same, to be changed where no frame lies. Whatever is written there, the kernel writes its fields anew when it
-    /// fills the block again; the status word, too, is given back as it has to be.
+    /// The same, mutable outside the frames. The kernel rewrites its fields when it fills the block again; returning the block
+    /// sets the status word.
     pub fn octets_mut(&mut self) -> &mut [u8] {
         let size = self.shared.geometry.block_size() as usize;
         // SAFETY: as for `octets`, and the token is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.shared.block(self.index), size) }
     }
 
-    /// How many of them are in use. A block in which frames did not fit any more has at least 8 left: the kernel takes only
-    /// frames that end before its end, at a multiple of 8 (`__packet_lookup_frame_in_block`).
+    /// Used octets. A block that was full has at least 8 unused: the kernel adds only frames that end before the block's end,
+    /// at a multiple of 8 (`__packet_lookup_frame_in_block`).
     pub fn used(&self) -> usize {
         let header = self.shared.header(self.index);
         // SAFETY: as for `header`.
@@ -178,7 +177,7 @@ impl Block {
         used.min(self.shared.geometry.block_size() as usize)
     }
 
-    /// When the kernel closed it, in ns since 1970-01-01 UTC: its frames are older, or as old.
+    /// Time when the kernel closed it, in ns since 1970-01-01 UTC: no frame in it is newer.
     pub fn closed_ns(&self) -> u64 {
         let header = self.shared.header(self.index);
         // SAFETY: as for `header`.
@@ -187,17 +186,17 @@ impl Block {
         u64::from(time.ts_sec) * 1_000_000_000 + u64::from(time.ts_usec)
     }
 
-    /// The frames in the order in which the kernel placed them. A frame whose header points outside the block ends the
-    /// iteration: [`Block::len`] then says more than the iterator gives.
+    /// The frames in the kernel's order. A frame header that points outside the block ends the iteration: [`Block::len`] is
+    /// then larger than the number of frames.
     #[inline]
     pub fn frames(&self) -> BlockFrames<'_> {
         let header = self.header();
         self.frames_from(header.first, header.frames)
     }
 
-    /// At most `left` frames from the one on whose header lies `offset` bytes behind the block's start: what
-    /// [`BlockFrames::rest`] said, to go on where another iteration of this block stopped. With any other numbers the
-    /// frames mean nothing, or there are none, and they still lie inside the block.
+    /// Up to `left` frames, starting with the header `offset` bytes from the block's start: the values of
+    /// [`BlockFrames::rest`], to continue where another iteration of this block stopped. With other numbers the frames are
+    /// meaningless or none, but still inside the block.
     #[inline]
     pub fn frames_from(&self, offset: u32, left: u32) -> BlockFrames<'_> {
         BlockFrames { block: self, offset: offset as usize, left }
@@ -245,8 +244,8 @@ pub struct BlockFrames<'b> {
 }
 
 impl BlockFrames<'_> {
-    /// Where the next frame's header lies in the block, in bytes behind its start, and how many frames the kernel said
-    /// are left: see [`Block::frames_from`].
+    /// Offset of the next frame's header from the block's start in bytes, and number of remaining frames according to the
+    /// kernel: see [`Block::frames_from`].
     #[inline]
     pub fn rest(&self) -> (u32, u32) {
         // Blocks are smaller than that, so it lies outside of each.

@@ -1,5 +1,5 @@
-//! Fanout groups: several packet sockets that share the frames of one interface, each frame going to one of them
-//! (`PACKET_FANOUT`, packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
+//! Fanout groups: several packet sockets share the frames of one interface; each frame goes to one of them (`PACKET_FANOUT`,
+//! packet(7); `fanout_add` and `packet_rcv_fanout` of net/packet/af_packet.c).
 
 use std::fmt;
 use std::os::fd::AsFd;
@@ -9,22 +9,21 @@ use super::socket::PacketSocket;
 use crate::error::{Result, SysError};
 use crate::socket_option;
 
-/// Members that a group can have: all that kernels before Linux 5.11 knew, and what later ones take unless the first
-/// member asks for more.
+/// Limit of a group's members: fixed before Linux 5.11, and the default of later kernels unless the first member requests more.
 pub const MOST_MEMBERS: usize = 256;
 
 /// How a group chooses the member for a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FanoutMode {
-    /// By the flow's hash, which is the same in both directions (`PACKET_FANOUT_HASH`; before Linux 4.8 it could differ). A
-    /// fragment that has no ports goes by the addresses alone.
+    /// By flow hash, which is the same in both directions (`PACKET_FANOUT_HASH`; before Linux 4.8 it could differ). A fragment
+    /// without ports is hashed by its addresses only.
     Hash,
     /// By the CPU that does the kernel's receive work (`PACKET_FANOUT_CPU`).
     Cpu,
-    /// By the receive queue that the driver recorded (`PACKET_FANOUT_QM`). The kernel counts queues from one there, so that
-    /// queue n goes to member (n + 1) modulo the number of members; frames without a record go to the first.
+    /// By the receive queue that the driver recorded (`PACKET_FANOUT_QM`). The kernel counts these queues from one, so queue n
+    /// goes to member (n + 1) modulo the number of members; frames without a record go to the first.
     Queue,
-    /// To each in turn (`PACKET_FANOUT_LB`): frames of a flow go everywhere.
+    /// Round robin (`PACKET_FANOUT_LB`): a flow's frames go to all members.
     InTurn,
 }
 
@@ -60,17 +59,16 @@ impl fmt::Display for FanoutMode {
     }
 }
 
-/// What all members of a group have to ask for alike. Fragments are never put together again: what is captured is what was
-/// on the wire.
+/// Settings that all members of a group share. Fragments are never reassembled: captured packets are those on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FanoutRule {
-    /// How the member is chosen.
+    /// How the member is selected.
     pub mode: FanoutMode,
-    /// Whether a frame goes to another member when the ring of its own is full (`PACKET_FANOUT_FLAG_ROLLOVER`), which tears
-    /// flows apart instead of losing frames.
+    /// Whether a frame goes to another member if its member's ring is full (`PACKET_FANOUT_FLAG_ROLLOVER`). This splits flows
+    /// instead of losing frames.
     pub rollover: bool,
-    /// Whether the group leaves out frames that this host sends (`PACKET_FANOUT_FLAG_IGNORE_OUTGOING`, Linux 6.2). Older
-    /// kernels ignore the wish, and [`PacketSocket::ignore_outgoing`] of a member has no effect in a group.
+    /// Whether the group omits frames that this host sends (`PACKET_FANOUT_FLAG_IGNORE_OUTGOING`, Linux 6.2). Older kernels
+    /// ignore the flag, and a member's [`PacketSocket::ignore_outgoing`] has no effect in a group.
     pub ignore_outgoing: bool,
 }
 
@@ -92,11 +90,11 @@ const ENOSPC: i32 = libc::ENOSPC;
 const ENOMEM: i32 = libc::ENOMEM;
 
 impl PacketSocket {
-    /// Makes a group with this socket as its first member, and returns the number that the kernel chose for it: one that no
-    /// other group of the network namespace has (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
+    /// Makes a group with this socket as first member and returns the number that the kernel chose, unique in the network
+    /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
     ///
     /// # Errors
-    /// The kernel's reason, with what it means here.
+    /// The kernel's reason, with its meaning here.
     pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
         let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
         self.set_fanout(value).map_err(|error| {
@@ -112,10 +110,10 @@ impl PacketSocket {
         self.fanout_group()
     }
 
-    /// Joins a group. The socket must be bound as the other members are.
+    /// Joins a group. The socket must be bound like the other members.
     ///
     /// # Errors
-    /// The kernel's reason, with what it means here.
+    /// The kernel's reason, with its meaning here.
     pub fn join_fanout(&self, id: u16, rule: FanoutRule) -> Result<()> {
         self.set_fanout(rule.value(id, 0)).map_err(|error| {
             explained(error, |errno| match errno {

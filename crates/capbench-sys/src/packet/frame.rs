@@ -1,54 +1,54 @@
-//! One captured frame, borrowed from wherever it lies.
+//! One captured frame, borrowed from its buffer.
 
 /// `linux/if_packet.h` since Linux 6.3; the crate libc does not have it.
 const TP_STATUS_GSO_TCP: u32 = 1 << 8;
 
-/// A frame as the application sees it: the bytes, borrowed until their batch is dropped, and what the kernel knows of them.
+/// A frame for the application: the bytes, borrowed until their batch is dropped, and the kernel's metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The captured bytes from the destination MAC address on, without FCS and without a VLAN tag that was removed.
     pub data: &'a [u8],
-    /// Octets that the frame had when the kernel saw it, without FCS and without a removed VLAN tag.
+    /// Octets of the frame in the kernel, without FCS and without a removed VLAN tag.
     pub wire_length: u32,
-    /// Time stamp in nanoseconds since the epoch (V1: whole microseconds); 0 when there is none.
+    /// Time stamp in nanoseconds since the epoch (V1: whole microseconds); 0 means none.
     pub time_ns: u64,
-    /// The VLAN tag that the NIC or the stack removed from the bytes; `None` also where the method cannot tell (V1).
+    /// The VLAN tag that the NIC or the stack removed from the bytes; `None` also if the method does not report it (V1).
     pub vlan: Option<VlanTag>,
-    /// Whom the frame was for, seen from this host.
+    /// The kind of the frame's destination, seen from this host.
     pub packet_type: PacketType,
-    /// The flow hash, where the method was asked for it and gives it (V3).
+    /// The flow hash, if requested and supported (V3).
     pub hash: Option<u32>,
     /// The method's raw status flags (`TP_STATUS_*` of `linux/if_packet.h`).
     pub status: u32,
 }
 
 impl Frame<'_> {
-    /// Whether the ring has lost frames since its counters were read, all of them before this one
-    /// (`TP_STATUS_LOSING`). Set by `tpacket_rcv` of net/packet/af_packet.c in V1 and V2 rings only; V3 marks blocks.
+    /// Whether the ring has lost frames since its counters were read, all before this one (`TP_STATUS_LOSING`). Set by
+    /// `tpacket_rcv` of net/packet/af_packet.c in V1 and V2 rings only; V3 marks blocks.
     #[inline]
     pub fn is_losing(&self) -> bool {
         self.status & libc::TP_STATUS_LOSING != 0
     }
 
-    /// Whether its checksum is yet to be computed, by the hardware that sends it (`TP_STATUS_CSUMNOTREADY`).
+    /// Whether its checksum is incomplete until the sending hardware fills it in (`TP_STATUS_CSUMNOTREADY`).
     #[inline]
     pub fn checksum_is_missing(&self) -> bool {
         self.status & libc::TP_STATUS_CSUMNOTREADY != 0
     }
 
-    /// Whether its checksum was found right before the kernel captured it (`TP_STATUS_CSUM_VALID`).
+    /// Whether its checksum was verified before the kernel captured it (`TP_STATUS_CSUM_VALID`).
     #[inline]
     pub fn checksum_is_valid(&self) -> bool {
         self.status & libc::TP_STATUS_CSUM_VALID != 0
     }
 
-    /// Whether it stands for several TCP segments on the wire (`TP_STATUS_GSO_TCP`).
+    /// Whether it represents several TCP segments on the wire (`TP_STATUS_GSO_TCP`).
     #[inline]
     pub fn is_segments(&self) -> bool {
         self.status & TP_STATUS_GSO_TCP != 0
     }
 
-    /// Status flags that make the three questions above have these answers.
+    /// Status flags for these answers to the three questions above.
     pub fn checksum_status(missing: bool, valid: bool, segments: bool) -> u32 {
         let flag = |set: bool, flag: u32| if set { flag } else { 0 };
         flag(missing, libc::TP_STATUS_CSUMNOTREADY)
@@ -62,7 +62,7 @@ impl Frame<'_> {
 pub struct VlanTag {
     /// Priority, drop eligibility and VLAN identifier. 0 is a legal value.
     pub tci: u16,
-    /// Tag protocol identifier; 0x8100 where the kernel did not say.
+    /// Tag protocol identifier; 0x8100 if the kernel did not report it.
     pub tpid: u16,
 }
 
@@ -78,7 +78,7 @@ impl VlanTag {
     }
 }
 
-/// Whom a frame was for (`sll_pkttype`, packet(7)).
+/// The kind of a frame's destination (`sll_pkttype`, packet(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketType {
     /// Addressed to this host.
@@ -87,13 +87,13 @@ pub enum PacketType {
     Broadcast,
     /// A physical-layer multicast.
     Multicast,
-    /// Addressed to another host; seen because the interface is promiscuous.
+    /// Addressed to another host; captured because the interface is promiscuous.
     OtherHost,
     /// Sent by this host.
     Outgoing,
-    /// Any other value that the kernel gave.
+    /// Any other value of the kernel.
     Other(u8),
-    /// The method does not tell.
+    /// The method does not report it.
     Unknown,
 }
 

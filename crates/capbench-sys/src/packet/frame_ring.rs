@@ -7,7 +7,7 @@ use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
 use crate::memory::Mapping;
 
-/// A mapped ring of slots and the reader's place in it.
+/// A mapped ring of slots and the reader's position in it.
 #[derive(Debug)]
 pub struct FrameRing {
     map: Mapping,
@@ -28,7 +28,7 @@ impl FrameRing {
         Ok(Self { map, geometry, version, next: 0 })
     }
 
-    /// The ring's sizes.
+    /// The ring's geometry.
     pub fn geometry(&self) -> FrameGeometry {
         self.geometry
     }
@@ -40,8 +40,8 @@ impl FrameRing {
         unsafe { read_acquire(self.status(self.next)) & libc::TP_STATUS_USER != 0 }
     }
 
-    /// Slots with frames that nobody has taken, by a look at a few status words. The kernel fills slots in order; where
-    /// several CPUs fill some at the same time, one that is late hides those behind it.
+    /// Slots with unread frames, found by a few status words. The kernel fills slots in order; if several CPUs fill slots at
+    /// the same time, a late one hides those after it.
     pub fn waiting(&self) -> u32 {
         let frames = self.geometry.frames();
         ready_in_a_row(frames, |offset| {
@@ -51,7 +51,7 @@ impl FrameRing {
         })
     }
 
-    /// Takes the frames that are ready, in order and at most `most`; `None` when the next slot is the kernel's.
+    /// Returns the filled frames in order, up to `most`; `None` if the next slot is the kernel's.
     #[inline]
     pub fn take(&mut self, most: u32) -> Option<FrameBatch<'_>> {
         let start = self.next;
@@ -151,7 +151,7 @@ impl FrameRing {
     }
 }
 
-/// Frames taken from a ring; dropping it gives their slots back to the kernel.
+/// Frames of a ring; dropping it returns their slots to the kernel.
 #[derive(Debug)]
 pub struct FrameBatch<'r> {
     ring: &'r mut FrameRing,
@@ -170,7 +170,7 @@ impl FrameBatch<'_> {
         self.count == 0
     }
 
-    /// The frames in the order in which the kernel placed them.
+    /// The frames in the kernel's order.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         (0..self.count).map(|offset| {

@@ -1,4 +1,4 @@
-//! Sizes of rings, checked here so that a refusal names the number instead of `EINVAL`.
+//! Ring sizes, checked here so that an error names the number instead of `EINVAL`.
 
 use crate::error::{Result, SysError};
 use crate::memory::page_size;
@@ -44,12 +44,12 @@ pub struct FrameGeometry {
 }
 
 impl FrameGeometry {
-    /// A ring of at least `frames` slots of `frame_size` bytes, in blocks of `block_size` bytes; the number of slots is
-    /// rounded up to whole blocks.
+    /// A ring of at least `frames` slots of `frame_size` bytes, in blocks of `block_size` bytes. The number of slots is rounded
+    /// up to whole blocks.
     ///
     /// # Errors
-    /// When a number is out of the kernel's bounds: slots of a multiple of 16 bytes that hold the header and one byte,
-    /// blocks of whole pages that hold a slot, a ring below 4 GiB.
+    /// A number is outside the kernel's limits: slots of a multiple of 16 bytes that hold the header and one byte, blocks of
+    /// whole pages that hold a slot, a ring below 4 GiB.
     pub fn new(frame_size: u32, frames: u32, block_size: u32) -> Result<Self> {
         let refuse = |reason: String| Err(SysError::argument("packet ring", reason));
         let least = align(FrameVersion::V2.header_length() + 32) as u32;
@@ -123,12 +123,12 @@ pub struct BlockGeometry {
 }
 
 impl BlockGeometry {
-    /// A ring of `blocks` blocks of `block_size` bytes, a partly filled block being handed over after about
+    /// A ring of `blocks` blocks of `block_size` bytes. The kernel passes on a partly filled block after about
     /// `retire_timeout_ms` milliseconds (0: the kernel chooses, 8 ms on links of unknown speed).
     ///
     /// # Errors
-    /// When a number is out of the kernel's bounds: blocks of whole pages, 1 to 65,535 of them and a timeout of at most
-    /// 65,535 ms (16-bit fields up to Linux 6.17).
+    /// A number is outside the kernel's limits: blocks of whole pages, 1 to 65,535 of them and a timeout of up to 65,535 ms
+    /// (16-bit fields up to Linux 6.17).
     pub fn new(block_size: u32, blocks: u32, retire_timeout_ms: u32) -> Result<Self> {
         let refuse = |reason: String| Err(SysError::argument("block ring", reason));
         let page = page_size();
@@ -158,7 +158,7 @@ impl BlockGeometry {
         self.blocks
     }
 
-    /// Milliseconds after which a partly filled block is handed over; 0 leaves it to the kernel.
+    /// Milliseconds after which the kernel passes on a partly filled block; 0: the kernel chooses.
     pub fn retire_timeout_ms(self) -> u32 {
         self.retire_timeout_ms
     }

@@ -6,14 +6,14 @@
 //! | [`socket`] | the socket and its typed options |
 //! | [`fanout`] | groups of sockets that share the frames of an interface |
 //! | [`geometry`] | sizes of rings, checked before the kernel sees them |
-//! | `run` | how many slots or blocks lie ready |
-//! | `status` | the two functions through which ownership of that memory changes hands |
+//! | `run` | number of ready slots or blocks |
+//! | `status` | the two functions that transfer ownership of that memory |
 //! | [`frame_ring`] | TPACKET_V1 and V2: one slot, one frame |
-//! | [`block_ring`] | TPACKET_V3: blocks full of frames, taken as owned tokens |
+//! | [`block_ring`] | TPACKET_V3: blocks full of frames, as owned tokens |
 //! | [`receive_vector`] | buffers for `recvmsg` and `recvmmsg` |
 //! | [`send_vector`] | buffers for `send` and `sendmmsg` |
 //! | [`transmit_ring`] | TPACKET_V2 transmit rings |
-//! | [`stand_in`] | plays the kernel on heap memory, for tests and microbenchmarks |
+//! | [`stand_in`] | simulates the kernel on heap memory, for tests and microbenchmarks |
 
 pub mod block_ring;
 pub mod fanout;

@@ -1,4 +1,4 @@
-//! Buffers for `recvmsg` and `recvmmsg` on a packet socket, with what the kernel says beside each frame.
+//! Buffers for `recvmsg` and `recvmmsg` on a packet socket, with the kernel's metadata of each frame.
 
 use std::io::ErrorKind;
 use std::mem::{size_of, zeroed};
@@ -12,7 +12,7 @@ use crate::error::{Result, SysError};
 /// Room for the control messages `SCM_TIMESTAMPNS` and `PACKET_AUXDATA`, in words so that it is aligned (cmsg(3)).
 type Control = [u64; 12];
 
-/// Buffers for a number of frames. Everything is allocated here; receiving allocates nothing.
+/// Buffers for a number of frames, all allocated here; receiving allocates nothing.
 #[derive(Debug)]
 pub struct ReceiveVector {
     room: usize,
@@ -29,7 +29,7 @@ pub struct ReceiveVector {
 unsafe impl Send for ReceiveVector {}
 
 impl ReceiveVector {
-    /// Buffers for `frames` frames of at most `room` bytes each, at least one of each.
+    /// Buffers for `frames` frames of up to `room` bytes each, at least one of each.
     pub fn new(frames: usize, room: usize) -> Self {
         let (frames, room) = (frames.max(1), room.max(1));
         let empty = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
@@ -46,10 +46,10 @@ impl ReceiveVector {
         }
     }
 
-    /// Receives one frame by recvmsg(2), waiting for it unless `dont_wait`; `false` when there is none (yet).
+    /// Receives one frame with recvmsg(2); waits for it unless `dont_wait`. `false` if there is none (yet).
     ///
     /// # Errors
-    /// What the socket reports, for example `ENETDOWN` after its interface went down.
+    /// An error of the socket, for example `ENETDOWN` after its interface went down.
     #[inline]
     pub fn receive_one(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<bool> {
         self.filled = 0;
@@ -66,11 +66,11 @@ impl ReceiveVector {
         Ok(true)
     }
 
-    /// Receives what is there, up to the vector's length, by recvmmsg(2); waits for the first frame unless `dont_wait`.
-    /// Returns the number received, 0 when there is none (yet).
+    /// Receives available frames, up to the vector's length, with recvmmsg(2); waits for the first one unless `dont_wait`.
+    /// Returns their number, 0 if there is none (yet).
     ///
     /// # Errors
-    /// As for [`ReceiveVector::receive_one`].
+    /// Like [`ReceiveVector::receive_one`].
     #[inline]
     pub fn receive_many(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<usize> {
         self.filled = 0;
@@ -105,7 +105,7 @@ impl ReceiveVector {
         self.filled
     }
 
-    /// Whether the last receive gave nothing.
+    /// Whether the last receive returned nothing.
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }

@@ -1,4 +1,4 @@
-//! How many slots or blocks lie ready in a row.
+//! Counts consecutive ready slots or blocks.
 
 /// How many numbers from 0 on are `ready`, of those below `of`, where none is behind the first that is not: in so many
 /// looks as `of` has binary digits.

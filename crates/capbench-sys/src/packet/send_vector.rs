@@ -1,7 +1,7 @@
 //! Buffers for `send` and `sendmmsg` on a packet socket.
 //!
-//! Calls block, so that a full send buffer waits instead of failing. `ENOBUFS` means that the kernel had taken the
-//! frame from us and lost it (`packet_snd` in net/packet/af_packet.c after `dev_queue_xmit` or the driver refused).
+//! Calls block, so that a full send buffer waits instead of failing. `ENOBUFS` means that the kernel accepted the frame and
+//! lost it (`packet_snd` in net/packet/af_packet.c, after `dev_queue_xmit` or the driver refused it).
 
 use std::io::Error;
 use std::mem::zeroed;
@@ -11,16 +11,16 @@ use std::os::fd::{AsFd, AsRawFd};
 use super::socket::PacketSocket;
 use crate::error::{Result, SysError};
 
-/// What the kernel did with the frames of a call.
+/// The result of a send call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It took this many. If there was another, it refused that one, and it is lost.
+    /// The kernel accepted this many. If there was a next frame, the kernel refused it, and it is lost.
     Frames(usize),
-    /// It refused the first one (`ENOBUFS`), which is lost.
+    /// The kernel refused the first frame (`ENOBUFS`), which is lost.
     Refused,
 }
 
-/// Buffers for a number of frames. Everything is allocated here; sending allocates nothing.
+/// Buffers for a number of frames, all allocated here; sending allocates nothing.
 #[derive(Debug)]
 pub struct SendVector {
     room: usize,
@@ -34,7 +34,7 @@ pub struct SendVector {
 unsafe impl Send for SendVector {}
 
 impl SendVector {
-    /// Zeroed buffers for `frames` frames of at most `room` bytes each, at least one of each.
+    /// Zeroed buffers for `frames` frames of up to `room` bytes each, at least one of each.
     pub fn new(frames: usize, room: usize) -> Self {
         let (frames, room) = (frames.max(1), room.max(1));
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
@@ -56,13 +56,13 @@ impl SendVector {
     /// A buffer to write a frame into.
     ///
     /// # Panics
-    /// When there is no such buffer.
+    /// If there is no such buffer.
     #[inline]
     pub fn slot(&mut self, index: usize) -> &mut [u8] {
         &mut self.bytes[index * self.room..(index + 1) * self.room]
     }
 
-    /// Says how long the frames in the first buffers are; a length is cut to its buffer.
+    /// Sets the lengths of the frames in the first buffers; a length is limited to its buffer.
     ///
     /// # Panics
     /// With more lengths than buffers.
@@ -73,13 +73,13 @@ impl SendVector {
         }
     }
 
-    /// Sends the frames in these buffers by one sendmmsg(2), with the lengths last set.
+    /// Sends the frames in these buffers with one sendmmsg(2), with the last set lengths.
     ///
     /// # Errors
-    /// What the kernel says of the first frame, except `ENOBUFS`; of a later frame it says nothing but that it stopped.
+    /// The kernel's error for the first frame, except `ENOBUFS`. For a later frame the kernel only stops.
     ///
     /// # Panics
-    /// When there are no such buffers.
+    /// If there are no such buffers.
     #[inline]
     pub fn send(&mut self, socket: &PacketSocket, range: Range<usize>) -> Result<Sent> {
         let count = self.prepare(range.clone());
@@ -113,7 +113,7 @@ impl PacketSocket {
     /// Sends one frame by send(2) to the interface that the socket is bound to.
     ///
     /// # Errors
-    /// What the kernel says, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` when the interface is down.
+    /// The kernel's error, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` if the interface is down.
     #[inline]
     pub fn send_frame(&self, frame: &[u8]) -> Result<Sent> {
         loop {

@@ -1,7 +1,7 @@
 //! The AF_PACKET socket and its typed options.
 //!
-//! A socket is opened with protocol 0, so that it receives nothing, then configured, then bound: no frame of another
-//! interface and no frame from before its ring or filter existed can be in it (packet(7)).
+//! A socket is opened with protocol 0, so that it receives nothing, then configured, then bound. So it cannot contain a frame
+//! of another interface or from before its ring or filter existed (packet(7)).
 
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -29,7 +29,7 @@ pub type Filter = [FilterInstruction];
 /// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
 ///
 /// # Errors
-/// `EINVAL` when the kernel's checker refuses the program.
+/// `EINVAL` if the kernel's checker refuses the program.
 pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
     socket_option::attach_filter(socket, filter)
 }
@@ -46,7 +46,7 @@ pub enum Version {
     V3 = 2,
 }
 
-/// What a socket is bound to receive.
+/// The frames that a socket receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// Every frame (`ETH_P_ALL`).
@@ -55,41 +55,41 @@ pub enum Protocol {
     Nothing,
 }
 
-/// `PACKET_STATISTICS` since the last read: the kernel resets its counters whenever they are read.
+/// `PACKET_STATISTICS` since the last read: the kernel resets its counters on each read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketStatistics {
-    /// Frames that passed the filter, *including* those dropped for want of room (`tp_packets`).
+    /// Frames that passed the filter, *including* those dropped because there was no room (`tp_packets`).
     pub packets: u32,
-    /// Frames dropped for want of room in ring or socket (`tp_drops`).
+    /// Frames dropped because ring or socket had no room (`tp_drops`).
     pub drops: u32,
-    /// How often a V3 ring froze because its next block was not free (`tp_freeze_q_cnt`).
+    /// Number of times that a V3 ring froze because its next block was not free (`tp_freeze_q_cnt`).
     pub freezes: Option<u32>,
 }
 
 /// Memory of a socket's receive queue, in bytes of the kernel's own accounting (`SO_MEMINFO`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveMemory {
-    /// What the frames in the queue take (`SK_MEMINFO_RMEM_ALLOC`). It can be more than there may be by one frame.
+    /// Memory of the frames in the queue (`SK_MEMINFO_RMEM_ALLOC`). It can exceed the limit by one frame.
     pub used: u32,
-    /// What they may take (`SK_MEMINFO_RCVBUF`).
+    /// Its limit (`SK_MEMINFO_RCVBUF`).
     pub of: u32,
 }
 
-/// How waiting for frames ended.
+/// Result of waiting for frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// There is something to read.
     Ready,
-    /// The time passed, or a signal arrived.
+    /// The timeout passed, or a signal arrived.
     Nothing,
 }
 
-/// Whether frames of a ring of blocks come with hashes of their flows (`TP_FT_REQ_FILL_RXHASH` of linux/if_packet.h).
+/// Whether a block ring delivers flow hashes (`TP_FT_REQ_FILL_RXHASH` of linux/if_packet.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowHashes {
-    /// They do. What the NIC has not computed, the kernel computes when it puts the frame into the ring.
+    /// Yes. The kernel computes hashes that the NIC did not, when it puts the frame into the ring.
     Filled,
-    /// They do not.
+    /// No.
     None,
 }
 
@@ -124,7 +124,7 @@ impl PacketSocket {
     /// Selects the ring header version (`PACKET_VERSION`).
     ///
     /// # Errors
-    /// `EINVAL` when the kernel does not know the version; `EBUSY` when a ring exists.
+    /// `EINVAL` if the kernel does not know the version; `EBUSY` if a ring exists.
     pub fn set_version(&self, version: Version) -> Result<()> {
         socket_option::set(
             &self.fd,
@@ -135,11 +135,11 @@ impl PacketSocket {
         )
     }
 
-    /// Allocates and maps a receive ring of slots (`PACKET_VERSION`, `PACKET_RX_RING`). The ring is the only way to its
-    /// memory: a socket has one receive ring, and the kernel refuses to make another one while it is mapped.
+    /// Allocates and maps a receive ring of slots (`PACKET_VERSION`, `PACKET_RX_RING`). Only the ring accesses its memory: a
+    /// socket has one receive ring, and the kernel refuses a second one while it is mapped.
     ///
     /// # Errors
-    /// `ENOMEM` when the kernel has not the memory; `EINVAL` when it refuses version or geometry.
+    /// `ENOMEM` if the kernel lacks memory; `EINVAL` if it refuses version or geometry.
     pub fn receive_frames(&self, geometry: FrameGeometry, version: FrameVersion) -> Result<FrameRing> {
         self.set_version(match version {
             FrameVersion::V1 => Version::V1,
@@ -149,11 +149,11 @@ impl PacketSocket {
         FrameRing::new(map, geometry, version)
     }
 
-    /// Allocates and maps a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) whose frames have this prefix
+    /// Allocates and maps a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) with this prefix per frame
     /// (`PACKET_VNET_HDR`).
     ///
     /// # Errors
-    /// As for [`PacketSocket::receive_frames`].
+    /// Like [`PacketSocket::receive_frames`].
     pub fn transmit_frames(&self, geometry: FrameGeometry, prefix: Prefix) -> Result<TransmitRing> {
         self.set_version(Version::V2)?;
         // Before the ring exists, or the kernel says EBUSY.
@@ -176,7 +176,7 @@ impl PacketSocket {
     /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3).
     ///
     /// # Errors
-    /// As for [`PacketSocket::receive_frames`].
+    /// Like [`PacketSocket::receive_frames`].
     pub fn receive_blocks(&self, geometry: BlockGeometry, hashes: FlowHashes) -> Result<BlockRing> {
         self.set_version(Version::V3)?;
         let frame_size = 2048.min(geometry.block_size());
@@ -203,15 +203,15 @@ impl PacketSocket {
     /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).
     ///
     /// # Errors
-    /// `EINVAL` when the kernel's checker refuses the program.
+    /// `EINVAL` if the kernel's checker refuses the program.
     pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
         attach_filter(&self.fd, filter)
     }
 
-    /// The same socket by another descriptor (dup(2)): it lives until both are closed.
+    /// The same socket with another descriptor (dup(2)): it exists until both are closed.
     ///
     /// # Errors
-    /// `EMFILE` when the process may have no more descriptors.
+    /// `EMFILE` if the process reached its limit of descriptors.
     pub fn duplicate(&self) -> Result<Self> {
         Self::duplicate_of(self.fd.as_fd())
     }
@@ -223,19 +223,19 @@ impl PacketSocket {
         Ok(Self { fd })
     }
 
-    /// Takes the classic BPF program off again (`SO_DETACH_FILTER`).
+    /// Detaches the classic BPF program (`SO_DETACH_FILTER`).
     ///
     /// # Errors
-    /// `ENOENT` when there is none.
+    /// `ENOENT` if there is none.
     pub fn detach_filter(&self) -> Result<()> {
         socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32, "SO_DETACH_FILTER")
     }
 
-    /// Puts the interface into promiscuous mode for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts
-    /// such requests and undoes this one when the socket closes, however the process ends.
+    /// Sets the interface promiscuous for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts such requests and
+    /// cancels this one when the socket closes, even if the process is killed.
     ///
     /// # Errors
-    /// `EPERM` without CAP_NET_RAW, `ENODEV` when the interface is gone.
+    /// `EPERM` without CAP_NET_RAW, `ENODEV` if the interface no longer exists.
     pub fn set_promiscuous(&self, interface: InterfaceIndex) -> Result<()> {
         let request = libc::packet_mreq {
             mr_ifindex: interface.as_int(),
@@ -252,7 +252,7 @@ impl PacketSocket {
         )
     }
 
-    /// Leaves out frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
+    /// Omits frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
     ///
     /// # Errors
     /// `ENOPROTOOPT` on older kernels.
@@ -266,7 +266,7 @@ impl PacketSocket {
         )
     }
 
-    /// Asks for VLAN tag and original length beside each received frame (`PACKET_AUXDATA`).
+    /// Requests the VLAN tag and original length of each received frame (`PACKET_AUXDATA`).
     ///
     /// # Errors
     /// The kernel's reason.
@@ -274,7 +274,7 @@ impl PacketSocket {
         socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
     }
 
-    /// Asks for a nanosecond time stamp beside each received frame (`SO_TIMESTAMPNS`, socket(7)).
+    /// Requests a nanosecond time stamp of each received frame (`SO_TIMESTAMPNS`, socket(7)).
     ///
     /// # Errors
     /// The kernel's reason.
@@ -294,8 +294,8 @@ impl PacketSocket {
         socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value, "SO_RCVTIMEO")
     }
 
-    /// Asks for a receive buffer and returns what the kernel granted, in bytes of its own accounting (it doubles the
-    /// request for its overhead, socket(7)). Beyond `net.core.rmem_max` only CAP_NET_ADMIN gets more.
+    /// Requests a receive buffer and returns the granted size in bytes of the kernel's accounting (the kernel doubles the
+    /// request for its overhead, socket(7)). More than `net.core.rmem_max` needs CAP_NET_ADMIN.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -303,7 +303,7 @@ impl PacketSocket {
         socket_option::set_buffer(&self.fd, Buffer::Receive, bytes)
     }
 
-    /// Asks for a send buffer; as [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
+    /// Requests a send buffer; like [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -311,7 +311,7 @@ impl PacketSocket {
         socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
-    /// Hands frames straight to the driver, past the queueing discipline (`PACKET_QDISC_BYPASS`).
+    /// Passes frames directly to the driver, bypassing the queueing discipline (`PACKET_QDISC_BYPASS`).
     ///
     /// # Errors
     /// The kernel's reason.
@@ -339,18 +339,18 @@ impl PacketSocket {
         )
     }
 
-    /// Passes over malformed frames of a transmit ring instead of stopping at them (`PACKET_LOSS`).
+    /// Skips malformed frames of a transmit ring instead of stopping at them (`PACKET_LOSS`).
     ///
     /// # Errors
-    /// `EBUSY` when a ring exists.
+    /// `EBUSY` if a ring exists.
     pub fn set_loss(&self, on: bool) -> Result<()> {
         socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_LOSS, &i32::from(on), "PACKET_LOSS")
     }
 
-    /// Binds to an interface. From here on frames arrive.
+    /// Binds to an interface. From then on frames arrive.
     ///
     /// # Errors
-    /// `ENODEV` when there is no such interface in the socket's namespace, `ENETDOWN` when it is down.
+    /// `ENODEV` if the interface does not exist in the socket's namespace, `ENETDOWN` if it is down.
     pub fn bind(&self, interface: InterfaceIndex, protocol: Protocol) -> Result<()> {
         // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -383,8 +383,7 @@ impl PacketSocket {
         Ok(PacketStatistics { packets: value.tp_packets, drops: value.tp_drops, freezes })
     }
 
-    /// How much of the memory of the receive queue is in use (`SO_MEMINFO`, Linux 4.12). Frames in a ring are not in the
-    /// queue.
+    /// Used memory of the receive queue (`SO_MEMINFO`, Linux 4.12). Frames in a ring are not in the queue.
     ///
     /// # Errors
     /// `ENOPROTOOPT` on older kernels.
@@ -400,7 +399,7 @@ impl PacketSocket {
     /// Waits until there is something to read (poll(2)).
     ///
     /// # Errors
-    /// What the socket reports, for example `ENETDOWN` after its interface went down.
+    /// An error of the socket, for example `ENETDOWN` after its interface went down.
     pub fn wait_readable(&self, timeout: Duration) -> Result<Readiness> {
         let mut entry = [PollFd::new(&self.fd, PollFlags::IN)];
         // Whole milliseconds, rounded up: a wait of under a millisecond must not become a spin.

@@ -1,10 +1,9 @@
-//! TPACKET_V2 transmit rings: user space fills slots, the kernel sends them when it is kicked (packet_mmap.rst,
+//! TPACKET_V2 transmit rings: user space fills slots, and a system call ("kick") makes the kernel send them (packet_mmap.rst,
 //! `tpacket_snd` in net/packet/af_packet.c).
 //!
-//! A slot goes AVAILABLE -> SEND_REQUEST (we) -> SENDING (kernel) -> AVAILABLE (kernel, when the driver let go of it).
-//! When the driver refuses a frame, the kernel sets the slot back to SEND_REQUEST, says `ENOBUFS`, and begins with the
-//! same slot at the next kick. The kernel looks at requested slots only inside the system call, so between two calls a
-//! request can be withdrawn.
+//! A slot goes AVAILABLE -> SEND_REQUEST (we) -> SENDING (kernel) -> AVAILABLE (kernel, after the driver released it). If the
+//! driver refuses a frame, the kernel resets the slot to SEND_REQUEST, returns `ENOBUFS`, and starts with the same slot at the
+//! next kick. The kernel reads requested slots only inside the system call, so between two calls a request can be withdrawn.
 
 use std::io::Error;
 use std::os::fd::{AsFd, AsRawFd};
@@ -22,16 +21,16 @@ const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
 /// Length of `struct virtio_net_hdr`.
 const VNET_HEADER_LENGTH: usize = 10;
 
-/// What stands before each frame.
+/// The header before each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
-    /// Nothing: the kernel copies the Ethernet header and attaches the rest of the frame as pages.
+    /// None: the kernel copies the Ethernet header and attaches the rest of the frame as pages.
     None,
     /// A `struct virtio_net_hdr` (`PACKET_VNET_HDR`), all zero but `hdr_len`, the number of bytes that the kernel copies.
     VnetHeader {
-        /// Frames up to this length are copied whole, which is cheaper for small ones.
+        /// Frames up to this length are copied completely, which is cheaper for small ones.
         copied_up_to: usize,
-        /// Of longer frames this many bytes are copied and the rest is attached.
+        /// Of longer frames this many bytes are copied and the rest is attached as pages.
         head: usize,
     },
 }
@@ -45,19 +44,19 @@ impl Prefix {
     }
 }
 
-/// How a kick ended.
+/// The result of a kick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kick {
-    /// The kernel went through the ring as far as it could.
+    /// The kernel processed the ring as far as it could.
     Done,
     /// The kernel refused a frame (`ENOBUFS`) and left it in the ring.
     Refused,
 }
 
-/// A mapped transmit ring and the writer's place in it.
+/// A mapped transmit ring and the writer's position in it.
 ///
-/// In ring order there are `pending` slots that are requested and not known to be taken, then `free` slots that are
-/// known to be available, the first of which is `next`.
+/// In ring order: `pending` slots that are requested and not yet known to be sent, then `free` slots, the first of which is
+/// `next`.
 #[derive(Debug)]
 pub struct TransmitRing {
     map: Mapping,
@@ -69,7 +68,7 @@ pub struct TransmitRing {
 }
 
 impl TransmitRing {
-    /// Bytes of a slot for frames of at most `frame` bytes.
+    /// Bytes of a slot for frames of up to `frame` bytes.
     pub const fn slot_size(frame: usize, prefix: Prefix) -> u32 {
         align(DATA_OFFSET + prefix.length() + frame) as u32
     }
@@ -88,7 +87,7 @@ impl TransmitRing {
         Ok(Self { map, geometry, prefix, next: 0, free: 0, pending: 0 })
     }
 
-    /// How many slots may be written now, at most `most`.
+    /// Number of slots that can be written now, up to `most`.
     #[inline]
     pub fn room(&mut self, most: u32) -> u32 {
         if self.free == 0 {
@@ -103,7 +102,7 @@ impl TransmitRing {
     /// The bytes for frame `index` of the next request.
     ///
     /// # Panics
-    /// When `index` is not below what [`TransmitRing::room`] said.
+    /// If `index` is not below the result of [`TransmitRing::room`].
     #[inline]
     pub fn slot(&mut self, index: u32) -> &mut [u8] {
         assert!(index < self.free, "slot {index} of {} free ones", self.free);
@@ -115,7 +114,7 @@ impl TransmitRing {
         unsafe { slice::from_raw_parts_mut(start, length) }
     }
 
-    /// Requests that the first slots be sent, each with the length of its frame; nothing is sent before a kick.
+    /// Requests the first slots, each with the length of its frame. Nothing is sent before a kick.
     ///
     /// # Errors
     /// More frames than there are free slots, or a frame longer than its slot.
@@ -159,10 +158,10 @@ impl TransmitRing {
         self.pending += 1;
     }
 
-    /// Has the kernel go through the requested slots once, without waiting.
+    /// Makes the kernel process the requested slots once, without waiting.
     ///
     /// # Errors
-    /// What the kernel says, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` when the interface is down.
+    /// The kernel's error, except `ENOBUFS`: `EMSGSIZE` beyond the MTU, `ENETDOWN` if the interface is down.
     #[inline]
     pub fn kick(&mut self, socket: &PacketSocket) -> Result<Kick> {
         // SAFETY: with a transmit ring send(2) looks at no buffer; a null one of length 0 is valid.
@@ -178,10 +177,10 @@ impl TransmitRing {
         }
     }
 
-    /// How many requested frames the kernel has taken since this was last asked.
+    /// Number of requested frames that the kernel has accepted since the last call.
     ///
     /// # Errors
-    /// When the kernel refused a frame's format, which stops the ring.
+    /// The kernel refused a frame's format, which stops the ring.
     #[inline]
     pub fn take_count(&mut self) -> Result<u32> {
         let before = self.pending;
@@ -200,9 +199,8 @@ impl TransmitRing {
         Ok(before - self.pending)
     }
 
-    /// Gives up the oldest pending frame, which the kernel has just refused: the next kick passes over its slot. Needs
-    /// a prefix and `PACKET_LOSS`: the kernel finds a frame shorter than its prefix, takes that for a malformed one
-    /// and goes on with the next.
+    /// Drops the oldest pending frame, which the kernel has just refused: the next kick skips its slot. Needs a prefix and
+    /// `PACKET_LOSS`: the kernel finds a frame shorter than its prefix, treats it as malformed and continues with the next.
     pub fn give_up_oldest(&mut self) {
         if self.pending > 0 && self.prefix != Prefix::None {
             let slot = self.at(self.oldest());
@@ -212,16 +210,16 @@ impl TransmitRing {
         }
     }
 
-    /// Frames requested and not known to be taken.
+    /// Frames requested and not yet known to be accepted.
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
-    /// Takes back the frames that the kernel has not taken, so that no later kick sends them; returns their number. Ask
-    /// [`TransmitRing::take_count`] first: frames that were taken since are not told apart from those taken back.
+    /// Withdraws the frames that the kernel has not accepted, so that no later kick sends them; returns their number. Call
+    /// [`TransmitRing::take_count`] first: frames accepted since then cannot be distinguished from withdrawn ones.
     ///
     /// # Errors
-    /// As for [`TransmitRing::take_count`].
+    /// Like [`TransmitRing::take_count`].
     pub fn withdraw(&mut self) -> Result<u32> {
         // What the kernel has taken is its own until the driver lets go of it.
         self.take_count()?;
@@ -236,7 +234,7 @@ impl TransmitRing {
         Ok(withdrawn)
     }
 
-    /// Frames that the kernel has taken and the driver has not let go of.
+    /// Frames that the kernel has accepted and the driver has not released.
     pub fn in_flight(&self) -> u32 {
         let sending = |index: &u32| self.status_of(*index) & libc::TP_STATUS_SENDING != 0;
         (0..self.geometry.frames()).filter(sending).count() as u32

@@ -1,4 +1,4 @@
-//! What captures underneath libpcap: found out by the descriptors of this process, whatever the library says of itself.
+//! The engine below libpcap, determined from the descriptors of this process, not from the library's own report.
 
 use std::os::fd::RawFd;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::packet::Version;
 use crate::pf_ring::FAMILY;
 use crate::socket_option;
 
-/// What captures.
+/// The engine that captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// A packet socket of the kernel's.
+    /// A packet socket of the kernel.
     Packet {
         /// The version of its ring's headers (`PACKET_VERSION`).
         version: Option<Version>,
-        /// Its ring, if this process has one mapped.
+        /// Its ring, if this process has mapped one.
         ring: Option<Ring>,
     },
     /// A socket of ntop's kernel module.
@@ -30,29 +30,29 @@ pub enum Engine {
     Device(String),
     /// A descriptor of another kind, as /proc shows it.
     Other(String),
-    /// No descriptor tells.
+    /// No descriptor shows it.
     Hidden,
 }
 
-/// A ring that is mapped into this process.
+/// A ring mapped into this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Its size (/proc/self/maps).
     pub bytes: u64,
-    /// Its blocks, where the kernel tells (packet_diag).
+    /// Its blocks, if the kernel reports them (packet_diag).
     pub blocks: Option<Blocks>,
 }
 
 /// The blocks of a ring (`struct packet_diag_ring` of `linux/packet_diag.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// How many.
+    /// Number of blocks.
     pub count: u32,
     /// Bytes of each.
     pub size: u32,
-    /// Frames, which TPACKET_V1 and V2 have a slot for each of.
+    /// Number of frames; TPACKET_V1 and V2 have one slot per frame.
     pub frames: u32,
-    /// After how long a partly filled V3 block is handed over, in milliseconds.
+    /// Time after which the kernel passes on a partly filled V3 block, in milliseconds.
     pub retire_timeout_ms: u32,
 }
 

@@ -1,5 +1,5 @@
-//! Filters by libpcap: expressions compiled to classic BPF, programs set on a capture, programs shown (pcap_compile(3PCAP),
-//! pcap_setfilter(3PCAP), pcap-filter(7)).
+//! Filters with libpcap: compiles expressions to classic BPF, sets programs on a capture, and prints programs
+//! (pcap_compile(3PCAP), pcap_setfilter(3PCAP), pcap-filter(7)).
 
 use std::ffi::{CString, c_int};
 use std::os::fd::RawFd;
@@ -14,7 +14,7 @@ use crate::library_call::{broken, c_string};
 use crate::packet::{Filter, FilterInstruction};
 use crate::socket_option;
 
-/// What stands at the beginning of the packets of a capture (`DLT_*` of `pcap/dlt.h`).
+/// The link-layer header of a capture's packets (`DLT_*` of `pcap/dlt.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub i32);
 
@@ -22,8 +22,8 @@ impl LinkType {
     /// `DLT_EN10MB`: an Ethernet header.
     pub const ETHERNET: Self = Self(1);
 
-    /// Whether libpcap puts a header of its own in front of packets (`DLT_LINUX_SLL`, `DLT_LINUX_SLL2`), which those of a
-    /// packet socket do not have.
+    /// Whether libpcap adds its own header to packets (`DLT_LINUX_SLL`, `DLT_LINUX_SLL2`), which packets of a packet socket
+    /// lack.
     pub fn is_cooked(self) -> bool {
         matches!(self.0, 113 | 276)
     }
@@ -46,8 +46,8 @@ fn raw(instruction: &FilterInstruction) -> libc::sock_filter {
 }
 
 impl PcapLibrary {
-    /// The IPv4 netmask of an interface of the calling thread's namespace, its first octet in the highest bits; `None` where
-    /// it has no address, or the library cannot tell.
+    /// The IPv4 netmask of an interface of the calling thread's namespace, its first octet in the highest bits. `None` if the
+    /// interface has no address or the library does not report it.
     pub fn netmask(&self, interface: &str) -> Option<u32> {
         let lookup = self.functions.pcap_lookupnet?;
         let name = CString::new(interface).ok()?;
@@ -59,10 +59,10 @@ impl PcapLibrary {
         (code == 0 && mask != 0).then_some(u32::from_be(mask))
     }
 
-    /// An instruction in words, as the line so many of a program (bpf_image).
+    /// The text of an instruction at this line of a program (bpf_image).
     ///
     /// # Errors
-    /// The library has no such function, or no words.
+    /// The library has no such function, or returns no text.
     pub fn image(&self, instruction: &FilterInstruction, line: u16) -> Result<String> {
         let image = self.functions.bpf_image.ok_or_else(|| lacks(self, "bpf_image"))?;
         let _alone = alone();
@@ -74,15 +74,15 @@ impl PcapLibrary {
 }
 
 impl Pcap {
-    /// Compiles an expression for this capture: for what its packets begin with, and for tags that this kernel tells beside
-    /// them. What libpcap says against the expression is the inner error. Names of hosts are looked up.
+    /// Compiles an expression for this capture: for its link-layer header, and for VLAN tags that this kernel reports as
+    /// metadata. libpcap's message about the expression is the inner error. Host names are resolved.
     ///
-    /// Without a netmask libpcap refuses `ip broadcast`, the only thing that needs one. It compares the mask with loaded
-    /// words, which have the host's byte order (libpcap#1454): tcpdump hands on what pcap_lookupnet gave it, so that its
-    /// `ip broadcast` wants other frames on little-endian hosts.
+    /// Without a netmask libpcap refuses `ip broadcast`, the only expression that needs one. It compares the mask with loaded
+    /// words in host byte order (libpcap#1454). tcpdump passes the result of pcap_lookupnet, so on little-endian hosts its `ip
+    /// broadcast` matches other frames.
     ///
     /// # Errors
-    /// The expression has a zero octet, or the library cannot compile.
+    /// The expression has a zero octet, or the library cannot compile it.
     pub fn compile(
         &mut self,
         expression: &str,
@@ -125,11 +125,11 @@ impl Pcap {
         Ok(outcome)
     }
 
-    /// Sets a program: packets that it returns 0 for are not handed over. libpcap gives it to the kernel where the kernel
-    /// takes it, and runs it itself otherwise: see [`Pcap::kernel_filter`].
+    /// Sets a program: packets for which it returns 0 are not delivered. libpcap gives it to the kernel if the kernel accepts
+    /// it, and otherwise runs it itself: see [`Pcap::kernel_filter`].
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     pub fn set_filter(&mut self, filter: &Filter) -> Result<()> {
         let set = self.library.functions.pcap_setfilter;
         let set = set.ok_or_else(|| lacks(&self.library, "pcap_setfilter"))?;
@@ -144,17 +144,17 @@ impl Pcap {
         Ok(())
     }
 
-    /// How many instructions the filter has that the kernel runs for this capture's socket: 0 where it runs none; `None`
-    /// where there is no socket, or it does not tell.
+    /// Number of filter instructions that the kernel runs for this capture's socket: 0 if it runs none; `None` if there is no
+    /// socket or the kernel does not report it.
     pub fn kernel_filter(&self) -> Option<usize> {
         let fd: RawFd = self.descriptor()?;
         socket_option::filter_length(&fd).ok()
     }
 
-    /// What its packets begin with.
+    /// The link-layer header of its packets.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     pub fn link_type(&self) -> Result<LinkType> {
         let Some(link_type) = self.library.functions.pcap_datalink else {
             return Err(lacks(&self.library, "pcap_datalink"));

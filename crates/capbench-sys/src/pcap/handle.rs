@@ -1,4 +1,4 @@
-//! An open capture of libpcap's: created, set, activated, and closed once, in the order that pcap(3PCAP) asks for.
+//! An open libpcap capture: created, configured, activated, and closed once, in the order that pcap(3PCAP) requires.
 
 use std::ffi::{CString, c_int};
 use std::fmt;
@@ -19,37 +19,36 @@ use crate::error::{Result, SysError, check};
 use crate::library_call::{broken, c_string, milliseconds};
 use crate::packet::{PacketSocket, Readiness};
 
-/// What is set before a capture is activated.
+/// Settings before a capture is activated.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Octets of each packet (`pcap_set_snaplen`).
+    /// Captured octets of each packet (`pcap_set_snaplen`).
     pub snap_length: u32,
-    /// Whether the interface is to accept frames for other hosts (`pcap_set_promisc`).
+    /// Whether the interface accepts frames for other hosts (`pcap_set_promisc`).
     pub promiscuous: bool,
-    /// How long libpcap may hold packets back for the sake of batches, in milliseconds (`pcap_set_timeout`); not 0,
-    /// which would mean for ever.
+    /// How long libpcap may delay packets to form batches, in milliseconds (`pcap_set_timeout`); not 0, which means forever.
     pub timeout_ms: u32,
     /// Bytes of its buffer (`pcap_set_buffer_size`).
     pub buffer: u32,
-    /// Whether packets are to be handed over at once (`pcap_set_immediate_mode`, since libpcap 1.5).
+    /// Whether packets are delivered immediately (`pcap_set_immediate_mode`, since libpcap 1.5).
     pub immediate: bool,
-    /// Which packets (`pcap_setdirection`); everything needs no call.
+    /// Direction of packets (`pcap_setdirection`); both needs no call.
     pub direction: Direction,
 }
 
-/// Which packets of an interface (`pcap_direction_t`).
+/// Direction of an interface's packets (`pcap_direction_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Direction {
     /// All of them.
     Both = 0,
-    /// Those that arrive.
+    /// Received packets.
     In = 1,
-    /// Those that this host sends.
+    /// Packets that this host sends.
     Out = 2,
 }
 
-/// libpcap's three counters since activation, as it gives them (`struct pcap_stat`). They are of 32 bits and wrap around.
+/// libpcap's three counters since activation (`struct pcap_stat`). They have 32 bits and wrap around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// `ps_recv`.
@@ -96,12 +95,12 @@ impl Drop for Pcap {
 }
 
 impl Pcap {
-    /// Opens a capture on an interface in the calling thread's network namespace, with time stamps in nanoseconds where
-    /// the library has them. It does not block: [`Pcap::wait`] does.
+    /// Opens a capture on an interface in the calling thread's network namespace, with time stamps in nanoseconds if the
+    /// library supports them. It does not block: [`Pcap::wait`] does.
     ///
     /// # Errors
-    /// [`SysError::Call`] with `EPERM` where libpcap says that permission is missing; [`SysError::Library`] with
-    /// what it says otherwise.
+    /// [`SysError::Call`] with `EPERM` if libpcap reports a missing permission; otherwise [`SysError::Library`] with its
+    /// message.
     pub fn open(library: PcapLibrary, interface: &str, settings: &Settings) -> Result<Self> {
         let name = c_string("pcap_create", interface)?;
         let before = engine::descriptors();
@@ -249,22 +248,22 @@ impl Pcap {
         Ok(())
     }
 
-    /// The library behind it.
+    /// The library of the capture.
     pub fn library(&self) -> &PcapLibrary {
         &self.library
     }
 
-    /// What captures underneath, as the descriptors of this process tell.
+    /// The engine below, determined from the descriptors of this process.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What libpcap warned of when it was activated.
+    /// libpcap's warning at activation.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
 
-    /// Whether time stamps are told in nanoseconds, not in microseconds.
+    /// Whether time stamps are in nanoseconds instead of microseconds.
     pub fn has_nanoseconds(&self) -> bool {
         self.unit_ns == 1
     }
@@ -272,7 +271,7 @@ impl Pcap {
     /// libpcap's counters.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     pub fn statistics(&mut self) -> Result<Statistics> {
         let mut raw = RawStatistics::default();
         // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.
@@ -289,11 +288,10 @@ impl Pcap {
         (fd >= 0).then_some(fd)
     }
 
-    /// The packet socket that captures underneath, by another descriptor: it lives until both are closed. `None` where
-    /// something else captures.
+    /// The packet socket below, with another descriptor: it exists until both are closed. `None` if another engine captures.
     ///
     /// # Errors
-    /// `EMFILE` when the process may have no more descriptors.
+    /// `EMFILE` if the process reached its limit of descriptors.
     pub fn packet_socket(&self) -> Result<Option<PacketSocket>> {
         if !matches!(self.engine, Engine::Packet { .. }) {
             return Ok(None);
@@ -312,11 +310,11 @@ impl Pcap {
         (fd >= 0).then_some(fd)
     }
 
-    /// Waits until there may be something to read. Engines without a descriptor to wait on are looked at again after a
-    /// millisecond, as pcap_get_required_select_timeout(3PCAP) has it for those.
+    /// Waits until there may be packets to read. Engines without a descriptor are polled again after a millisecond, as
+    /// pcap_get_required_select_timeout(3PCAP) specifies.
     ///
     /// # Errors
-    /// When poll(2) fails. What is wrong with the descriptor, the next read says.
+    /// poll(2) fails. The next read reports an error of the descriptor.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
         /// What a device that cannot be polled is looked at again after.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);

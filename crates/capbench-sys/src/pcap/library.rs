@@ -24,14 +24,14 @@ impl fmt::Debug for PcapLibrary {
 }
 
 impl PcapLibrary {
-    /// Opens a libpcap by its path, or by its name where the system's linker looks for it. What is loaded runs in this
-    /// process: whoever names a library vouches for it.
+    /// Opens a libpcap by its path, or by a name that the system's linker finds. The loaded code runs in this process: users
+    /// who name a library must trust it.
     ///
-    /// Other builds of libpcap may be open, or have stayed open: it is the one that was asked for, or an error.
+    /// Other builds of libpcap may already be open: the result is the requested one, or an error.
     ///
     /// # Errors
-    /// [`crate::SysError::Library`]: it is not there, is no library, is one for another machine, is not libpcap or one
-    /// before 1.0, or its functions turn out to be those of another file.
+    /// [`crate::SysError::Library`]: the file is missing, is no library, is for another machine, is not libpcap or older than
+    /// 1.0, or its functions come from another file.
     pub fn open(name: &str) -> Result<Self> {
         // SAFETY: whoever names a libpcap vouches for what it does when it is loaded, as the documentation says.
         let library = unsafe { Library::open(name) }?;
@@ -46,7 +46,7 @@ impl PcapLibrary {
     /// Opens the system's libpcap.
     ///
     /// # Errors
-    /// As for [`PcapLibrary::open`], with the package that has it.
+    /// Like [`PcapLibrary::open`], with the package that contains it.
     pub fn of_system() -> Result<Self> {
         match Self::open(SYSTEM[0]) {
             Err(SysError::Library { reason, .. }) => Self::open(SYSTEM[1]).map_err(|_| SysError::Library {
@@ -57,23 +57,23 @@ impl PcapLibrary {
         }
     }
 
-    /// What it was opened by.
+    /// The name or path that was opened.
     pub fn name(&self) -> &str {
         self.library.name()
     }
 
-    /// What it says of itself (`pcap_lib_version`).
+    /// The library's version text (`pcap_lib_version`).
     pub fn version(&self) -> String {
         // SAFETY: no preconditions; the text is static.
         text(unsafe { (self.functions.pcap_lib_version)() }).unwrap_or_default()
     }
 
-    /// The file that its functions were really loaded from (dladdr(3)).
+    /// The file from which its functions were loaded (dladdr(3)).
     pub fn file(&self) -> Option<PathBuf> {
         file_of(self.functions.pcap_lib_version as *const c_void)
     }
 
-    /// Whether it has a function beyond those that are called here, such as the extensions of patched builds.
+    /// Whether it has a function that is not called here, such as the extensions of patched builds.
     pub fn has(&self, function: &str) -> bool {
         // SAFETY: the symbol is not called, only looked for.
         unsafe { self.library.symbol::<unsafe extern "C" fn()>(function) }.is_ok()

@@ -1,8 +1,8 @@
-//! The four ways to take packets from libpcap.
+//! The four ways to read packets from libpcap.
 //!
-//! pcap_next and pcap_next_ex give one packet, which stays until the next call; on a ring libpcap copies it for that.
-//! pcap_dispatch and pcap_loop call back for each packet, which lies where the engine has it and is there during the
-//! callback only. The first three are called without blocking, pcap_loop blocks, as their manual pages have it.
+//! pcap_next and pcap_next_ex return one packet, valid until the next call; on a ring libpcap copies the packet for that.
+//! pcap_dispatch and pcap_loop call back for each packet, which is in the engine's memory and valid during the callback only.
+//! The first three are called without blocking, pcap_loop blocks, as their manual pages specify.
 
 use std::any::Any;
 use std::ffi::{CStr, CString, c_int, c_uchar};
@@ -82,7 +82,7 @@ unsafe extern "C" fn deliver<F: FnMut(&Frame<'_>)>(
 }
 
 impl Pcap {
-    /// The packet that was read last by one of the functions that read a single one.
+    /// The packet that a single-packet function read last.
     #[inline]
     pub fn current(&self) -> Option<Frame<'_>> {
         let current = self.current.as_ref()?;
@@ -92,10 +92,10 @@ impl Pcap {
         Some(unsafe { frame(&current.header, current.data, self.unit_ns) })
     }
 
-    /// Reads one packet by pcap_next; whether there was one. Of an error it only tells by the handle's text.
+    /// Reads one packet with pcap_next; whether there was one. pcap_next reports an error only by the handle's text.
     ///
     /// # Errors
-    /// When there is no packet and the handle's error text has changed.
+    /// There is no packet and the handle's error text has changed.
     #[inline]
     pub fn read_next(&mut self) -> Result<bool> {
         self.current = None;
@@ -111,10 +111,10 @@ impl Pcap {
         Ok(true)
     }
 
-    /// Reads one packet by pcap_next_ex; whether there was one.
+    /// Reads one packet with pcap_next_ex; whether there was one.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     #[inline]
     pub fn read_next_ex(&mut self) -> Result<bool> {
         self.current = None;
@@ -139,22 +139,22 @@ impl Pcap {
         Ok(true)
     }
 
-    /// Calls `each` for the packets that are there, at most so many, by pcap_dispatch; how many there were.
+    /// Calls `each` for the available packets, up to a limit, with pcap_dispatch; returns their number.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     #[inline]
     pub fn dispatch(&mut self, most: u16, each: impl FnMut(&Frame<'_>)) -> Result<u64> {
         self.set_blocking(false)?;
         self.call_back(c_int::from(most), "pcap_dispatch", self.library.functions.pcap_dispatch, each)
     }
 
-    /// Calls `each` for all packets that come until `duration` is over, by pcap_loop; how many there were.
+    /// Calls `each` for all packets that arrive within `duration`, with pcap_loop; returns their number.
     ///
-    /// pcap_loop comes back when its loop is broken and not before: a timer's signal does that.
+    /// pcap_loop returns only when its loop is broken: a timer signal does that.
     ///
     /// # Errors
-    /// What libpcap says, or when there is no timer to be had.
+    /// libpcap's message, or no timer is available.
     pub fn run_loop(&mut self, duration: Duration, each: impl FnMut(&Frame<'_>)) -> Result<u64> {
         self.prepare_loop()?;
         self.set_blocking(true)?;
@@ -162,10 +162,10 @@ impl Pcap {
         self.call_back(-1, "pcap_loop", self.library.functions.pcap_loop, each)
     }
 
-    /// Makes the timer that [`Pcap::run_loop`] needs, for whoever wants that done before frames come.
+    /// Makes the timer of [`Pcap::run_loop`], for callers that need it before frames arrive.
     ///
     /// # Errors
-    /// When there is no timer to be had, or something else in this program uses its signal.
+    /// No timer is available, or other code in this program uses its signal.
     pub fn prepare_loop(&mut self) -> Result<()> {
         if self.ticker.is_none() {
             // SAFETY: the ticker is this handle's and dropped before it is closed; pcap_breakloop(3PCAP) may be called
@@ -176,11 +176,11 @@ impl Pcap {
         Ok(())
     }
 
-    /// Reads one packet by pcap_dispatch and copies it; whether there was one. For whoever has to have batches of a
-    /// handle that is otherwise read by callbacks: nothing that is measured calls it.
+    /// Reads one packet with pcap_dispatch and copies it; whether there was one. For batches from a handle that is otherwise
+    /// read by callbacks. No measurement calls it.
     ///
     /// # Errors
-    /// What libpcap says.
+    /// libpcap's message.
     pub fn copy_one(&mut self) -> Result<bool> {
         self.current = None;
         let mut copy = std::mem::take(&mut self.copy);

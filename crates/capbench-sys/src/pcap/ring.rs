@@ -1,5 +1,5 @@
-//! The ring of a packet socket that somebody else has made: whether this process has it mapped, how large it is, and
-//! what the kernel says of its blocks (sock_diag(7), `linux/packet_diag.h`). None of it needs a privilege.
+//! The ring of a packet socket that another component made: whether this process has mapped it, its size, and the kernel's
+//! description of its blocks (sock_diag(7), `linux/packet_diag.h`). This needs no privilege.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

@@ -1,8 +1,8 @@
-//! A timer whose signal breaks a loop of libpcap's.
+//! A timer whose signal breaks a libpcap loop.
 //!
-//! pcap_loop blocks until packets come, and the kernel does not wake it while none does. pcap_breakloop(3PCAP) may be
-//! called from a signal handler, and a signal ends the system call that waits, in every release of libpcap; waking a
-//! loop from another thread works since 1.10 only. The signal is directed at the thread that reads.
+//! pcap_loop blocks until packets arrive; without packets the kernel does not wake it. pcap_breakloop(3PCAP) may be called from
+//! a signal handler, and a signal ends the waiting system call in every release of libpcap. Breaking a loop from another thread
+//! works only since 1.10. The signal goes to the reading thread.
 
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;

@@ -1,5 +1,5 @@
-//! The part of libpfring's public interface that is used: `pfring.h` of 2025 (release 8) and `linux/pf_ring.h` of 6.5.0,
-//! and for releases 7 and 8 the layouts in public bindings to that header.
+//! The part of libpfring's public interface in use: `pfring.h` of 2025 (release 8) and `linux/pf_ring.h` of 6.5.0, and for
+//! releases 7 and 8 the layouts in public bindings to that header.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -96,7 +96,7 @@ pub(super) const PROMISCUOUS: u32 = 1 << 3;
 pub(super) const DO_NOT_PARSE: u32 = 1 << 9;
 /// `recv_only_mode` of `socket_mode`.
 pub(super) const RECEIVE_ONLY: c_int = 2;
-/// Octets that the kernel module captures of a packet at most (`MAX_CAPLEN`).
+/// Most octets of a packet that the kernel module captures (`MAX_CAPLEN`).
 pub const MOST_CAPTURED: u32 = 65_600;
 /// `PF_RING_ERROR_NOT_SUPPORTED`
 pub(super) const NOT_SUPPORTED: c_int = -7;

@@ -1,9 +1,9 @@
-//! libpfring, a library that is opened at run time (`pfring.h`).
+//! libpfring, which is opened at run time (`pfring.h`).
 //!
-//! With a buffer, `pfring_recv` copies a packet into it. Without one it points into the ring, until the next call: that is
-//! so for modules that drive a card themselves (`zc:`). The kernel module's own ring is another matter. There the library
-//! returns the slot to the kernel *before* it returns the pointer, and its AF_XDP module puts the buffer back into
-//! circulation likewise: the memory may be written while it is read. [`can_lend`] says so, and [`PfRing::open`] refuses.
+//! With a buffer, `pfring_recv` copies a packet into it. Without one it returns a pointer into the ring, which is valid until
+//! the next call only for modules that drive a card themselves (`zc:`). For the kernel module's ring the library returns the
+//! slot to the kernel *before* it returns the pointer, and its AF_XDP module recycles the buffer in the same way: the memory
+//! may be written while it is read. [`can_lend`] reports this, and [`PfRing::open`] refuses.
 //!
 //! A ring is used on the thread that opened it.
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::library::Library;
 use crate::library_call::broken;
 
-/// libpfring, open.
+/// The open libpfring.
 #[derive(Debug)]
 pub struct PfRing {
     pub(super) functions: Functions,
@@ -35,48 +35,48 @@ impl fmt::Display for Version {
     }
 }
 
-/// How packets are taken out of a ring.
+/// How packets are read from a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// One by one, copied into buffers of the reader's.
+    /// One by one, copied into the reader's buffers.
     Copied,
-    /// One by one, where they lie.
+    /// One by one, in place.
     InPlace,
-    /// Up to so many per call, where they lie (`pfring_recv_burst`).
+    /// Several per call, in place (`pfring_recv_burst`).
     Bursts(u8),
 }
 
-/// Which packets a ring is to give (`packet_direction`).
+/// Direction of a ring's packets (`packet_direction`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Received and sent ones.
+    /// Received and sent packets.
     Both = 0,
-    /// Received ones.
+    /// Received packets.
     In = 1,
-    /// Sent ones.
+    /// Sent packets.
     Out = 2,
 }
 
 /// How to open a ring.
 #[derive(Clone, Debug)]
 pub struct RingOptions<'o> {
-    /// The device as PF_RING names it, for example `eth1`, `eth1@2` or `zc:eth1`.
+    /// PF_RING's device name, for example `eth1`, `eth1@2` or `zc:eth1`.
     pub device: &'o str,
-    /// Octets asked for of each packet. The kernel module captures up to 65 600.
+    /// Requested octets of each packet. The kernel module captures up to 65 600.
     pub captured: u32,
-    /// Whether the adapter is to accept packets for other hosts.
+    /// Whether the adapter accepts packets for other hosts.
     pub promiscuous: bool,
-    /// Which packets.
+    /// Direction of packets.
     pub way: Way,
-    /// How many packets wake a waiting reader; `None` leaves it to the library.
+    /// Number of packets that wake a waiting reader; `None`: the library's default.
     pub watermark: Option<u16>,
-    /// How packets are taken out.
+    /// How packets are read.
     pub reading: Reading,
 }
 
-/// Whether a device's packets stay where they are until the next call, so that they can be read in place. Known not to be
-/// so from the library's source for the kernel module's ring and for the module `xdp`; of the modules `stack`, `sysdig` and
-/// `pcap` it is not known, so nothing is lent of theirs.
+/// Whether a device's packets stay valid until the next call, so that they can be read in place. According to the library's
+/// source not for the kernel module's ring and the module `xdp`. For the modules `stack`, `sysdig` and `pcap` it is unknown, so
+/// their packets are copied.
 pub fn can_lend(device: &str) -> bool {
     device
         .split_once(':')
@@ -87,7 +87,7 @@ impl PfRing {
     /// Opens the library by its name or path.
     ///
     /// # Errors
-    /// It is not there, is not libpfring, or is of a release whose structures are not known here.
+    /// The library is missing, is not libpfring, or its release has unknown structures.
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libpfring, whose initialisation does no harm.
         let library = unsafe { Library::open(name) }?;
@@ -112,7 +112,7 @@ impl PfRing {
     /// Opens a device and enables its ring.
     ///
     /// # Errors
-    /// There is no such device or kernel module, the library refuses a step, or the packets cannot be read that way.
+    /// The device or kernel module does not exist, the library refuses a step, or the packets cannot be read in that way.
     pub fn open(self, options: &RingOptions<'_>) -> Result<Ring> {
         let name = self.library.name();
         if options.reading != Reading::Copied && !can_lend(options.device) {

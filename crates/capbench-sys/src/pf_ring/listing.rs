@@ -1,37 +1,37 @@
-//! The rings of PF_RING's kernel module, as it lists them for each network namespace: `ring_proc_get_info` of its
-//! `pf_ring.c`, release 8. Reading a file resets no counter.
+//! The rings that PF_RING's kernel module lists for each network namespace: `ring_proc_get_info` of its `pf_ring.c`, release 8.
+//! Reading a file resets no counter.
 
 use std::io;
 use std::path::Path;
 
-/// Where the module lists the rings of the calling thread's network namespace.
+/// Folder with the rings of the calling thread's network namespace.
 pub const FOLDER: &str = "/proc/thread-self/net/pf_ring";
 
-/// A ring of any process, in a file that is called `PID-DEVICE.NUMBER`. What the file does not say is absent, as for cards
-/// that PF_RING drives itself (`zc:`).
+/// A ring of any process, from a file named `PID-DEVICE.NUMBER`. Missing values are `None`, as for cards that PF_RING drives
+/// itself (`zc:`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedRing {
-    /// The process that opened it, as the initial PID namespace numbers it.
+    /// The process that opened it, in the numbers of the initial PID namespace.
     pub process: u32,
-    /// The interface that it was bound to first; `any` for all of the network namespace, `none` before it is bound.
+    /// The first interface that it was bound to; `any` for the whole network namespace, `none` before it is bound.
     pub device: String,
     /// The module's number for it.
     pub number: u32,
     /// Whether it receives packets.
     pub receives: bool,
-    /// Whether packets go into it yet (`Active`).
+    /// Whether packets already go into it (`Active`).
     pub is_active: bool,
     /// All interfaces that it is bound to (`Bound Device(s)`).
     pub devices: Vec<String>,
-    /// Slots for packets of full length (`Min Num Slots`). Slots are as long as their packets, so more packets fit in.
+    /// Slots for packets of full length (`Min Num Slots`). A slot is as long as its packet, so more packets fit.
     pub slots: Option<u64>,
     /// Octets of a packet that fit into a slot (`Bucket Len`).
     pub bucket: Option<u64>,
-    /// Octets of the ring (`Tot Memory`).
+    /// Memory of the ring in octets (`Tot Memory`).
     pub memory: Option<u64>,
-    /// Packets that came, lost ones included (`Tot Packets`).
+    /// Packets that arrived, lost ones included (`Tot Packets`).
     pub packets: Option<u64>,
-    /// Packets that it had no room for (`Tot Pkt Lost`).
+    /// Packets lost because it had no room (`Tot Pkt Lost`).
     pub lost: Option<u64>,
     /// Packets that were stored (`Tot Insert`).
     pub stored: Option<u64>,
@@ -40,7 +40,7 @@ pub struct ListedRing {
 }
 
 impl ListedRing {
-    /// Whether packets of an interface reach it.
+    /// Whether it receives packets of an interface.
     pub fn is_on(&self, interface: &str) -> bool {
         self.device == "any" || self.device == interface || self.devices.iter().any(|name| name == interface)
     }
@@ -72,10 +72,10 @@ impl ListedRing {
     }
 }
 
-/// The rings that are listed in a folder; one that was closed meanwhile is left out.
+/// The rings listed in a folder; a ring that was closed meanwhile is omitted.
 ///
 /// # Errors
-/// The folder cannot be read. Without the kernel module there is none ([`io::ErrorKind::NotFound`]).
+/// The folder cannot be read. It does not exist without the kernel module ([`io::ErrorKind::NotFound`]).
 pub fn listed(folder: &Path) -> io::Result<Vec<ListedRing>> {
     let mut rings = Vec::new();
     for entry in std::fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! An open ring: the packets of one call or one round of calls at a time.
+//! An open ring: the packets of one call, or of one round of calls.
 
 use std::ffi::{c_int, c_uint};
 use std::io;
@@ -26,20 +26,20 @@ pub struct Ring {
     handle: NonNull<Pfring>,
     device: String,
     reading: Reading,
-    /// Octets that a packet has in the ring at most.
+    /// Most octets of a packet in the ring.
     room: usize,
-    /// Octets that were asked for.
+    /// Requested octets of a packet.
     asked: u32,
-    /// Packets of which the ring has less than was asked for.
+    /// Packets of which the ring has fewer octets than requested.
     cut: u64,
     header: Box<PacketHeader>,
-    /// Copies, one behind the other.
+    /// Copies, one after the other.
     buffer: Box<[u8]>,
     infos: Box<[PacketInfo]>,
     packets: Box<[Packet]>,
-    /// How many of `packets` there are.
+    /// Number of valid `packets`.
     count: usize,
-    /// What ended a round after it had packets.
+    /// The error that ended a round after its packets.
     failure: Option<SysError>,
     // Dropped last: the library has to be open while the handle is.
     api: PfRing,
@@ -48,9 +48,9 @@ pub struct Ring {
 /// What is known of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
-    /// Where it is in the ring, unless it was copied.
+    /// Its position in the ring, unless it was copied.
     data: *const u8,
-    /// Where its copy is in the buffer.
+    /// Offset of its copy in the buffer.
     at: usize,
     captured: usize,
     length: u32,
@@ -58,18 +58,18 @@ struct Packet {
     packet_type: PacketType,
 }
 
-/// What a ring has counted since it was opened (`pfring_stat`).
+/// Counts of a ring since it was opened (`pfring_stat`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Packets given to the reader.
+    /// Packets delivered to the reader.
     pub received: u64,
-    /// Packets that the ring had no room for.
+    /// Packets lost because the ring had no room.
     pub dropped: u64,
-    /// Packets that the adapter passed by on its own, where it does that.
+    /// Packets that the adapter bypassed by itself, if it does that.
     pub shunted: u64,
-    /// Packets that wait in the ring, about; `None` where the library cannot say.
+    /// Approximate number of packets waiting in the ring; `None` if the library does not report it.
     pub queued: Option<u32>,
-    /// Packets read that are longer in the network than in the ring, although more of them was asked for.
+    /// Read packets that are truncated in the ring although more octets were requested.
     pub cut: u64,
 }
 
@@ -147,18 +147,18 @@ impl Ring {
         self.api.version
     }
 
-    /// Octets of a packet that it captures at most.
+    /// Most octets that it captures of a packet.
     pub fn captured(&self) -> u32 {
         self.room as u32
     }
 
-    /// The number that the kernel module gave it; `None` where the library has none.
+    /// The kernel module's number for it; `None` if the library reports none.
     pub fn number(&self) -> Option<u32> {
         // SAFETY: an open handle.
         self.api.functions.pfring_get_ring_id.map(|number| unsafe { number(self.handle.as_ptr()) })
     }
 
-    /// The packets at hand, until the next are read.
+    /// The current packets, until the next read.
     #[inline]
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.packets[..self.count].iter().map(|packet| {
@@ -180,10 +180,10 @@ impl Ring {
         })
     }
 
-    /// What it has counted.
+    /// Its counts.
     ///
     /// # Errors
-    /// The library refuses to tell.
+    /// The library does not report them.
     pub fn statistics(&self) -> Result<Statistics> {
         let functions = &self.api.functions;
         let mut counts = super::abi::Statistics::default();

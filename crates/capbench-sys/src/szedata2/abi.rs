@@ -1,5 +1,5 @@
-//! The part of libsze2's public interface that is used: `libsze2.h` of CESNET's 2008 to 2010 releases, the last public
-//! ones. The handle is the library's own; nothing of its layout is relied on.
+//! The part of libsze2's public interface in use: `libsze2.h` of CESNET's 2008 to 2010 releases, the last public ones. The
+//! handle is the library's own; this module does not depend on its layout.
 
 use std::ffi::{c_char, c_int, c_short, c_uint};
 

@@ -1,8 +1,8 @@
-//! CESNET's COMBO cards through libsze2 (szedata2), a library that is opened at run time (`libsze2.h`).
+//! CESNET's COMBO cards through libsze2 (szedata2), which is opened at run time (`libsze2.h`).
 //!
-//! A packet lies in the card's DMA ring and belongs to the caller until the next call of `szedata_read_next` or
-//! `szedata_close`. Here it is borrowed from the [`Card`], and whatever calls the library takes the card by `&mut`, so the
-//! compiler refuses a packet that outlives its memory. A card is used on the thread that opened it.
+//! A packet is in the card's DMA ring and valid until the next call of `szedata_read_next` or `szedata_close`. Here it is
+//! borrowed from the [`Card`], and every library call needs the card by `&mut`, so the compiler refuses a packet that outlives
+//! its memory. A card is used on the thread that opened it.
 
 mod abi;
 
@@ -18,7 +18,7 @@ use crate::library::Library;
 use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
 use crate::packet::{Frame, PacketType};
 
-/// libsze2, open.
+/// The open libsze2.
 #[derive(Debug)]
 pub struct Sze2 {
     functions: Functions,
@@ -48,7 +48,7 @@ impl Sze2 {
     /// Opens the library by its name or path.
     ///
     /// # Errors
-    /// It is not there, or is not libsze2.
+    /// The library is missing, or is not libsze2.
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libsze2, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
@@ -59,10 +59,10 @@ impl Sze2 {
         Ok(Self { functions, read_timeout, library })
     }
 
-    /// Opens a card by its device node, subscribes every receive channel that it has, and starts them.
+    /// Opens a card by its device node, subscribes all its receive channels, and starts them.
     ///
     /// # Errors
-    /// There is no such device, or the driver refuses a step.
+    /// The device does not exist, or the driver refuses a step.
     pub fn open(self, node: &str) -> Result<Card> {
         let name = c_string("a device's path", node)?;
         forget_errno();
@@ -102,12 +102,12 @@ impl Card {
         Ok(())
     }
 
-    /// The receive channels that were subscribed, a bit each.
+    /// The subscribed receive channels, one bit each.
     pub fn channels(&self) -> u32 {
         self.channels
     }
 
-    /// The current packet, until the next is taken.
+    /// The current packet, until the next one is read.
     #[inline]
     pub fn frame(&self) -> Option<Frame<'_>> {
         let Extent { data, length } = self.current?;

@@ -1,4 +1,4 @@
-//! The receiving half of one queue: its fill ring, its receive ring and its chunks.
+//! The receiving half of one queue: fill ring, receive ring and chunks.
 //!
 //! ```text
 //! fill ring ──> kernel fills the chunk ──> receive ring ──> take ──> FrameBatch ─┬─ dropped ──> fill ring
@@ -26,14 +26,14 @@ pub(crate) struct Share {
     pub(crate) batch: u32,
 }
 
-/// The rings of one queue and the chunks that go round in them.
+/// The rings of one queue and their chunks.
 #[derive(Debug)]
 pub struct FrameQueue {
     umem: Arc<Umem>,
     received: Consumer<libc::xdp_desc>,
     fill: Producer<u64>,
     share: Share,
-    /// Chunks in no ring, because the fill ring had no room.
+    /// Chunks in no ring, because the fill ring was full.
     spare: Vec<u32>,
     returned: Arc<Returned>,
     batch: Vec<Taken>,
@@ -58,7 +58,7 @@ impl FrameQueue {
         queue
     }
 
-    /// The next frames, if there are any. Their chunks go back when the batch is dropped.
+    /// The next frames, if any. Their chunks return when the batch is dropped.
     #[inline]
     pub fn take(&mut self) -> Option<FrameBatch<'_>> {
         // Left over from a batch that was forgotten rather than dropped.
@@ -133,31 +133,31 @@ impl FrameQueue {
         }
     }
 
-    /// Whether there are frames to take.
+    /// Whether there are unread frames.
     #[inline]
     pub fn is_ready(&mut self) -> bool {
         self.received.available() > 0
     }
 
-    /// Frames in the receive ring that nobody has taken, and how many there is room for.
+    /// Unread frames in the receive ring, and its capacity.
     pub fn waiting(&self) -> (u32, u32) {
         self.received.waiting()
     }
 
-    /// Whether the driver waits for a system call before it uses the fill ring again.
+    /// Whether the driver needs a system call before it uses the fill ring again.
     #[inline]
     pub fn needs_wakeup(&self) -> bool {
         self.fill.needs_wakeup()
     }
 
-    /// Frames taken so far.
+    /// Frames read so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Descriptors from the kernel that named no chunk of this queue, or one that it had not been lent: a chunk in use,
-    /// spare, or on its way back here. Always 0, unless kernel or driver are at fault; such frames are not handed out. A
-    /// chunk that is lent but was never filled cannot be told.
+    /// Invalid descriptors from the kernel: they name no chunk of this queue, or one that the kernel does not own (in use,
+    /// spare, or on its way back here). Always 0, unless kernel or driver have a bug; such frames are not delivered. A chunk
+    /// that the kernel owns but never filled cannot be detected.
     pub fn impossible(&self) -> u64 {
         self.impossible
     }
@@ -186,7 +186,7 @@ impl FrameQueue {
     }
 }
 
-/// Frames lying in a UMEM. Dropping it lends their chunks to the kernel again, save those that were kept.
+/// Frames in a UMEM. Dropping it returns their chunks to the kernel, except those that were kept.
 #[derive(Debug)]
 pub struct FrameBatch<'q> {
     queue: &'q mut FrameQueue,
@@ -199,13 +199,13 @@ impl FrameBatch<'_> {
         self.queue.batch.len()
     }
 
-    /// Whether it holds no frame, which only a kernel at fault can bring about.
+    /// Whether it holds no frame, which only a kernel bug can cause.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The frames' octets, in the order in which the kernel placed them.
+    /// The frames' octets in the kernel's order.
     #[inline]
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.queue.batch.iter().map(|taken| {
@@ -215,7 +215,7 @@ impl FrameBatch<'_> {
         })
     }
 
-    /// Keeps frame `index` beyond the batch; `None` when there is no such frame.
+    /// Keeps frame `index` beyond the batch; `None` if there is no such frame.
     pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
         let taken = *self.queue.batch.get(index)?;
         self.queue.umem.share(taken.chunk);
@@ -234,8 +234,8 @@ impl Drop for FrameBatch<'_> {
     }
 }
 
-/// A frame that somebody keeps. It may go to other threads, outlive its batch and its socket, and be cloned; when the
-/// last clone is dropped, its chunk goes back to the queue that it came from.
+/// A kept frame. It can be sent to other threads, cloned, and outlives its batch and its socket. When the last clone is
+/// dropped, its chunk returns to its queue.
 #[derive(Debug)]
 pub struct OwnedFrame {
     umem: Arc<Umem>,

@@ -3,14 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | [`socket`] | the socket and its typed options |
-//! | [`umem`] | the memory of frames, and who uses which chunk of it |
-//! | `index` | the two functions through which entries of rings change hands |
-//! | `ring` | one ring, from the producing or the consuming side |
+//! | [`umem`] | the memory of frames, and the owner of each of its chunks |
+//! | `index` | the two functions that transfer ring entries |
+//! | `ring` | one ring, from the producer's or the consumer's side |
 //! | [`frame_queue`] | fill and receive ring of one queue: batches and owned frames |
 //! | [`receive`] | all queues of an interface as one source |
 //! | [`transmit_queue`] | transmit and completion ring of one queue |
 //! | [`transmit`] | a socket that sends |
-//! | [`stand_in`] | plays the kernel on heap memory, for tests and microbenchmarks |
+//! | [`stand_in`] | simulates the kernel on heap memory, for tests and microbenchmarks |
 
 pub mod frame_queue;
 mod index;

@@ -1,4 +1,4 @@
-//! All queues of an interface as one source: a socket and its rings for each, one UMEM for all.
+//! All queues of an interface as one source: each has a socket with rings; all share one UMEM.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::packet::Readiness;
 /// Entries of a completion ring that nobody uses: the kernel wants one with every UMEM.
 const UNUSED_COMPLETIONS: u32 = 64;
 
-/// How to receive.
+/// Settings of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverConfig<'q> {
     /// The interface.
@@ -26,11 +26,11 @@ pub struct ReceiverConfig<'q> {
     pub chunk_size: u32,
     /// Entries of each receive ring, a power of two.
     pub received: u32,
-    /// Entries of each fill ring, a power of two. Fewer than there are chunks starve the driver.
+    /// Entries of each fill ring, a power of two. With fewer entries than chunks the driver runs short of chunks.
     pub fill: u32,
-    /// Chunks of each queue beyond the receive ring's entries: those in the application's hands.
+    /// Chunks of each queue in addition to the receive ring's entries: for frames that the application holds.
     pub spare: u32,
-    /// Frames in a batch at most.
+    /// Frame limit of a batch.
     pub batch: u32,
     /// How sockets are bound.
     pub bind: BindOptions,
@@ -45,7 +45,7 @@ struct Port {
     frames: FrameQueue,
 }
 
-/// Receives from queues in a fair round. Frames arrive only when an XDP program redirects them to the sockets.
+/// Receives from queues in turn. Frames arrive only if an XDP program redirects them to the sockets.
 #[derive(Debug)]
 pub struct Receiver {
     ports: Vec<Port>,
@@ -63,8 +63,8 @@ impl Receiver {
     /// Makes the UMEM and binds a socket to each queue, in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit on locked memory; `EBUSY` when another socket has a queue;
-    /// `EOPNOTSUPP` when zero-copy is asked of a driver that cannot; `ENETDOWN` when the interface is down.
+    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit of locked memory; `EBUSY` if another socket has a queue;
+    /// `EOPNOTSUPP` if zero-copy is requested but the driver lacks it; `ENETDOWN` if the interface is down.
     pub fn open(config: &ReceiverConfig<'_>) -> Result<Self> {
         let each = config.received.saturating_add(config.spare);
         let geometry = UmemGeometry::new(config.chunk_size, each.saturating_mul(config.queues.len() as u32))?;
@@ -99,7 +99,7 @@ impl Receiver {
         Ok(Self { ports, polls, geometry, wakes, busy, next: 0 })
     }
 
-    /// The sockets, in the order of the queues: what an XSKMAP wants.
+    /// The sockets, in the order of the queues, as an XSKMAP needs them.
     pub fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.ports.iter().map(|port| port.socket.as_fd())
     }
@@ -109,10 +109,10 @@ impl Receiver {
         self.geometry
     }
 
-    /// Whether any queue has frames. What busy polling and drivers that want to be woken up need is done on the way.
+    /// Whether any queue has frames. Also makes the system calls that busy polling and drivers with wake-up need.
     ///
     /// # Errors
-    /// `ENETDOWN` when the interface went down or away; found out only where a system call is made.
+    /// `ENETDOWN` if the interface went down or was removed; detected only by a system call.
     #[inline]
     pub fn is_ready(&mut self) -> Result<bool> {
         if self.wakes || self.busy {
@@ -121,7 +121,7 @@ impl Receiver {
         Ok(self.find().is_some())
     }
 
-    /// The next frames of the queue whose turn it is, or of the next one that has any, and which of the queues it is.
+    /// The next frames of the queue whose turn it is, or of the next queue with frames, and the position of that queue.
     #[inline]
     pub fn take(&mut self) -> Option<(usize, FrameBatch<'_>)> {
         let index = self.find()?;
@@ -154,11 +154,11 @@ impl Receiver {
         Ok(())
     }
 
-    /// Waits until a queue has frames (poll(2)), which wakes the driver too. A wait in vain looks whether the
-    /// interface is still up: poll does not tell.
+    /// Waits until a queue has frames (poll(2)), which also wakes the driver. After a timeout it checks that the interface is
+    /// still up: poll does not report it.
     ///
     /// # Errors
-    /// `ENETDOWN` after the interface went down or away.
+    /// `ENETDOWN` after the interface went down or was removed.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
         // Rounded up: a wait of under a millisecond must not become a spin.
         let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as libc::c_int;
@@ -188,7 +188,7 @@ impl Receiver {
         self.ports.iter().map(|port| port.socket.statistics())
     }
 
-    /// Whether zero-copy really runs; `None` where the kernel cannot tell. All queues of one interface agree.
+    /// Whether zero-copy is active; `None` if the kernel does not report it. All queues of an interface have the same mode.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -196,7 +196,7 @@ impl Receiver {
         self.ports.first().map_or(Ok(None), |port| port.socket.zero_copy())
     }
 
-    /// The NAPI instances that the sockets know of, one for each queue.
+    /// The NAPI instances of the sockets, one per queue.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -204,17 +204,17 @@ impl Receiver {
         self.ports.iter().map(|port| incoming_napi(&port.socket))
     }
 
-    /// Frames taken from each queue so far.
+    /// Frames read from each queue so far.
     pub fn taken(&self) -> impl Iterator<Item = u64> {
         self.ports.iter().map(|port| port.frames.taken())
     }
 
-    /// Of each queue, the frames in its receive ring that nobody has taken, and how many there is room for.
+    /// For each queue, the unread frames in its receive ring and its capacity.
     pub fn waiting(&self) -> impl Iterator<Item = (u32, u32)> {
         self.ports.iter().map(|port| port.frames.waiting())
     }
 
-    /// Descriptors that named no chunk that the kernel had been lent: always 0, unless kernel or driver are at fault.
+    /// Descriptors with a chunk that the kernel did not own: always 0, unless kernel or driver have a bug.
     pub fn impossible(&self) -> u64 {
         self.ports.iter().map(|port| port.frames.impossible()).sum()
     }

@@ -1,5 +1,5 @@
-//! One ring of an AF_XDP socket, seen from the side that produces or from the side that consumes
-//! (Documentation/networking/af_xdp.rst, net/xdp/xsk_queue.h).
+//! One ring of an AF_XDP socket, from the producer's or the consumer's side (Documentation/networking/af_xdp.rst,
+//! net/xdp/xsk_queue.h).
 
 use std::marker::PhantomData;
 use std::mem::{align_of, size_of};

@@ -1,7 +1,7 @@
 //! The AF_XDP socket and its typed options (Documentation/networking/af_xdp.rst, `linux/if_xdp.h`).
 //!
-//! Everything that makes rings or registers memory stays inside this crate: [`super::receive`] and [`super::transmit`]
-//! put the parts together so that each chunk has one owner.
+//! Code that makes rings or registers memory is private to this crate: [`super::receive`] and [`super::transmit`] combine the
+//! parts so that each chunk has one owner.
 
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -19,40 +19,41 @@ const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 /// How long the kernel may take to give a queue free.
 const RELEASE: Duration = Duration::from_secs(1);
 
-/// How frames get between driver and UMEM.
+/// How frames move between driver and UMEM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyMode {
-    /// As the kernel chooses: zero-copy where the driver can, else copied.
+    /// The kernel's choice: zero-copy if the driver supports it, else copy.
     Any,
     /// Copied by the kernel (`XDP_COPY`).
     Copy,
-    /// By the NIC itself (`XDP_ZEROCOPY`); refused where the driver cannot.
+    /// By the NIC itself (`XDP_ZEROCOPY`); refused if the driver lacks support.
     ZeroCopy,
 }
 
-/// How a socket is bound (`sxdp_flags`).
+/// Bind settings of a socket (`sxdp_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BindOptions {
-    /// How frames get between driver and UMEM.
+    /// How frames move between driver and UMEM.
     pub mode: CopyMode,
-    /// Whether the kernel is to say when it wants a system call (`XDP_USE_NEED_WAKEUP`, Linux 5.4).
+    /// Whether the kernel reports when it needs a system call (`XDP_USE_NEED_WAKEUP`, Linux 5.4).
     pub need_wakeup: bool,
 }
 
 /// `XDP_STATISTICS`, cumulative since the socket was made; reading does not reset them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XdpStatistics {
-    /// Frames dropped for want of a chunk in copy mode, or too long for one. Before Linux 5.9 those of `rx_ring_full` too.
+    /// Frames dropped in copy mode because no chunk was free or the frame was too long. Before Linux 5.9 includes
+    /// `rx_ring_full`.
     pub rx_dropped: u64,
-    /// Descriptors of the fill ring that were invalid.
+    /// Invalid descriptors in the fill ring.
     pub rx_invalid_descs: u64,
-    /// Descriptors of the transmit ring that were invalid.
+    /// Invalid descriptors in the transmit ring.
     pub tx_invalid_descs: u64,
     /// Frames dropped because the receive ring was full; `None` before Linux 5.9.
     pub rx_ring_full: Option<u64>,
-    /// How often the fill ring was found empty; `None` before Linux 5.9.
+    /// Number of times that the fill ring was empty; `None` before Linux 5.9.
     pub rx_fill_ring_empty_descs: Option<u64>,
-    /// How often the transmit ring was found empty; `None` before Linux 5.9.
+    /// Number of times that the transmit ring was empty; `None` before Linux 5.9.
     pub tx_ring_empty_descs: Option<u64>,
 }
 
@@ -69,7 +70,7 @@ impl AsFd for XdpSocket {
 }
 
 impl XdpSocket {
-    /// Opens a socket that is bound to nothing, in the network namespace of the calling thread.
+    /// Opens an unbound socket in the network namespace of the calling thread.
     ///
     /// # Errors
     /// `EPERM` without CAP_NET_RAW, `EAFNOSUPPORT` from a kernel without AF_XDP.
@@ -240,7 +241,7 @@ impl XdpSocket {
             .map(drop)
     }
 
-    /// Whether zero-copy really runs (`XDP_OPTIONS`, Linux 5.3); `None` where the kernel cannot tell.
+    /// Whether zero-copy is active (`XDP_OPTIONS`, Linux 5.3); `None` if the kernel does not report it.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -267,11 +268,10 @@ impl XdpSocket {
         Ok(XdpStatistics::of(&value, length))
     }
 
-    /// Has the kernel do receive work now, without waiting (recvfrom(2)): what busy polling and drivers that need to be
-    /// woken up want.
+    /// Makes the kernel do receive work now, without waiting (recvfrom(2)): for busy polling and drivers with wake-up.
     ///
     /// # Errors
-    /// `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
+    /// `ENETDOWN` if the interface is down, `ENXIO` if it no longer exists.
     #[inline]
     pub fn drive_receive(&self) -> Result<()> {
         // SAFETY: recv(2) with length 0 writes nothing; AF_XDP looks at no buffer.
@@ -323,7 +323,7 @@ impl XdpSocket {
 }
 
 impl XdpStatistics {
-    /// What no socket counted: the sum of none.
+    /// Counters of no socket: the neutral element of the sum.
     pub const OF_NONE: Self = Self {
         rx_dropped: 0,
         rx_invalid_descs: 0,
@@ -333,7 +333,7 @@ impl XdpStatistics {
         tx_ring_empty_descs: Some(0),
     };
 
-    /// The sum of the counters of two sockets; absent where one cannot tell.
+    /// The sum of the counters of two sockets; `None` where one does not report a counter.
     #[must_use]
     pub fn plus(self, more: Self) -> Self {
         let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);

@@ -1,7 +1,7 @@
-//! A socket that sends, in copy mode: it needs no XDP program and no driver's help.
+//! A sending socket in copy mode: it needs neither an XDP program nor support of the driver.
 //!
-//! Copy mode is asked for because it makes counts exact: the kernel sends inside our system calls only, so that what it has
-//! not taken at the end of a phase can be taken back.
+//! Copy mode makes counts exact: the kernel sends only inside our system calls, so unsent frames can be withdrawn at the end of
+//! a phase.
 
 use super::socket::{BindOptions, CopyMode, XdpSocket};
 use super::transmit_queue::TransmitQueue;
@@ -15,32 +15,32 @@ const UNUSED_FILLS: u32 = 64;
 /// System calls at most to have void requests passed over: each passes over one at least.
 const MOST_FLUSHES: u32 = 1 << 16;
 
-/// How to send.
+/// Settings of a transmitter.
 #[derive(Clone, Copy, Debug)]
 pub struct TransmitterConfig {
     /// The interface.
     pub interface: InterfaceIndex,
     /// Its queue.
     pub queue: u32,
-    /// Bytes of a chunk: 2048 or 4096. The largest frame.
+    /// Bytes of a chunk: 2048 or 4096. Also the size limit of a frame.
     pub chunk_size: u32,
     /// Entries of the rings, and chunks: a power of two.
     pub frames: u32,
-    /// Send buffer to ask for, in bytes of the kernel's accounting.
+    /// Requested send buffer, in bytes of the kernel's accounting.
     pub send_buffer_bytes: u32,
-    /// Frames that one system call is to send at most; kernels before 6.17 send 32, before 5.11 16.
+    /// Frame limit of one system call; kernels before 6.17 send 32, before 5.11 16.
     pub budget: u32,
 }
 
-/// How a wake-up ended.
+/// The result of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// The kernel has gone through all requests.
+    /// The kernel processed all requests.
     Done,
-    /// It stopped before: at its budget, at a full queue of the driver or at the send buffer's limit. The rest stays in
-    /// the ring.
+    /// It stopped early: at its budget, at a full queue of the driver or at the send buffer's limit. The rest stays in the
+    /// ring.
     Stopped,
-    /// It stopped behind a frame that the driver refused and that is lost.
+    /// It stopped after a frame that the driver refused and that is lost.
     Dropped,
 }
 
@@ -56,7 +56,7 @@ impl Transmitter {
     /// Makes a UMEM and binds a socket, in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit on locked memory; `EBUSY` when another socket has the queue.
+    /// `EPERM` without CAP_NET_RAW; `ENOBUFS` beyond the limit of locked memory; `EBUSY` if another socket has the queue.
     pub fn open(config: &TransmitterConfig) -> Result<Self> {
         let umem = Umem::of_pages(UmemGeometry::new(config.chunk_size, config.frames)?)?;
         let socket = XdpSocket::open()?;
@@ -78,15 +78,15 @@ impl Transmitter {
         &mut self.queue
     }
 
-    /// Send buffer that the kernel granted, in bytes of its own accounting.
+    /// Granted send buffer, in bytes of the kernel's accounting.
     pub fn send_buffer_bytes(&self) -> u32 {
         self.send_buffer_bytes
     }
 
-    /// Has the kernel send what is requested, as far as one system call goes.
+    /// Makes the kernel send requested frames, as many as one system call sends.
     ///
     /// # Errors
-    /// `ENETDOWN` when the interface is down, `ENXIO` when it is gone.
+    /// `ENETDOWN` if the interface is down, `ENXIO` if it no longer exists.
     #[inline]
     pub fn wake(&mut self) -> Result<Wake> {
         Ok(match self.socket.drive_transmit()? {
@@ -96,19 +96,19 @@ impl Transmitter {
         })
     }
 
-    /// Requests the frame of a [`Wake::Dropped`] once more, in front of those that the kernel has not looked at. `false` when
-    /// that cannot be, and then the frame is lost.
+    /// Requests the frame of a [`Wake::Dropped`] again, before those that the kernel has not read. Returns `false` if that is
+    /// impossible; then the frame is lost.
     pub fn repeat_dropped(&mut self) -> bool {
         // SAFETY: the socket is ours alone, exclusively borrowed, and runs in copy mode: no system call is under way. After
         // any other end of a system call this may send a frame again, but touches no memory that is not ours.
         unsafe { self.queue.repeat_dropped() }
     }
 
-    /// Takes back what the kernel has not taken, so that no later call sends it: the frames newly known to be taken, and
-    /// those taken back.
+    /// Withdraws frames that the kernel has not accepted, so that no later call sends them. Returns the number of newly
+    /// accepted frames and of withdrawn ones.
     ///
     /// # Errors
-    /// When the kernel does not tell its counters.
+    /// The kernel does not report its counters.
     pub fn withdraw(&mut self) -> Result<(u32, u32)> {
         let taken = self.queue.take_count();
         let pending = self.queue.pending();

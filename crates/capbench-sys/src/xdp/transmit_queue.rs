@@ -1,8 +1,8 @@
-//! The sending half of one queue: its transmit ring, its completion ring and its chunks.
+//! The sending half of one queue: transmit ring, completion ring and chunks.
 //!
-//! A chunk goes free -> requested (we) -> taken (kernel) -> completed (kernel) -> free. In copy mode the kernel looks at
-//! the transmit ring inside system calls on the socket only (`xsk_generic_xmit` of net/xdp/xsk.c), so between two calls a
-//! request can be made void. Moving the producer's index back would not do: the kernel has its own copy of it.
+//! A chunk goes free -> requested (we) -> taken (kernel) -> completed (kernel) -> free. In copy mode the kernel reads the
+//! transmit ring only inside system calls on the socket (`xsk_generic_xmit` of net/xdp/xsk.c), so between two calls a request
+//! can be voided. Moving the producer's index back would not work: the kernel has its own copy of it.
 
 use std::slice;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::error::{Result, SysError};
 /// that the frame goes on in the next descriptor: recent kernels would pass over that one, too.
 const VOID: libc::xdp_desc = libc::xdp_desc { addr: u64::MAX, len: 0, options: !libc::XDP_PKT_CONTD };
 
-/// The rings of one queue and the chunks that go round in them.
+/// The rings of one queue and their chunks.
 #[derive(Debug)]
 pub struct TransmitQueue {
     umem: Arc<Umem>,
     requests: Producer<libc::xdp_desc>,
     completions: Consumer<u64>,
-    /// Chunks that may be written, the next one last.
+    /// Free chunks, the next one last.
     free: Vec<u32>,
-    /// Requested frames that the kernel is not known to have taken.
+    /// Requested frames that are not yet known to be accepted by the kernel.
     pending: u32,
-    /// Void requests in front of them that the kernel has not passed over.
+    /// Void requests before them that the kernel has not yet skipped.
     void: u32,
-    /// Frames known to be taken, less those completed.
+    /// Frames known to be accepted, minus completed ones.
     in_flight: i64,
     /// How many entries of the ring came before the one that each chunk was last in.
     places: Box<[u64]>,
@@ -60,7 +60,7 @@ impl TransmitQueue {
         }
     }
 
-    /// How many slots may be written now, at most `most`.
+    /// Number of slots that can be written now, up to `most`.
     #[inline]
     pub fn room(&mut self, most: u32) -> u32 {
         if (self.free.len() as u32) < most {
@@ -72,7 +72,7 @@ impl TransmitQueue {
     /// The bytes for frame `index` of the next request.
     ///
     /// # Panics
-    /// When `index` is not below what [`Self::room`] said.
+    /// If `index` is not below the result of [`Self::room`].
     #[inline]
     pub fn slot(&mut self, index: u32) -> &mut [u8] {
         let geometry = self.umem.geometry();
@@ -83,7 +83,7 @@ impl TransmitQueue {
         unsafe { slice::from_raw_parts_mut(self.umem.start(geometry.address(chunk), length), length) }
     }
 
-    /// Requests that the first slots be sent, each with the length of its frame; nothing is sent before a system call.
+    /// Requests the first slots, each with the length of its frame. Nothing is sent before a system call.
     ///
     /// # Errors
     /// More frames than there is room for, or a frame longer than its slot.
@@ -120,8 +120,8 @@ impl TransmitQueue {
         libc::xdp_desc { addr: self.umem.geometry().address(chunk), len: length, options: 0 }
     }
 
-    /// How many requested frames the kernel is newly known to have taken. It may have taken more: kernels tell when they
-    /// have gone through all that they know of, newer ones after each system call that sent something.
+    /// Number of requested frames newly known to be accepted by the kernel. It may have accepted more: old kernels report this
+    /// only after all known requests, newer ones after each system call that sent frames.
     #[inline]
     pub fn take_count(&mut self) -> u32 {
         let left = self.requests.pending();
@@ -134,7 +134,7 @@ impl TransmitQueue {
         taken
     }
 
-    /// Takes back the chunks that the kernel is done with. It stops sending while the completion ring is full.
+    /// Collects the chunks that the kernel has completed. The kernel stops sending while the completion ring is full.
     #[inline]
     pub fn collect(&mut self) {
         let mut count = self.completions.available();
@@ -166,7 +166,7 @@ impl TransmitQueue {
         }
     }
 
-    /// Frames requested and not known to be taken.
+    /// Frames requested and not yet known to be accepted.
     pub fn pending(&self) -> u32 {
         self.pending
     }
@@ -176,14 +176,14 @@ impl TransmitQueue {
         self.requests.pending()
     }
 
-    /// Frames that the kernel has taken and not let go of.
+    /// Frames that the kernel has accepted and not completed.
     pub fn in_flight(&mut self) -> u32 {
         self.take_count();
         self.collect();
         self.in_flight.max(0) as u32
     }
 
-    /// Completions that named no chunk that was being sent: always 0, unless the kernel is at fault.
+    /// Completions with a chunk that was not being sent: always 0, unless the kernel has a bug.
     pub fn impossible(&self) -> u64 {
         self.impossible
     }

@@ -1,6 +1,6 @@
-//! The memory that frames lie in: a UMEM, cut into chunks of one size.
+//! The memory of frames: a UMEM, divided into chunks of one size.
 //!
-//! A chunk is in exactly one place, and a word for each says which:
+//! A chunk is in exactly one place; a word per chunk records it:
 //!
 //! | word | place |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | `LENT` | with the kernel: in a fill ring, being filled, in a receive, transmit or completion ring |
 //! | 1 and more | in use here, by so many |
 //!
-//! Only a chunk that is lent is taken from the kernel, whatever its descriptors say, and whoever ends the last use makes it
-//! spare and gives it back. So no chunk is given back twice, and none while somebody can still read it.
+//! Only a chunk with the word `LENT` is accepted from the kernel, even if a descriptor names another one. The end of the last
+//! use makes a chunk spare and returns it. So no chunk is returned twice, or while it can still be read.
 
 use std::slice;
 use std::sync::Arc;
@@ -18,11 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 use crate::error::{Result, SysError};
 use crate::memory::Mapping;
 
-/// Bytes that the kernel keeps free in front of every received frame (`XDP_PACKET_HEADROOM` of `linux/bpf.h`).
+/// Bytes that the kernel reserves before every received frame (`XDP_PACKET_HEADROOM` of `linux/bpf.h`).
 pub const KERNEL_HEADROOM: u32 = 256;
 
-/// The chunk sizes that there are: the kernel wants a power of two of at least 2048 (`XDP_UMEM_MIN_CHUNK_SIZE`) and at
-/// most a page.
+/// The possible chunk sizes: the kernel requires a power of two from 2048 (`XDP_UMEM_MIN_CHUNK_SIZE`) to the page size.
 pub const CHUNK_SIZES: [u32; 2] = [2048, 4096];
 
 /// The word of a chunk that nobody uses and the kernel does not have.
@@ -45,7 +44,7 @@ impl UmemGeometry {
     /// `chunks` chunks of `chunk_size` bytes.
     ///
     /// # Errors
-    /// When the kernel would refuse them.
+    /// The kernel would refuse them.
     pub fn new(chunk_size: u32, chunks: u32) -> Result<Self> {
         if !CHUNK_SIZES.contains(&chunk_size) {
             return Err(SysError::argument("UMEM", format!("chunks of {chunk_size} bytes: 2048 or 4096")));
@@ -71,7 +70,7 @@ impl UmemGeometry {
         u64::from(self.chunk_size) * u64::from(self.chunks)
     }
 
-    /// Octets of the largest frame that a chunk of this size receives.
+    /// Octets of the largest frame that a chunk of this size can receive.
     pub const fn frame_room(chunk_size: u32) -> u32 {
         chunk_size - KERNEL_HEADROOM
     }

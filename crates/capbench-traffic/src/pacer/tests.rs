@@ -1,8 +1,8 @@
 use super::*;
 use crate::transmission::Finish;
+use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::rates::Pps;
-use capbench_frames::recognise::{Recogniser, Seen, TagMetadata};
 use capbench_frames::units::Mtu;
 
 const TRIAL: TrialId = TrialId(5);
@@ -95,13 +95,13 @@ fn every_intended_frame_is_sent_once_in_order_and_stamped() {
     let (plan, mut null) = (plan("imix"), Null::new(64));
     let report = send(&mut null, &plan, constant(20_000.0), count(1_000, &RUNNING));
     assert_eq!((report.intended, report.sent, report.unsent), (1_000, 1_000, 0));
-    let recogniser = Recogniser::new(TRIAL, plan.layout(), None).unwrap();
+    let recogniser = Classifier::new(TRIAL, plan.layout(), None).unwrap();
     let mut octets = 0;
     for (number, frame) in null.frames.iter().enumerate() {
         let seen = recogniser.look(frame, frame.len() as u32, TagMetadata::Absent);
         let planned_ns = number as u64 * 50_000;
         let (trial, stream, sequence) = (TRIAL, StreamId(2), number as u64);
-        assert_eq!(seen, Seen::Ours(Stamp { trial, stream, sequence, planned_ns }));
+        assert_eq!(seen, FrameClass::Own(Stamp { trial, stream, sequence, planned_ns }));
         assert_eq!(frame.len(), plan.frame(number as u64).0.captured());
         octets += frame.len() as u64 + 4;
     }

@@ -1,15 +1,15 @@
 //! `af-xdp-tx`: an AF_XDP transmit ring in copy mode (Documentation/networking/af_xdp.rst, net/xdp/xsk.c).
 //!
-//! The kernel makes a socket buffer of each frame and hands it to the driver, past the queueing discipline. It stops at
-//! the first frame that it cannot get rid of and says how:
+//! The kernel builds a socket buffer for each frame and passes it to the driver, bypassing the queueing discipline. It stops
+//! at the first frame that it cannot send and returns the reason:
 //!
 //! | sendto | what became of the frame | here |
 //! |---|---|---|
-//! | `EBUSY` | the driver dropped it (`NET_XMIT_DROP`); its chunk is completed all the same | refused |
-//! | `EAGAIN` | it stays in the ring: the driver's queue or the send buffer is full, or enough for one call | pending |
-//! | 0 | all were handed over | accepted |
+//! | `EBUSY` | the driver dropped it (`NET_XMIT_DROP`); its chunk is still completed | refused |
+//! | `EAGAIN` | it stays in the ring: the driver's queue or the send buffer is full, or the call's budget is used up | pending |
+//! | 0 | all were passed to the driver | accepted |
 //!
-//! So a completion does not mean that a frame was sent; only `EBUSY` tells those that were not.
+//! So a completion does not mean that a frame was sent; only `EBUSY` reports a frame that was not.
 
 use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
 use crate::error::{Result, TrafficError};
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 /// How long the end of a phase waits for frames in the ring.
 const LAST_WAIT: Duration = Duration::from_millis(100);
 
-/// Frames that every kernel sends in one call, when nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
+/// Frames that every kernel sends in one call, if nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
 const LEAST_BUDGET: u32 = 16;
 
-/// What a kernel without these sockets lacks.
+/// The missing feature of a kernel without these sockets.
 const WITHOUT: &str = "AF_XDP (CONFIG_XDP_SOCKETS)";
 
-/// Entries of the rings at least: several batches, so that there is always room to repeat a frame.
+/// Minimum number of ring entries: several batches, so that there is always room to repeat a frame.
 const LEAST_FRAMES: u32 = 2048;
 
 /// A socket, its rings and its chunks.
@@ -36,7 +36,7 @@ pub struct AfXdpTx {
     transmitter: Transmitter,
     batch: usize,
     refusals: Refusals,
-    /// Refused frames among those that the kernel is not yet known to have taken.
+    /// Refused frames among those that the kernel has not yet reported as sent.
     refused: u64,
 }
 
@@ -64,7 +64,7 @@ impl AfXdpTx {
         let facts = TransmitFacts {
             batch,
             send_buffer_bytes,
-            // AF_XDP knows no other way.
+            // AF_XDP always bypasses it.
             qdisc_bypass: true,
             ring_slots: Some(frames),
             copied_up_to: None,
@@ -74,18 +74,18 @@ impl AfXdpTx {
         Ok(Opened { sender: Box::new(Self { transmitter, batch, refusals, refused: 0 }), facts })
     }
 
-    /// Whether an AF_XDP socket can be had.
+    /// Whether an AF_XDP socket can be opened.
     pub(super) fn supported() -> std::result::Result<(), String> {
         XdpSocket::open().map(drop).map_err(|error| missing(&error, WITHOUT))
     }
 
-    /// Has the kernel send what is in the ring, until it has all or something holds it up.
+    /// Makes the kernel send the frames in the ring, until it has sent all or an error stops it.
     fn kick(&mut self) -> Result<Handed> {
         let mut handed = Handed::default();
         let mut stops = self.transmitter.queue().pending() / LEAST_BUDGET + 1;
         while self.transmitter.queue().pending() > 0 {
             let wake = self.transmitter.wake();
-            // Before frames are counted: the dropped one can be among those that the kernel now tells it has taken.
+            // Before frames are counted: the dropped frame can be among those that the kernel now reports as completed.
             self.refused += u64::from(matches!(wake, Ok(Wake::Dropped)));
             let accepted = self.accepted();
             handed.accepted += accepted;
@@ -97,7 +97,7 @@ impl AfXdpTx {
                     self.transmitter.queue().collect();
                     stops -= 1;
                 }
-                // What was taken before is told first; the failure comes again at the next kick.
+                // Frames accepted before the failure are reported first. The failure occurs again at the next kick.
                 Err(_) if handed.sent() > 0 => break,
                 Err(error) => return Err(error.into()),
             }
@@ -105,7 +105,7 @@ impl AfXdpTx {
         Ok(handed)
     }
 
-    /// The kernel has dropped a frame: it is lost, or requested again.
+    /// The kernel has dropped a frame: it is lost, or submitted again.
     #[cold]
     fn refuse(&mut self, progress: bool, handed: &mut Handed) {
         if !self.refusals.note(progress, handed) && !self.transmitter.repeat_dropped() {
@@ -114,7 +114,7 @@ impl AfXdpTx {
         }
     }
 
-    /// Frames newly known to be taken, less those that were refused.
+    /// Frames newly reported as completed, minus the refused ones.
     fn accepted(&mut self) -> u64 {
         let taken = self.transmitter.queue().take_count();
         self.without_refused(taken)
@@ -130,7 +130,7 @@ impl AfXdpTx {
 impl Transmit for AfXdpTx {
     #[inline]
     fn room(&mut self) -> usize {
-        // What the kernel left goes first. A ring that filled up behind it would be sent after the phase's end.
+        // Frames that the kernel left go first: a ring filled up after them would be sent after the phase's end.
         let queue = self.transmitter.queue();
         queue.room((self.batch as u32).saturating_sub(queue.pending())) as usize
     }
@@ -151,7 +151,7 @@ impl Transmit for AfXdpTx {
         while self.transmitter.queue().pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
                 Ok(handed) => finish.handed += handed,
-                // An interface that is down takes nothing any more; what is left is withdrawn and counted below.
+                // An interface that is down accepts no more frames. The rest is withdrawn and counted below.
                 Err(_) => break,
             }
         }
@@ -166,7 +166,7 @@ impl Transmit for AfXdpTx {
     }
 }
 
-/// Adds what a refusal to open means.
+/// Adds the likely cause of a refusal to open.
 fn explained(error: SysError) -> TrafficError {
     const EBUSY: i32 = 16;
     const ENOBUFS: i32 = 105;

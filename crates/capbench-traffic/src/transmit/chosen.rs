@@ -1,15 +1,15 @@
-//! Transmit methods by the names that users give them.
+//! Transmit methods by their names on the command line.
 
 use std::fmt;
 
 use super::{METHODS, Opened, TransmitConfig, TransmitMethod};
 use crate::error::{Result, TrafficError};
 
-/// The setting that sends frames through the queueing discipline and tc at egress, as other programs' are, which costs
-/// speed. Without it they go straight to the driver.
+/// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
+/// slower. Without it frames go directly to the driver.
 pub const THROUGH_QDISC: &str = "+qdisc";
 
-/// A transmit method as a user names it: `packet-tx`, `packet-tx+qdisc`.
+/// A transmit method as the user names it: `packet-tx`, `packet-tx+qdisc`.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen {
     /// Its row.
@@ -38,7 +38,7 @@ impl fmt::Display for Chosen {
 /// The method that `text` names.
 ///
 /// # Errors
-/// No such method, or one that does not know the setting; the message lists those that there are.
+/// An unknown method, or a setting that it does not support. The message lists the valid ones.
 pub fn method(text: &str) -> Result<Chosen> {
     let (name, through_qdisc) = match text.strip_suffix(THROUGH_QDISC) {
         Some(name) => (name, true),

@@ -1,4 +1,4 @@
-//! Ways to hand frames to the kernel: one file each, one row each in [`METHODS`].
+//! Transmit methods: one file each, one row each in [`METHODS`].
 
 mod af_xdp_tx;
 mod chosen;
@@ -26,35 +26,35 @@ pub use packet_tx::PacketTx;
 pub use sendmmsg::Sendmmsg;
 pub use sendto::Sendto;
 
-/// Slots of a transmit ring at most: 16 MiB of small frames.
+/// Maximum number of slots of a transmit ring: 16 MiB of small frames.
 const MOST_SLOTS: u32 = 1 << 16;
 
-/// Bytes of send buffer to ask for at most.
+/// Maximum send buffer to request, in bytes.
 const MOST_SEND_BUFFER: u32 = 1 << 28;
 
 /// Linux's default for `net.core.netdev_max_backlog`.
 const DEFAULT_BACKLOG: u32 = 1000;
 
-/// How many frames a CPU's backlog takes from one sender on this host.
+/// Number of frames that a CPU's backlog accepts from one sender on this host.
 fn host_backlog() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog")
         .ok()
         .and_then(|text| text.trim().parse().ok())
 }
 
-/// More frames than a backlog can hold: its input queue and the part that is being processed (`process_backlog` of
-/// net/core/dev.c moves the whole input queue at once).
+/// More frames than a backlog can hold: its input queue and the part in processing (`process_backlog` of net/core/dev.c moves
+/// the whole input queue at once).
 fn outrun(backlog: u32) -> u32 {
     backlog.saturating_add(1).saturating_mul(2)
 }
 
-/// What the kernel charges to a send buffer for a frame (`skb->truesize`): its data with headroom and
-/// `struct skb_shared_info` in an allocation of a power of two, and `struct sk_buff`. An estimate; kernels differ.
+/// The kernel's charge to a send buffer for a frame (`skb->truesize`): data with headroom and `struct skb_shared_info` in an
+/// allocation of a power of two, plus `struct sk_buff`. An estimate; kernels differ.
 fn true_size(size: FrameSize) -> u32 {
     (size.captured() as u32 + 384).next_power_of_two() + 256
 }
 
-/// Runs whole sending phases; dynamic dispatch happens here, once a phase, and never per frame.
+/// Runs whole sending phases. Dynamic dispatch is once per phase, never per frame.
 pub trait Sender: Send {
     /// Sends the frames of a job: [`pacer::run`].
     ///
@@ -72,17 +72,17 @@ impl<T: Transmit + Send> Sender for T {
 /// What to do with a frame that the kernel refuses (`ENOBUFS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Go on with the next one. Right on a veth, which has dropped the frame in the receiver's backlog: a wire does
+    /// Continue with the next frame. Correct on a veth, which has dropped the frame in the receiver's backlog: a wire does
     /// not wait for its receiver either.
     Lose,
-    /// Offer it again. Right on a network card, whose queue was full and which has not sent it.
+    /// Offer it again. Correct on a network card, whose queue was full and which has not sent it.
     Repeat,
 }
 
-/// How often in a row a frame is offered again before it is lost all the same.
+/// How often in a row a frame is offered again before it counts as lost.
 const MOST_REPEATS: u32 = 10_000;
 
-/// Counts refusals and decides over each.
+/// Counts refusals and decides on each.
 #[derive(Debug)]
 struct Refusals {
     policy: Refusal,
@@ -94,8 +94,8 @@ impl Refusals {
         Self { policy, in_a_row: 0 }
     }
 
-    /// Notes that the kernel refused a frame, after it took others in the same call if there was `progress`. Whether to
-    /// go on with the next frame.
+    /// Records that the kernel refused a frame, after it accepted others in the same call if there was `progress`. Returns
+    /// whether to continue with the next frame.
     fn note(&mut self, progress: bool, handed: &mut Handed) -> bool {
         if progress {
             self.in_a_row = 0;
@@ -111,33 +111,33 @@ impl Refusals {
     }
 }
 
-/// How to transmit.
+/// Settings of a transmit method.
 #[derive(Debug, Clone, Copy)]
 pub struct TransmitConfig {
-    /// The interface that sends.
+    /// The sending interface.
     pub interface: InterfaceIndex,
     /// The largest frame.
     pub largest: FrameSize,
-    /// Octets from the destination address to the end of the stamp, which a ring copies rather than refers to.
+    /// Octets from the destination address to the end of the stamp. A ring copies these instead of referring to them.
     pub head_octets: usize,
-    /// Frames handed over by one call at most.
+    /// Maximum number of frames per call.
     pub batch: usize,
-    /// Send buffer to ask for, in bytes of the kernel's accounting.
+    /// Send buffer to request, in bytes of the kernel's accounting.
     pub send_buffer_bytes: u32,
-    /// Whether to go past the queueing discipline (`PACKET_QDISC_BYPASS`).
+    /// Whether to bypass the queueing discipline (`PACKET_QDISC_BYPASS`).
     pub qdisc_bypass: bool,
     /// Slots of a transmit ring.
     pub ring_slots: u32,
     /// What to do with refused frames.
     pub refusal: Refusal,
-    /// Frames that the receiver's backlog can hold (`net.core.netdev_max_backlog`); `None` where that cannot be read, as
+    /// Number of frames that the receiver's backlog can hold (`net.core.netdev_max_backlog`). `None` if it cannot be read, as
     /// in containers.
     pub backlog: Option<u32>,
 }
 
 impl TransmitConfig {
-    /// The fastest settings known for these frames: batches of 64, no queueing discipline, and room for more frames on
-    /// their way than the receiver's backlog holds, so that the receiver cannot slow the sender.
+    /// The fastest known settings for these frames: batches of 64, no queueing discipline, and room for more frames in flight
+    /// than the receiver's backlog holds, so that the receiver cannot slow the sender.
     pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan, refusal: Refusal) -> Self {
         let backlog = host_backlog();
         let batch = 64;
@@ -151,7 +151,7 @@ impl TransmitConfig {
             largest,
             head_octets: plan.layout().minimum_size().captured(),
             batch,
-            // The kernel doubles what is asked.
+            // The kernel doubles the requested size.
             send_buffer_bytes: (in_flight.saturating_mul(true_size(largest)) / 2).min(MOST_SEND_BUFFER),
             qdisc_bypass: true,
             ring_slots: in_flight,
@@ -160,17 +160,17 @@ impl TransmitConfig {
         }
     }
 
-    /// Frames that a send buffer lets be on their way at once.
+    /// Number of frames that a send buffer allows in flight.
     fn in_flight(&self, granted_bytes: u32) -> u32 {
         granted_bytes / true_size(self.largest)
     }
 
-    /// Octets of a slot: the largest frame and room for the longest head, in cache lines.
+    /// Octets of a slot: the largest frame or the longest head, rounded up to cache lines.
     fn slot_octets(&self) -> usize {
         self.largest.captured().max(HEAD_ROOM).next_multiple_of(64)
     }
 
-    /// The batch, if a transmit method can do it.
+    /// The batch size, if a transmit method supports it.
     fn checked_batch(&self) -> Result<usize> {
         if (1..=MOST_BATCH).contains(&self.batch) {
             Ok(self.batch)
@@ -180,7 +180,7 @@ impl TransmitConfig {
         }
     }
 
-    /// A socket for sending, configured but not bound, and the send buffer that the kernel granted.
+    /// A configured but unbound socket for sending, and the send buffer that the kernel granted.
     fn socket(&self) -> Result<(PacketSocket, u32)> {
         let socket = PacketSocket::open()?;
         socket.set_qdisc_bypass(self.qdisc_bypass)?;
@@ -188,27 +188,26 @@ impl TransmitConfig {
         Ok((socket, granted))
     }
 
-    /// Binds a socket so that it sends there and receives nothing.
+    /// Binds a socket to send on the interface and to receive nothing.
     fn bind(&self, socket: &PacketSocket) -> Result<()> {
         Ok(socket.bind(self.interface, Protocol::Nothing)?)
     }
 }
 
-/// What really runs, for the report.
+/// The settings in effect, for the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransmitFacts {
-    /// Frames handed over by one call at most.
+    /// Maximum number of frames per call.
     pub batch: usize,
-    /// Send buffer that the kernel granted, in bytes of its own accounting (it doubles what is asked, socket(7)).
+    /// Send buffer that the kernel granted, in bytes of its accounting (it doubles the requested size, socket(7)).
     pub send_buffer_bytes: u32,
-    /// Whether frames go past the queueing discipline.
+    /// Whether frames bypass the queueing discipline.
     pub qdisc_bypass: bool,
     /// Slots of the transmit ring; `None` without a ring.
     pub ring_slots: Option<u32>,
-    /// Frames up to this length are copied in one piece rather than attached as pages; `None` where the method
-    /// always copies.
+    /// Frames up to this length are copied in one piece instead of attached as pages. `None` if the method always copies.
     pub copied_up_to: Option<usize>,
-    /// Frames that can be on their way to the receiver at once; `u32::MAX` where nothing limits them.
+    /// Number of frames that can be in flight to the receiver. `u32::MAX` without a limit.
     pub in_flight: u32,
 }
 
@@ -227,18 +226,18 @@ impl fmt::Display for TransmitFacts {
 }
 
 impl TransmitFacts {
-    /// Whether more frames can be on their way than the receiver's backlog is known to hold. Where not, a slow receiver
-    /// may slow the sender, and the offered load depends on it.
+    /// Whether more frames can be in flight than the receiver's backlog is known to hold. Otherwise a slow receiver can slow
+    /// the sender, and the offered load depends on it.
     pub fn outruns(&self, config: &TransmitConfig) -> bool {
         config.backlog.is_some_and(|backlog| self.in_flight > outrun(backlog))
     }
 }
 
-/// A transmit method that is open.
+/// An open transmit method.
 pub struct Opened {
     /// Runs sending phases.
     pub sender: Box<dyn Sender>,
-    /// What really runs.
+    /// The settings in effect.
     pub facts: TransmitFacts,
 }
 
@@ -247,29 +246,29 @@ pub struct Opened {
 pub struct TransmitMethod {
     /// The name that selects it.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// One line on how it works.
     pub summary: &'static str,
-    /// Whether it can be told to go through the queueing discipline: behind its name, [`THROUGH_QDISC`].
+    /// Whether it supports [`THROUGH_QDISC`] after its name, to use the queueing discipline.
     pub takes_qdisc: bool,
-    /// Opens it on an interface, as the configuration says.
+    /// Opens it on an interface with this configuration.
     ///
     /// # Errors
     /// A refused setting, no privilege (CAP_NET_RAW), or no such interface.
     pub open: fn(&TransmitConfig) -> Result<Opened>,
-    /// Whether this process and this kernel can do it, asked in the network namespace that is to send; a line that says
-    /// why not. Sends nothing. What depends on the interface shows when it is opened.
+    /// Whether this process and kernel support it, in the network namespace that is to send; otherwise one line with the
+    /// reason. Sends nothing. Limits of the interface show only when it is opened.
     pub supported: fn() -> std::result::Result<(), String>,
-    /// Whether its frames go to the queue of the far end's NAPI context instead of its receive path. A veth has one only
-    /// with an XDP program or with generic receive offload (`veth_xdp_xmit` of drivers/net/veth.c).
+    /// Whether its frames go to the queue of the far end's NAPI context instead of its receive path. A veth has such a queue
+    /// only with an XDP program or with generic receive offload (`veth_xdp_xmit` of drivers/net/veth.c).
     pub needs_far_napi: bool,
 }
 
-/// Whether a packet socket can be had.
+/// Whether a packet socket can be opened.
 fn packet_sockets() -> std::result::Result<(), String> {
     PacketSocket::open().map(drop).map_err(|error| missing(&error, "AF_PACKET (CONFIG_PACKET)"))
 }
 
-/// Why there is no socket of a family, which takes CAP_NET_RAW and a kernel built with it.
+/// Why no socket of a family can be opened. It needs CAP_NET_RAW and kernel support.
 fn missing(error: &SysError, family: &str) -> String {
     const EPERM: i32 = 1;
     const EAFNOSUPPORT: i32 = 97;
@@ -280,7 +279,7 @@ fn missing(error: &SysError, family: &str) -> String {
     }
 }
 
-/// All transmit methods: those for every link, the fastest first, then the one that needs XDP at both ends.
+/// All transmit methods: those for every link, fastest first, then the one that needs XDP at both ends.
 pub const METHODS: &[TransmitMethod] = &[
     TransmitMethod {
         name: "packet-tx",

@@ -5,12 +5,12 @@ use crate::error::Result;
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing};
 use std::time::{Duration, Instant};
 
-/// Frames up to this length are copied by the kernel in one piece; of larger ones only the head is, and pages are attached.
+/// Frames up to this length are copied by the kernel in one piece. Of larger ones it copies only the head and attaches pages.
 /// Measured on a veth pair with Linux 6.18, packets/s copied against attached: 726,000 to 545,000 at 512 octets, 689,000 to
-/// 526,000 at 1024, 647,000 to 526,000 at 1518. Beyond, a copy needs memory of more than a page.
+/// 526,000 at 1024, 647,000 to 526,000 at 1518. Above this length a copy needs more than a page of memory.
 const COPIED_UP_TO: usize = 2048;
 
-/// Least size of a block of the ring.
+/// Minimum size of a block of the ring.
 const BLOCK_OCTETS: u32 = 1 << 16;
 
 /// How long the end of a phase waits for frames in the ring.
@@ -23,7 +23,7 @@ pub struct PacketTx {
     ring: TransmitRing,
     batch: usize,
     refusal: Refusal,
-    /// Slots of frames given up that the kernel has not passed over yet.
+    /// Slots of abandoned frames that the kernel has not skipped yet.
     given_up: u32,
 }
 
@@ -31,7 +31,7 @@ impl PacketTx {
     pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
         let batch = config.checked_batch()?;
         let (socket, send_buffer_bytes) = config.socket()?;
-        // Before the ring exists, or the kernel says EBUSY.
+        // Must precede the ring, or the kernel returns EBUSY.
         socket.set_loss(config.refusal == Refusal::Lose)?;
         let prefix = Prefix::VnetHeader { copied_up_to: COPIED_UP_TO, head: config.head_octets };
         let slot_size = TransmitRing::slot_size(config.slot_octets(), prefix);
@@ -53,7 +53,7 @@ impl PacketTx {
         })
     }
 
-    /// Has the kernel send what is in the ring, until it has all or refuses a frame that is to be repeated.
+    /// Makes the kernel send the frames in the ring, until it has sent all or refuses a frame that is to be repeated.
     fn kick(&mut self) -> Result<Handed> {
         let mut handed = Handed::default();
         loop {
@@ -61,7 +61,7 @@ impl PacketTx {
             handed.accepted += self.taken()?;
             let kick = match kick {
                 Ok(kick) => kick,
-                // What was taken before is told first; the failure comes again at the next kick.
+                // Frames accepted before the failure are reported first. The failure occurs again at the next kick.
                 Err(_) if handed.sent() > 0 => return Ok(handed),
                 Err(error) => return Err(error.into()),
             };
@@ -80,8 +80,8 @@ impl PacketTx {
         }
     }
 
-    /// Frames that the kernel took since this was last asked. Slots of frames given up are the oldest, so they are
-    /// passed over first; they are no frames.
+    /// Frames that the kernel accepted since the last call. Slots of abandoned frames are the oldest, so they are skipped
+    /// first; they do not count as frames.
     fn taken(&mut self) -> Result<u64> {
         let slots = self.ring.take_count()?;
         let passed_over = slots.min(self.given_up);
@@ -93,7 +93,7 @@ impl PacketTx {
 impl Transmit for PacketTx {
     #[inline]
     fn room(&mut self) -> usize {
-        // What the kernel refused goes first. A ring that filled up behind it would be sent after the phase's end.
+        // Frames that the kernel refused go first: a ring filled up after them would be sent after the phase's end.
         self.ring.room((self.batch as u32).saturating_sub(self.ring.pending())) as usize
     }
 
@@ -113,7 +113,7 @@ impl Transmit for PacketTx {
         while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
                 Ok(handed) => finish.handed += handed,
-                // An interface that is down takes nothing any more; what is left is withdrawn and counted below.
+                // An interface that is down accepts no more frames. The rest is withdrawn and counted below.
                 Err(_) => break,
             }
         }

@@ -1,4 +1,4 @@
-//! `sendmmsg`: many frames a system call, copied by the kernel.
+//! `sendmmsg`: many frames per system call, copied by the kernel.
 
 use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;
@@ -49,11 +49,11 @@ impl Transmit for Sendmmsg {
         self.vector.set_lengths(lengths);
         let mut next = 0;
         while next < lengths.len() {
-            // The kernel stops at the first frame that it refuses and says how many came before it.
+            // The kernel stops at the first frame that it refuses and returns the number of frames before it.
             let count = match self.vector.send(&self.socket, next..lengths.len()) {
                 Ok(Sent::Frames(count)) => count,
                 Ok(Sent::Refused) => 0,
-                // What was taken before is told first; the failure comes again at the next call.
+                // Frames accepted before the failure are reported first. The failure occurs again at the next call.
                 Err(_) if handed.sent() > 0 => return Ok(handed),
                 Err(error) => return Err(error.into()),
             };

@@ -1,4 +1,4 @@
-//! `sendto`: one system call a frame, the way of `dain-2004` and of every tool that does not care.
+//! `sendto`: one system call per frame, as in `dain-2004` and in every simple tool.
 
 use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
 use crate::error::Result;

@@ -1,11 +1,11 @@
-//! `xdp-live`: an XDP program that the kernel runs on frames of its own making sends them (`BPF_PROG_RUN` with live
-//! frames, Documentation/bpf/bpf_prog_run.rst, Linux 5.18).
+//! `xdp-live`: the kernel runs an XDP program on frames that it generates, and the program sends them (`BPF_PROG_RUN` with
+//! live frames, Documentation/bpf/bpf_prog_run.rst, Linux 5.18).
 //!
-//! No socket buffer is ever made of a frame whose receiver is an XDP program, so that it feeds methods in the driver
-//! faster than any socket could. Both ends of the link have to be set for XDP: here the program is attached to the
-//! sending interface, as many drivers want; the other end of a veth needs an XDP program, too, or generic receive
-//! offload, which gives it NAPI (`veth_xdp_xmit` of drivers/net/veth.c). Frames that a veth's queue has no room for
-//! count in `tx_dropped` of the sender; those for a far end that is not set up count nowhere, so that is an error.
+//! If the receiver is an XDP program, no frame ever becomes a socket buffer. So it feeds methods in the driver faster than
+//! any socket could. Both ends of the link need XDP. Here the program is attached to the sending interface, as many drivers
+//! require. The other end of a veth needs an XDP program, too, or generic receive offload, which gives it NAPI
+//! (`veth_xdp_xmit` of drivers/net/veth.c). Frames that do not fit into a veth's queue count in `tx_dropped` of the sender.
+//! Frames to a far end without XDP count nowhere, so that is an error.
 
 #[cfg(not(feature = "bpf"))]
 pub(super) use absent::{open, supported};
@@ -19,7 +19,7 @@ mod absent {
     use crate::error::{Result, TrafficError};
     use crate::transmit::{Opened, TransmitConfig};
 
-    /// Says that it is not there.
+    /// Returns the error that the feature is not built.
     pub(in super::super) fn open(_: &TransmitConfig) -> Result<Opened> {
         let reason = "this capbench was built without the feature bpf";
         Err(TrafficError::from(capbench_sys::SysError::argument("xdp-live", reason)))

@@ -1,4 +1,4 @@
-//! What to change: a pure function of what was seen.
+//! What to change: a pure function of the results.
 
 mod of_place;
 mod of_socket;
@@ -10,7 +10,7 @@ use crate::look::{Advice, Look};
 use of_place::of_place;
 use of_socket::of_socket;
 
-/// What to say of every place that lost, most first, sockets on all interfaces last.
+/// Advice for every place that lost frames, highest loss first, sockets on all interfaces last.
 pub(crate) fn advise(look: &Look) -> Vec<Advice> {
     let mut all: Vec<_> = look.sockets.here.iter().filter_map(|socket| of_socket(look, socket)).collect();
     for lost in &look.lost {
@@ -20,12 +20,12 @@ pub(crate) fn advise(look: &Look) -> Vec<Advice> {
             all.push(Advice { place: lost.place, lost: frames, at_most: false, who, cause, change });
         }
     }
-    // What may be another interface's comes after what is this one's.
+    // Losses that may belong to another interface come after losses of this one.
     all.sort_by_key(|advice| (advice.at_most, std::cmp::Reverse(advice.lost)));
     all
 }
 
-/// One sentence: whether something is lost now, and where most.
+/// One sentence: whether frames are lost now, and the place with the highest loss.
 pub(crate) fn verdict(look: &Look) -> String {
     let rate = |count: u64| rounded(count as f64 / look.seconds);
     let interface = &look.interface;
@@ -71,7 +71,7 @@ pub(crate) fn verdict(look: &Look) -> String {
     format!("nothing is lost{known}: {} packets/s arrive on {interface}{earlier}", rate(received))
 }
 
-/// A rate without digits that mean nothing.
+/// A rate without meaningless digits.
 fn rounded(rate: f64) -> String {
     if rate > 0.0 && rate < 10.0 { format!("{rate:.1}") } else { grouped(rate) }
 }

@@ -1,4 +1,4 @@
-//! Why a place that is no socket loses frames, and what to change.
+//! Why a place other than a socket loses frames, and what to change.
 
 use crate::look::Look;
 use crate::places::Place;
@@ -90,7 +90,7 @@ fn of_backlog(look: &Look) -> String {
 }
 
 fn longer_backlog(look: &Look) -> String {
-    /// How long a burst should fit.
+    /// Length of a burst that should fit, in seconds.
     const BURST_S: f64 = 0.01;
     let lost: u64 = look.softnet.iter().map(|cpu| cpu.dropped).sum();
     let burst = (look.received.unwrap_or(0) + lost) as f64 / look.seconds * BURST_S;

@@ -6,14 +6,14 @@ use crate::look::Look;
 use crate::places::Place;
 use crate::sockets::{Method, Process, Socket};
 
-/// A process that uses at least this share of one CPU has no time left.
+/// Share of one CPU from which a process has no time left.
 const BUSY: f64 = 0.9;
 
 /// Cause and change for a socket that lost frames.
 pub(super) fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     let lost = socket.dropped.filter(|frames| *frames > 0)?;
     let who = format!("the {} of {}", socket.what(), socket.owner());
-    // A process that is stopped gives no buffers back either.
+    // A stopped process does not return buffers either.
     let is_stopped = socket.processes.iter().any(Process::is_stopped);
     let (mut cause, change) = if !is_stopped
         && socket.method == Method::AfXdp
@@ -33,7 +33,7 @@ pub(super) fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     Some(Advice { place: Place::Socket, lost, at_most, who, cause, change })
 }
 
-/// How the other members of its fanout group fare, where it has some.
+/// The losses of the other members of its fanout group, if there are any.
 fn others_of_group(look: &Look, socket: &Socket) -> Option<String> {
     let group = socket.fanout.as_ref()?;
     let is_other = |other: &&Socket| {
@@ -70,7 +70,7 @@ fn of_fill_ring(socket: &Socket) -> (String, String) {
     )
 }
 
-/// A ring or queue that was full: its reader was stopped, too slow, or away for longer than it lasts.
+/// A full ring or queue: its reader was stopped, too slow, or absent for longer than the buffer lasts.
 fn of_reader(look: &Look, socket: &Socket) -> (String, String) {
     let room = Room::of(socket, look);
     let lasts = room.as_ref().map_or(String::new(), |room| format!("; {room} at this rate"));

@@ -1,9 +1,9 @@
-//! How long the buffer of a socket lasts at the rate that is offered to it.
+//! How long a socket's buffer lasts at the offered rate.
 
 use crate::look::Look;
 use crate::sockets::{Method, Socket};
 
-/// How long a reader should be able to be away, in seconds: longer than a scheduler keeps one waiting.
+/// How long a reader should be able to pause, in seconds: longer than a scheduler usually makes it wait.
 const ENOUGH_S: f64 = 0.1;
 
 /// A socket's buffer and the rate that fills it.
@@ -11,15 +11,15 @@ const ENOUGH_S: f64 = 0.1;
 pub(super) struct Room {
     /// Octets of the whole buffer.
     octets: f64,
-    /// Frames of the present length that it holds.
+    /// Frames of the current length that fit.
     frames: f64,
-    /// Frames per second that are offered.
+    /// Offered frames per second.
     rate: f64,
     method: Method,
 }
 
 impl Room {
-    /// That of a socket; `None` where its size is not known or nothing is offered.
+    /// The buffer of a socket; `None` if its size is unknown or no frames are offered.
     pub(super) fn of(socket: &Socket, look: &Look) -> Option<Self> {
         let length = match look.octets.zip(look.received) {
             Some((octets, received)) if received > 0 => octets as f64 / received as f64,
@@ -29,18 +29,18 @@ impl Room {
         let rate = offered as f64 / look.seconds;
         let (octets, frames) = match (socket.method, socket.ring) {
             (Method::PacketV3, Some(ring)) => {
-                // In front of each frame stand its header and the sender's address, 82 octets.
+                // Each frame is preceded by its header and the sender's address, 82 octets.
                 let octets = f64::from(ring.blocks) * ring.block_octets as f64;
                 (octets, octets / (length + 82.0))
             }
             (Method::PfRing, Some(ring)) => {
-                // In front of each frame stands the module's header, with padding about 56 octets.
+                // Each frame is preceded by the module's header, with padding about 56 octets.
                 let octets = ring.block_octets as f64;
                 (octets, octets / (length + 56.0))
             }
             (_, Some(ring)) => (f64::from(ring.slots) * f64::from(ring.slot_octets), f64::from(ring.slots)),
             (_, None) => {
-                // What the kernel charges for a frame: its data in a block of 2^n octets, and 256 of administration.
+                // The kernel's charge for a frame: its data in a block of 2^n octets, and 256 octets of overhead.
                 let charged = ((length as u64 + 384).next_power_of_two() + 256) as f64;
                 let octets = f64::from(socket.receive_buffer?);
                 (octets, octets / charged)
@@ -49,12 +49,12 @@ impl Room {
         (rate > 0.0 && frames > 0.0).then_some(Self { octets, frames, rate, method: socket.method })
     }
 
-    /// How long it lasts in seconds.
+    /// How long the buffer lasts in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.frames / self.rate
     }
 
-    /// What to make of it.
+    /// The recommended change.
     pub(super) fn change(&self) -> String {
         if self.seconds() >= ENOUGH_S {
             return "see why its reader is away for so long: give it a CPU of its own or a higher priority"

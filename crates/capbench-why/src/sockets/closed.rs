@@ -1,5 +1,5 @@
-//! Closed sockets of a long watch. Programs that open and close sockets all the time, of any user, would fill memory and
-//! the list of sockets. The closed ones that lost most are kept one by one, the others as sums by kind.
+//! Closed sockets of a long watch. Programs that open and close sockets all the time would fill memory and the list of sockets.
+//! The closed ones that lost most are listed one by one, the others as sums by kind.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -8,27 +8,27 @@ use serde::Serialize;
 
 use super::{Method, Socket, Sockets};
 
-/// Closed sockets that stay in the lists.
+/// Number of closed sockets that stay in the lists.
 pub(super) const KEPT: usize = 64;
 
-/// Closed sockets of one kind that are in no list, added up.
+/// Sum of closed sockets of one kind that are in no list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClosedSockets {
-    /// Whether they captured on the interface, as those of [`Sockets::here`] do.
+    /// Whether they captured on the interface, like those of [`Sockets::here`].
     pub here: bool,
-    /// How they captured.
+    /// Their capture method.
     pub method: Method,
-    /// Whether they took frames of every interface of their namespace.
+    /// Whether they received frames of every interface of their namespace.
     pub every_interface: bool,
-    /// How many sockets.
+    /// Number of sockets.
     pub sockets: u64,
-    /// Frames that they took, as far as that is known. AF_XDP does not count them.
+    /// Frames that they received, as far as known. AF_XDP does not count them.
     pub accepted: u64,
-    /// Frames that they lost for want of room, as far as that is known.
+    /// Frames that they lost because buffers were full, as far as known.
     pub dropped: u64,
-    /// Sockets of which it is not known what they lost.
+    /// Number of sockets with unknown losses.
     pub unknown: u64,
-    /// Whether an owner was seen to read, and so to reset, the counters: then they tell the least.
+    /// Whether an owner was seen to read, and thereby reset, the counters: then they are lower bounds.
     pub at_least: bool,
 }
 
@@ -51,7 +51,7 @@ impl ClosedSockets {
         kind(self) == kind(other)
     }
 
-    /// What they lost; absent where that is not known of one of them.
+    /// Frames that they lost; absent if the loss of one of them is unknown.
     pub fn dropped(&self) -> Option<u64> {
         (self.unknown == 0).then_some(self.dropped)
     }
@@ -63,7 +63,7 @@ impl Sockets {
         self.closed.iter().filter(|group| group.here)
     }
 
-    /// Adds to the sum of their kind.
+    /// Adds closed sockets to the sum of their kind.
     fn add_closed(&mut self, more: ClosedSockets) {
         match self.closed.iter_mut().find(|group| group.is_of_kind(&more)) {
             Some(group) => {
@@ -77,7 +77,7 @@ impl Sockets {
         }
     }
 
-    /// Leaves the [`KEPT`] closed sockets in the lists that lost most, and adds up the others.
+    /// Keeps the [`KEPT`] closed sockets that lost most in the lists, and sums the others.
     pub(super) fn keep_worst_closed(&mut self) {
         let closed = self.all().filter(|socket| socket.closed);
         let mut closed: Vec<_> = closed.map(|socket| (Reverse(socket.dropped), socket.inode)).collect();

@@ -1,6 +1,6 @@
-//! The packet sockets of the calling thread's network namespace as anybody may see them: `NETLINK_SOCK_DIAG` with
-//! `AF_PACKET` (linux/packet_diag.h). It tells how they are set up, and of a socket without a ring how many frames it
-//! dropped; of rings it does not tell that.
+//! The packet sockets of the calling thread's network namespace, as any user may see them: `NETLINK_SOCK_DIAG` with `AF_PACKET`
+//! (linux/packet_diag.h). It reports their settings, and for a socket without a ring the dropped frames; it does not report the
+//! drops of rings.
 
 use std::io;
 
@@ -36,17 +36,17 @@ pub(crate) struct Seen {
     pub(super) version: u32,
     pub(super) reserve: u32,
     pub(super) receive_buffer: Option<u32>,
-    /// Frames dropped; of a ring always 0, whatever it lost.
+    /// Frames dropped; for a ring always 0, even if it lost frames.
     pub(super) drops: Option<u32>,
-    /// Block octets, blocks, frame octets, frames.
+    /// Octets per block, blocks, octets per frame, frames.
     pub(super) ring: Option<[u32; 4]>,
     /// Identifier and kind.
     pub(super) fanout: Option<(u32, u32)>,
-    /// The most octets of a frame that its filter lets through; `None` without a filter, or where it is not shown.
+    /// Longest part of a frame in octets that its filter passes; `None` without a filter, or if the filter is not shown.
     pub(super) filter_takes: Option<u32>,
 }
 
-/// All of them.
+/// Reads all packet sockets.
 pub(super) fn read() -> io::Result<Vec<Seen>> {
     let mut request = vec![AF_PACKET, 0, 0, 0, 0, 0, 0, 0];
     request.extend(SHOW.to_ne_bytes());
@@ -83,10 +83,10 @@ pub(crate) fn parse(answer: &Answer) -> Option<Seen> {
     })
 }
 
-/// The largest constant that a classic BPF program (`struct sock_filter`: code 16 bits, two jumps, constant 32 bits)
-/// returns: how many octets of a frame it lets through. `None` where it returns something computed, or nothing.
+/// The largest constant that a classic BPF program (`struct sock_filter`: code 16 bits, two jumps, constant 32 bits) returns: the
+/// octets of a frame that it passes. `None` if it returns a computed value, or nothing.
 fn most_returned(program: &[u8]) -> Option<u32> {
-    /// BPF_RET: the instruction's class; BPF_K in the others of these bits: a constant.
+    /// BPF_RET: the instruction's class; BPF_K in the other bits: a constant.
     const RETURN: u16 = 0x06;
     let mut most = None;
     for instruction in program.as_chunks::<8>().0 {

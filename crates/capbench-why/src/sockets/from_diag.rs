@@ -1,4 +1,4 @@
-//! Sockets as far as anybody may see them, by netlink and `/proc`.
+//! Sockets as any user may see them, by netlink and `/proc`.
 
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::host::interface::name_of;
@@ -9,7 +9,7 @@ use super::processes::{self, Process};
 use super::socket::{Fanout, Ring, Socket};
 use super::{Scope, Sockets, Where};
 
-/// What is known without the BPF program, and why it is not more.
+/// The sockets without the BPF program, and why the program is missing.
 pub(super) fn without_records(reason: &str, seen: std::io::Result<Vec<Seen>>, here: Where) -> Sockets {
     let mut unknown = format!(
         "drops of rings, AF_XDP sockets and other network namespaces are unknown: reading them {reason}"
@@ -32,7 +32,7 @@ pub(super) fn without_records(reason: &str, seen: std::io::Result<Vec<Seen>>, he
     Sockets { unknown: Some(unknown), ..sockets }
 }
 
-/// What anybody may see of a socket.
+/// The publicly visible part of a socket.
 pub(super) fn shown(seen: &Seen, owners: Option<&Vec<u32>>, space: u64) -> Socket {
     let ring = seen.ring.map(|[block_octets, blocks, slot_octets, slots]| Ring {
         blocks,
@@ -58,7 +58,7 @@ pub(super) fn shown(seen: &Seen, owners: Option<&Vec<u32>>, space: u64) -> Socke
         cut_to: cut_to(method, ring, seen.reserve, seen.filter_takes),
         outgoing: None,
         accepted: None,
-        // Of a ring it says 0, whatever was lost.
+        // For a ring it reports 0, even if frames were lost.
         dropped: seen.drops.filter(|_| ring.is_none()).map(u64::from),
         dropped_in_all: seen.drops.filter(|_| ring.is_none()).map(u64::from),
         ring_full: None,

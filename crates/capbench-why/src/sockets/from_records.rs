@@ -1,5 +1,5 @@
-//! Sockets as the BPF program tells of them, with what netlink adds: how filters cut, and sockets that no process which
-//! can be seen has open.
+//! Sockets from the BPF program's records, completed by netlink: the cut of filters, and sockets that no visible process has
+//! open.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use super::socket::{Fanout, Method, Ring, Socket};
 use super::{Scope, Sockets, Where};
 
 const AF_XDP: u32 = 44;
-/// `ETH_P_ALL`: everything that comes, and copies of what the host sends.
+/// `ETH_P_ALL`: all received frames, and copies of frames that the host sends.
 const ALL_PROTOCOLS: u32 = 3;
 
-/// All that are known. `strays` are those of `seen` that no process which can be seen has open.
+/// All known sockets. `strays` are those of `seen` that no visible process has open.
 pub(super) fn from_records(records: &[Record], seen: &[Seen], strays: &[Seen], here: Where) -> Sockets {
     let mut sockets = Sockets { scope: here.scope, ..Sockets::default() };
     let mut unknown = Vec::new();
     let seen: HashMap<u64, &Seen> = seen.iter().map(|seen| (seen.inode, seen)).collect();
-    // Where in its list each socket is.
+    // Each socket's index in its list.
     let mut listed: HashMap<(bool, u64), usize> = HashMap::new();
     for record in records {
         let is_packet = record.family != AF_XDP;
@@ -37,7 +37,7 @@ pub(super) fn from_records(records: &[Record], seen: &[Seen], strays: &[Seen], h
         let on_it = record.interface == here.interface.number() || (is_packet && record.interface == 0);
         let is_here = in_space && on_it && receives(record);
         let list = if is_here { &mut sockets.here } else { &mut sockets.elsewhere };
-        // A socket that several processes have open is one.
+        // A socket that several processes have open is one socket.
         let at = *listed.entry((is_here, record.inode)).or_insert(list.len());
         if let Some(known) = list.get_mut(at) {
             if !known.processes.iter().any(|process| process.pid == record.process) {
@@ -64,7 +64,7 @@ pub(super) fn from_records(records: &[Record], seen: &[Seen], strays: &[Seen], h
     sockets
 }
 
-/// Whether it takes frames: a packet socket has a protocol, an AF_XDP socket a receive ring and a queue.
+/// Whether it receives frames: a packet socket has a protocol, an AF_XDP socket a receive ring and a queue.
 fn receives(record: &Record) -> bool {
     if record.family == AF_XDP { record.frames != 0 && record.interface != 0 } else { record.protocol != 0 }
 }
@@ -73,7 +73,7 @@ fn packet(record: &Record, seen: Option<&Seen>) -> Socket {
     let ring = (record.has_ring != 0).then_some(Ring {
         blocks: record.blocks,
         block_octets: block_octets(record),
-        // The kernel leaves slots to themselves in a TPACKET_V3 ring.
+        // The kernel does not manage the slots of a TPACKET_V3 ring: their number is nominal.
         slots: if record.version == 2 { nominal_slots(record) } else { record.frames },
         slot_octets: record.frame_octets,
     });
@@ -141,7 +141,7 @@ fn xdp(record: &Record) -> Socket {
         cut_to: None,
         outgoing: Some(false),
         accepted: None,
-        // The kernel's statistics count a full ring apart from the other reasons.
+        // The kernel's statistics count a full ring separately from the other reasons.
         dropped: Some(record.dropped + record.full),
         dropped_in_all: Some(record.dropped + record.full),
         ring_full: Some(record.full),

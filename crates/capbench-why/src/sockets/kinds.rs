@@ -1,8 +1,8 @@
-//! What the numbers mean by which the kernel tells kinds of rings and fanout groups.
+//! The kernel's numbers for kinds of rings and fanout groups.
 
 use super::socket::{Method, Ring};
 
-/// By `enum tpacket_versions`.
+/// The method by `enum tpacket_versions`.
 pub(super) fn method(has_ring: bool, version: u32) -> Method {
     match (has_ring, version) {
         (false, _) => Method::Recv,
@@ -12,9 +12,9 @@ pub(super) fn method(has_ring: bool, version: u32) -> Method {
     }
 }
 
-/// To how many octets frames are cut: by the filter's verdict, or because a slot holds no more.
+/// Captured octets per frame: limited by the filter's verdict or by the size of a slot.
 pub(super) fn cut_to(method: Method, ring: Option<Ring>, reserve: u32, filter: Option<u32>) -> Option<u32> {
-    /// Octets of a slot in front of the frame: its header, the sender's address and the alignment (packet_mmap).
+    /// Octets of a slot before the frame: its header, the sender's address and the alignment (packet_mmap).
     const IN_FRONT: u32 = 66;
     let slot = match method {
         Method::PacketV1 | Method::PacketV2 => {
@@ -25,7 +25,7 @@ pub(super) fn cut_to(method: Method, ring: Option<Ring>, reserve: u32, filter: O
     [slot, filter.filter(|octets| *octets > 0)].into_iter().flatten().min()
 }
 
-/// By `PACKET_FANOUT_*` of linux/if_packet.h.
+/// The name by `PACKET_FANOUT_*` of linux/if_packet.h.
 pub(super) fn fanout_kind(kind: u32) -> String {
     match kind {
         0 => "hash".into(),

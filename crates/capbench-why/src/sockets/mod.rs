@@ -1,16 +1,16 @@
-//! Every socket of the host that captures: whose it is, how it captures, what it counted. A BPF program tells where the
-//! kernel and the privilege allow it, else netlink and `/proc`, with what is then unknown.
+//! Every socket of the host that captures: its owner, its method, its counts. The source is a BPF program if the kernel and the
+//! privilege allow it, else netlink and `/proc`, with a note on the unknown parts.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `socket` | what is told of one |
-//! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes where the kernel keeps them |
-//! | `records`, `from_records` | loads that program; what it wrote |
+//! | `socket` | the data of one socket |
+//! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes from the kernel's structures |
+//! | `records`, `from_records` | loads that program; reads its records |
 //! | `diag`, `from_diag` | the packet sockets of this network namespace, by netlink |
 //! | `pf_ring` | the rings of PF_RING's kernel module, by its files in /proc |
-//! | `tally` | adds up what they count, across readings of their owners |
-//! | `closed` | which closed sockets are kept one by one, and the sums of the others |
-//! | `processes`, `kinds` | who has them open; names of what the kernel numbers |
+//! | `tally` | sums their counts although owners reset them |
+//! | `closed` | which closed sockets are listed one by one, and the sums of the others |
+//! | `processes`, `kinds` | the processes that have them open; names for the kernel's numbers |
 
 mod closed;
 pub(crate) mod diag;
@@ -37,47 +37,46 @@ use records::Reader;
 pub use socket::{Fanout, Method, Ring, Socket};
 pub(super) use tally::Tally;
 
-/// What is known of the sockets at one moment, or what they counted in an interval.
+/// The sockets at one moment, or their counts in an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sockets {
-    /// Those that receive on the interface, and those that receive on all interfaces of its namespace.
+    /// Sockets that receive on the interface, and those that receive on all interfaces of its namespace.
     pub here: Vec<Socket>,
-    /// The others: on other interfaces, in other network namespaces, or that only send.
+    /// Other sockets: on other interfaces, in other network namespaces, or only for sending.
     pub elsewhere: Vec<Socket>,
-    /// Closed sockets that are in neither list, added up by kind: only the closed ones that lost most are in the lists.
+    /// Sums by kind of closed sockets that are in neither list: only the closed ones that lost most are in the lists.
     pub closed: Vec<ClosedSockets>,
-    /// How far one could see.
+    /// Which sockets are visible.
     pub scope: Scope,
-    /// What cannot be told, and why; absent where everything is read.
+    /// The unknown parts, and why they are unknown; absent if everything was read.
     pub unknown: Option<String>,
 }
 
-/// Whose sockets can be seen.
+/// Which sockets are visible.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// Those of every process of the host, in whatever namespace.
+    /// Sockets of every process of the host, in any namespace.
     #[default]
     Host,
-    /// Those of the processes of this PID namespace, in whatever network namespace, and packet sockets of this network
-    /// namespace.
+    /// Sockets of the processes of this PID namespace, in any network namespace, and packet sockets of this network namespace.
     PidNamespace,
     /// Packet sockets of this network namespace.
     NetNamespace,
 }
 
-/// What "here" is.
+/// Definition of "here".
 #[derive(Debug, Clone, Copy)]
 struct Where {
     /// Inode of the network namespace.
     space: u64,
     interface: InterfaceIndex,
-    /// How far the program sees.
+    /// The program's scope.
     scope: Scope,
 }
 
 impl Sockets {
-    /// What they counted since `before`.
+    /// The counts since `before`.
     fn since(&self, before: &Self) -> Self {
         let before = before.by_inode();
         Self {
@@ -97,7 +96,7 @@ impl Sockets {
         self.all().map(|socket| (socket.inode, socket)).collect()
     }
 
-    /// Adds one of this namespace that is bound to the interface of this number, 0: to all.
+    /// Adds a socket of this namespace that is bound to the interface of this number; 0 means all interfaces.
     fn add(&mut self, socket: Socket, interface: u32, here: Where) {
         let on_it = interface == 0 || interface == here.interface.number();
         let list = if on_it && socket.receives { &mut self.here } else { &mut self.elsewhere };
@@ -105,11 +104,11 @@ impl Sockets {
     }
 }
 
-/// Where sockets are read from.
+/// The source of sockets.
 #[derive(Debug)]
 pub(super) struct Source {
     reader: std::result::Result<Reader, String>,
-    /// Where PF_RING lists its rings.
+    /// The folder in which PF_RING lists its rings.
     rings: PathBuf,
     here: Where,
 }
@@ -128,7 +127,7 @@ impl Source {
         }
     }
 
-    /// Whether the BPF program reads them, not searches of all processes.
+    /// Whether the BPF program reads them instead of a search of all processes.
     pub(super) fn has_program(&self) -> bool {
         self.reader.is_ok()
     }
@@ -140,9 +139,9 @@ impl Source {
         sockets
     }
 
-    /// Those of the kernel's own families.
+    /// Sockets of the kernel's own families.
     fn read_kernels(&self) -> Sockets {
-        // It shows filters, which the program does not follow.
+        // It shows filters, which the program does not read.
         let seen = diag::read();
         let records = match &self.reader {
             Ok(reader) => reader.read(),
@@ -157,7 +156,7 @@ impl Source {
         let is_stray = |seen: &Seen| !recorded.contains(&seen.inode);
         let mut strays: Vec<_> = seen.iter().filter(|seen| is_stray(seen)).cloned().collect();
         if !strays.is_empty() {
-            // One that was closed between the two readings is none.
+            // A socket that was closed between the two reads does not count.
             let still: HashSet<u64> =
                 diag::read().unwrap_or_default().iter().map(|seen| seen.inode).collect();
             strays.retain(|stray| still.contains(&stray.inode));

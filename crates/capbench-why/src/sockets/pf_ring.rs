@@ -1,5 +1,5 @@
-//! Rings of PF_RING's kernel module. No netlink shows them, and the BPF program does not know the module's structures; the
-//! module lists those of a network namespace with their counters, which reading does not reset.
+//! Rings of PF_RING's kernel module. No netlink shows them, and the BPF program does not know the module's structures. The module
+//! lists the rings of a network namespace with their counters; reading does not reset them.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,11 +11,11 @@ use super::processes::Process;
 use super::socket::{Method, Ring, Socket};
 use super::{Scope, Sockets, Where};
 
-/// Set in [`Socket::inode`] of a ring, whose other bits are the module's number for it: no inode is as large.
+/// Set in [`Socket::inode`] of a ring. The other bits are the module's number of the ring: no inode is as large.
 const RING: u64 = 1 << 52;
 
 impl Sockets {
-    /// Adds the rings that are listed in a folder, for the network namespace of the calling thread.
+    /// Adds the rings that a folder lists, for the network namespace of the calling thread.
     pub(super) fn add_rings(&mut self, folder: &Path, here: Where) {
         let interface = name_of(here.interface).unwrap_or_default();
         let rings = match pf_ring::listed(folder) {
@@ -45,7 +45,7 @@ fn socket(ring: &ListedRing, here: Where) -> Socket {
         slots: ring.slots.and_then(|slots| slots.try_into().ok()).unwrap_or(0),
         slot_octets: ring.bucket.and_then(|octets| octets.try_into().ok()).unwrap_or(0),
     };
-    // The module numbers processes as the initial PID namespace does.
+    // The module uses the process numbers of the initial PID namespace.
     let is_known = here.scope != Scope::PidNamespace;
     Socket {
         inode: RING | u64::from(ring.number),

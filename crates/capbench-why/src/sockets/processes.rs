@@ -10,19 +10,19 @@ use serde::Serialize;
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// Its name, at most 15 octets; absent where it is gone or hidden.
+    /// Its name, up to 15 octets; absent if the process has ended or is hidden.
     pub name: Option<String>,
     /// Its state as ps(1) shows it: `R` runs, `S` sleeps, `D` waits for a device, `T` is stopped, `t` is traced.
     pub state: Option<char>,
-    /// CPU time of all its threads since it began, in seconds; in an interval, that of the interval.
+    /// CPU time of all its threads since it began, in seconds; in an interval, the time of the interval.
     pub cpu_s: Option<f64>,
 }
 
-/// Clock ticks in a second in `/proc` (USER_HZ), the same on every architecture that capbench runs on.
+/// Clock ticks per second in `/proc` (USER_HZ), the same on every architecture that capbench supports.
 const TICKS_PER_S: f64 = 100.0;
 
 impl Process {
-    /// What the kernel tells of a process now.
+    /// The kernel's current data of a process.
     pub(super) fn read(pid: u32) -> Self {
         let found = fs::read_to_string(format!("/proc/{pid}/stat")).ok().and_then(|text| parse(&text));
         let (name, state, ticks) =
@@ -42,7 +42,7 @@ impl std::fmt::Display for Process {
     }
 }
 
-/// Name, state and CPU time in ticks. The name stands in brackets and may contain anything.
+/// Name, state and CPU time in ticks. The name is in brackets and may contain any characters.
 pub(crate) fn parse(stat: &str) -> Option<(String, char, u64)> {
     let (head, rest) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1;
@@ -52,7 +52,7 @@ pub(crate) fn parse(stat: &str) -> Option<(String, char, u64)> {
     Some((name.into(), columns.first()?.chars().next()?, ticks(14)?.checked_add(ticks(15)?)?))
 }
 
-/// Whether `/proc` shows processes of others to nobody without CAP_SYS_PTRACE (`hidepid=` of proc(5)).
+/// Whether `/proc` hides processes of other users without CAP_SYS_PTRACE (`hidepid=` of proc(5)).
 pub(crate) fn are_hidden() -> bool {
     fs::read_to_string("/proc/self/mountinfo").is_ok_and(|mounts| hides(&mounts))
 }
@@ -65,12 +65,12 @@ fn hides(mounts: &str) -> bool {
         .any(|option| option.strip_prefix("hidepid=").is_some_and(|level| !matches!(level, "0" | "off")))
 }
 
-/// Which processes have which sockets open, as far as they may be looked into; by the sockets' inodes.
+/// The processes that have each socket open, by the sockets' inodes, as far as the privilege allows.
 pub(super) fn by_socket() -> BTreeMap<u64, Vec<u32>> {
     let mut found = BTreeMap::<u64, Vec<u32>>::new();
     let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
     for pid in fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| number(&entry)) {
-        // Those of others are hidden from an ordinary user.
+        // An ordinary user cannot see those of other users.
         let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
         for target in
             descriptors.into_iter().flatten().flatten().filter_map(|fd| fs::read_link(fd.path()).ok())

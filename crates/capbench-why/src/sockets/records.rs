@@ -1,12 +1,12 @@
-//! What the kernel holds of each AF_PACKET and AF_XDP socket, by an iterator over the open files of all processes
-//! (`packet_sockets.bpf.c`, Linux 5.11). Nothing is reset by it.
+//! The kernel's data of each AF_PACKET and AF_XDP socket, by an iterator over the open files of all processes
+//! (`packet_sockets.bpf.c`, Linux 5.11). It resets nothing.
 
 use std::path::Path;
 
-/// Where the kernel describes its own structures (BTF).
+/// The kernel's description of its own structures (BTF).
 pub(crate) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Octets of an interface's name, the 0 at its end included (IFNAMSIZ).
+/// Octets of an interface's name, including the 0 at its end (IFNAMSIZ).
 const NAME_OCTETS: usize = 16;
 
 /// Declares the members of a record once, in the order of the C structure.
@@ -21,7 +21,7 @@ macro_rules! record {
         }
 
         impl Record {
-            /// Octets of the C structure, padding at its end included.
+            /// Octets of the C structure, including padding at its end.
             const OCTETS: usize =
                 (8 * [$(stringify!($wide)),+].len() + NAME_OCTETS * [$(stringify!($name)),+].len()
                     + 4 * [$(stringify!($narrow)),+].len()).next_multiple_of(8);
@@ -59,7 +59,7 @@ impl Record {
     }
 }
 
-/// Reads what the program wrote; a record that is cut off ends it.
+/// Parses the program's output; a truncated record ends it.
 pub(super) fn parse(written: &[u8]) -> Vec<Record> {
     written.chunks_exact(Record::OCTETS).filter_map(Record::parse).collect()
 }
@@ -73,7 +73,7 @@ pub(super) struct Reader {
 
 #[cfg(feature = "bpf")]
 impl Reader {
-    /// Loads it; `types` is where the kernel would describe its structures. The error says why sockets cannot be read.
+    /// Loads the program; `types` is the file with the kernel's structures. The error says why sockets cannot be read.
     pub(super) fn new(types: &Path) -> std::result::Result<Self, String> {
         use capbench_sys::bpf::object::{Opened, object_file};
         const EPERM: i32 = 1;
@@ -90,7 +90,7 @@ impl Reader {
         Ok(Self { program })
     }
 
-    /// Every such socket that a process has open now, once for each process.
+    /// Every such socket that a process has open now, once per process.
     pub(super) fn read(&self) -> std::result::Result<Vec<Record>, String> {
         self.program.iterate().map(|written| parse(&written)).map_err(|error| error.to_string())
     }
@@ -98,7 +98,7 @@ impl Reader {
 
 #[cfg(not(feature = "bpf"))]
 impl Reader {
-    /// Says that capbench was built without it.
+    /// Returns the error that capbench was built without the program.
     pub(super) fn new(types: &Path) -> std::result::Result<Self, String> {
         check_types(types)?;
         Err("capbench was built without the feature bpf".into())

@@ -1,4 +1,4 @@
-//! A socket that captures: whose it is, how it captures, what it counted.
+//! A socket that captures: its owner, its method, its counts.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::processes::Process;
 
-/// How a socket takes frames over.
+/// How a socket receives frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// AF_PACKET without a ring: a copy for each call.
+    /// AF_PACKET without a ring: one copy per call.
     Recv,
     /// AF_PACKET with a ring of slots, TPACKET_V1.
     PacketV1,
@@ -18,7 +18,7 @@ pub enum Method {
     PacketV2,
     /// AF_PACKET with a ring of blocks, TPACKET_V3.
     PacketV3,
-    /// AF_XDP, which takes frames that an XDP program gives it from one receive queue.
+    /// AF_XDP: receives the frames that an XDP program redirects from one receive queue.
     AfXdp,
     /// PF_RING of ntop's kernel module.
     PfRing,
@@ -37,52 +37,53 @@ impl std::fmt::Display for Method {
     }
 }
 
-/// A ring's geometry. A ring of PF_RING is one block with slots as long as their frame. For AF_XDP the blocks are the chunks of its memory and the slots those of the receive ring.
+/// A ring's geometry. A ring of PF_RING is one block with slots as long as their frame. For AF_XDP the blocks are the chunks of
+/// its memory and the slots those of the receive ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Ring {
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// Octets of each.
+    /// Octets per block.
     pub block_octets: u64,
-    /// Slots for frames; of a TPACKET_V3 ring only nominal, since frames take what they need there.
+    /// Slots for frames; nominal for a TPACKET_V3 ring, where a frame uses only the space that it needs.
     pub slots: u32,
-    /// Octets of each.
+    /// Octets per slot.
     pub slot_octets: u32,
 }
 
-/// The fanout group that a packet socket shares its frames with (packet(7)).
+/// The fanout group with which a packet socket shares its frames (packet(7)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fanout {
     /// Its number, within the network namespace.
     pub id: u32,
-    /// How frames are spread, by the name of `PACKET_FANOUT_*`.
+    /// How the group distributes frames, by the name of `PACKET_FANOUT_*`.
     pub kind: String,
-    /// Sockets in it; absent where it is not told.
+    /// Sockets in it; absent if not reported.
     pub members: Option<u32>,
 }
 
-/// A socket that captures. Counters are those since its owner last read them, or since it was made; in an interval, what
-/// came in it.
+/// A socket that captures. Counters count since its owner last read them, or since the socket was created; in an interval, they
+/// count the interval only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Socket {
-    /// What tells it from all others: its inode; of a ring of PF_RING 2^52 and the module's number for it.
+    /// Its unique number: its inode; for a ring of PF_RING 2^52 and the module's number.
     pub inode: u64,
     /// Processes that have it open.
     pub processes: Vec<Process>,
     /// Its network namespace, by its inode (namespaces(7)).
     pub namespace: u64,
-    /// How it captures.
+    /// Its capture method.
     pub method: Method,
-    /// The interface that it is bound to; absent where it takes frames of every interface of its namespace, and where the
-    /// interface has gone.
+    /// The interface that it is bound to; absent if it receives frames of every interface of its namespace, or if the interface
+    /// has disappeared.
     pub interface: Option<String>,
-    /// Whether it takes frames of every interface of its namespace.
+    /// Whether it receives frames of every interface of its namespace.
     pub every_interface: bool,
-    /// Whether it takes frames at all; those without a protocol or a receive ring only send.
+    /// Whether it receives frames; a socket without a protocol or a receive ring only sends.
     pub receives: bool,
-    /// Its ring, where it has one.
+    /// Its ring, if it has one.
     pub ring: Option<Ring>,
-    /// Octets that may wait without a ring (SO_RCVBUF), memory for administration included.
+    /// Octets that may wait without a ring (SO_RCVBUF), including the kernel's overhead.
     pub receive_buffer: Option<u32>,
     /// The receive queue that an AF_XDP socket is bound to.
     pub queue: Option<u32>,
@@ -90,33 +91,33 @@ pub struct Socket {
     pub zero_copy: Option<bool>,
     /// Its fanout group.
     pub fanout: Option<Fanout>,
-    /// Whether a filter decides what it gets; absent where it is not told.
+    /// Whether a filter selects its frames; absent if not reported.
     pub filter: Option<bool>,
-    /// Frames are cut to so many octets, where that is known.
+    /// Captured octets per frame, if limited and known.
     pub cut_to: Option<u32>,
-    /// Whether it also gets copies of what the host sends; absent where it is not told.
+    /// Whether it also receives copies of frames that the host sends; absent if not reported.
     pub outgoing: Option<bool>,
-    /// Frames that it took; absent where that cannot be read. AF_XDP does not count them.
+    /// Frames that it received; absent if unreadable. AF_XDP does not count them.
     pub accepted: Option<u64>,
-    /// Frames that it lost for want of room; absent where that cannot be read.
+    /// Frames that it lost because its buffer was full; absent if unreadable.
     pub dropped: Option<u64>,
-    /// The same without regard to the interval: since its owner last read its counters, or since it was made.
+    /// Lost frames since its owner last read its counters, or since it was created, independent of the interval.
     pub dropped_in_all: Option<u64>,
-    /// Of the former, lost because the receive ring was full: AF_XDP only.
+    /// Part of `dropped` that was lost because the receive ring was full: AF_XDP only.
     pub ring_full: Option<u64>,
-    /// Times that the fill ring of an AF_XDP socket had no buffer.
+    /// How often the fill ring of an AF_XDP socket had no buffer.
     pub fill_empty: Option<u64>,
-    /// Times that a TPACKET_V3 ring stopped because every block was full.
+    /// How often a TPACKET_V3 ring stopped because every block was full.
     pub freezes: Option<u64>,
-    /// Whether the owner was seen to read, and so to reset, the counters, meanwhile or earlier: then they tell the least. A
-    /// reading is seen where a counter went back; who reads once may read again between two of ours unseen.
+    /// Whether the owner was seen to read, and thereby reset, the counters, in this interval or earlier: then they are lower
+    /// bounds. A read is seen when a counter went backwards; further reads between two of ours can stay unseen.
     pub at_least: bool,
     /// Whether it was closed in the interval.
     pub closed: bool,
 }
 
 impl Socket {
-    /// Who has it open, in words.
+    /// The processes that have it open, as text.
     pub fn owner(&self) -> String {
         match self.processes.first() {
             Some(process) => process.to_string(),
@@ -124,7 +125,7 @@ impl Socket {
         }
     }
 
-    /// What frames wait in, in words.
+    /// The buffer in which its frames wait, as text.
     pub fn what(&self) -> String {
         match self.method {
             Method::Recv => "socket queue".into(),
@@ -133,14 +134,14 @@ impl Socket {
         }
     }
 
-    /// What it counted since `before`. A counter that went back was read by its owner, which resets it.
+    /// Its counts since `before`. If a counter went backwards, its owner has read it, which resets it.
     fn since(&self, before: &Self) -> Self {
         let was_read =
             |now: Option<u64>, then: Option<u64>| now.zip(then).is_some_and(|(now, then)| now < then);
         let is_reset = was_read(self.accepted, before.accepted)
             || was_read(self.dropped, before.dropped)
             || was_read(self.freezes, before.freezes);
-        // Reading resets them all at once.
+        // A read resets all of them at once.
         let count = |now: Option<u64>, then: Option<u64>| match now.zip(then) {
             Some((now, then)) if !is_reset => Some(now - then),
             _ => now,
@@ -163,8 +164,7 @@ impl Socket {
     }
 }
 
-/// What each of these counted since `before`. One that is new counts from 0; how much of its process's CPU time came
-/// since is not known.
+/// The counts of each socket since `before`. A new one counts from 0; its process's CPU time in the interval is unknown.
 pub(super) fn since(now: &[Socket], before: &HashMap<u64, &Socket>) -> Vec<Socket> {
     let new = |socket: &Socket| {
         let without_time = |process: &Process| Process { cpu_s: None, ..process.clone() };

@@ -1,5 +1,5 @@
-//! Adds up what sockets counted between readings that follow each other closely: owners reset counters whenever they read
-//! them, and each time only what came since the reading before is lost to us. Sockets that were closed stay in the sum.
+//! Sums the counts of sockets between frequent reads. Owners reset counters whenever they read them; each time only the counts
+//! since our last read are lost. Closed sockets stay in the sum.
 
 use std::collections::HashSet;
 
@@ -7,27 +7,27 @@ use super::Sockets;
 use super::processes::Process;
 use super::socket::Socket;
 
-/// What sockets counted since a moment.
+/// The counts of sockets since a moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     last: Sockets,
-    /// Since this was asked last.
+    /// Counts since the last [`Self::take`].
     interval: Option<Sockets>,
-    /// Since the beginning. No sum of intervals: in each interval other closed sockets have rows.
+    /// Counts since the beginning. Not a sum of intervals: each interval lists other closed sockets.
     total: Sockets,
 }
 
 impl Tally {
-    /// Begins at this reading.
+    /// Begins with these counts.
     pub(crate) fn new(first: Sockets) -> Self {
         Self { last: first, interval: None, total: Sockets::default() }
     }
 
-    /// Adds what was counted since the last reading.
+    /// Adds the counts since the last read.
     pub(crate) fn add(&mut self, now: Sockets) {
         let came = now.since(&self.last);
         self.last = now;
-        // Whose owner was once seen to read its counters stays marked.
+        // A socket stays marked once its owner was seen to read its counters.
         let read: HashSet<u64> =
             came.all().filter(|socket| socket.at_least).map(|socket| socket.inode).collect();
         for socket in self.last.here.iter_mut().chain(&mut self.last.elsewhere) {
@@ -40,19 +40,19 @@ impl Tally {
         }
     }
 
-    /// What was added since this was asked last.
+    /// Counts since the last call.
     pub(crate) fn take(&mut self) -> Sockets {
         self.interval.take().unwrap_or_else(|| self.last.since(&self.last))
     }
 
-    /// What was added since the beginning.
+    /// Counts since the beginning.
     pub(crate) fn total(&self) -> &Sockets {
         &self.total
     }
 }
 
 impl Sockets {
-    /// Adds what was counted at the next reading. Of closed sockets a bounded number stays in the lists.
+    /// Adds the counts of the next read. A limited number of closed sockets stays in the lists.
     fn absorb(&mut self, later: &Self) {
         let earlier = std::mem::replace(self, later.clone());
         let before = earlier.by_inode();
@@ -72,7 +72,7 @@ impl Sockets {
 }
 
 impl Socket {
-    /// The later one with the counts of both.
+    /// The later socket with the counts of both.
     fn plus(&self, later: &Self) -> Self {
         let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
         let processes = later.processes.iter().map(|process| {

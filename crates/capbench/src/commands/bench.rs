@@ -15,7 +15,7 @@ use crate::cli::bench::BenchFlags;
 use crate::cli::scene::SceneFlags;
 use crate::exit::{Exit, Unsupported, Usage, print};
 
-/// Visits of a comparison that names none: a figure among 40 is told by as many pairs.
+/// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;
 
 /// Runs the command.
@@ -40,7 +40,7 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     Ok(ended.exit(&scene))
 }
 
-/// The flags with the method that others are compared with among the methods: it has to be had here as they have.
+/// The flags, with the baseline method added to the methods.
 fn scene_flags(flags: &BenchFlags) -> SceneFlags {
     let mut scene = flags.scene.clone();
     if let Some(against) = &flags.against {
@@ -52,7 +52,7 @@ fn scene_flags(flags: &BenchFlags) -> SceneFlags {
     scene
 }
 
-/// Whether the method that others are compared with can be had in a placement at least.
+/// Checks that the baseline method runs in at least one placement.
 fn can_compare(plan: &BenchPlan) -> Result<()> {
     let Some(against) = &plan.against else { return Ok(()) };
     let is_out = |placement: &PlacementChoice| plan.left_out.contains(&(*placement, against.clone()));

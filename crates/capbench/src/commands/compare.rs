@@ -13,7 +13,7 @@ use capbench_report::report;
 use crate::cli::compare::CompareFlags;
 use crate::exit::{Exit, Usage, print};
 
-/// A run that was saved, and what could not be read of it or contradicts itself.
+/// A saved run, and what is unreadable or contradictory in its files.
 struct Saved {
     results: Results,
     warnings: Vec<String>,
@@ -39,7 +39,7 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The comparison, with what is wrong with the files in front of its notes.
+/// The comparison. Problems of the files come first in its notes.
 fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Comparison> {
     let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
     let sides = [("A", &flags.then, then), ("B", &flags.now, now)];
@@ -57,7 +57,7 @@ fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Compariso
     Ok(comparison)
 }
 
-/// A regression is over the stated limit; where nothing could be told, nothing is known.
+/// Exit code: a regression is over the stated limit; without a judgement the result is inconclusive.
 fn exit(comparison: &Comparison) -> Exit {
     match comparison.conclusion() {
         Conclusion::Inconclusive => Exit::Inconclusive,
@@ -66,13 +66,13 @@ fn exit(comparison: &Comparison) -> Exit {
     }
 }
 
-/// Whether two paths lead to the same run.
+/// Whether two paths name the same run.
 fn is_one(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| fs::canonicalize(directory(path)).ok();
     place(one).is_some_and(|place_of_one| Some(place_of_one) == place(other))
 }
 
-/// The directory of a run, of which its results.json may be named as well.
+/// The directory of a run. The path may also name its `results.json`.
 fn directory(path: &Path) -> &Path {
     match path.file_name() {
         Some(name) if name == "results.json" => match path.parent() {
@@ -83,7 +83,7 @@ fn directory(path: &Path) -> &Path {
     }
 }
 
-/// What a run saved, as far as its file is whole.
+/// Reads a saved run as far as its file is complete.
 fn read(path: &Path) -> Result<Saved> {
     let run = capbench_report::read::read(path)
         .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))?;

@@ -1,4 +1,4 @@
-//! `capbench convert`: capture files of one format into another, what `record --format verbatim` wrote above all.
+//! `capbench convert`: converts capture files, mainly those of `record --format verbatim`, to another format.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -14,7 +14,7 @@ use super::file_format;
 use crate::cli::convert::ConvertFlags;
 use crate::exit::{Exit, Usage};
 
-/// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
+/// Number of SIGPIPE. A shell reports 128 + 13 when nobody reads the pipe.
 const SIGPIPE: u8 = 13;
 
 /// Runs the command.
@@ -74,7 +74,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     }
 }
 
-/// What was left out, by kind.
+/// Records that were left out, by kind.
 fn listed(left_out: LeftOut) -> String {
     let LeftOut { names, secrets, custom, blocks, comments, options } = left_out;
     let kinds = [

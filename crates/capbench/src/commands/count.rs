@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
-use capbench_frames::{Recogniser, TrialId};
+use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
@@ -21,16 +21,16 @@ use crate::privileges;
 use crate::signals::Signals;
 use crate::stop::Stop;
 
-/// How long one wait for frames lasts; bounds how late a line or the end comes.
+/// Longest wait for frames: the largest delay of a line or of the end.
 const TICK: Duration = Duration::from_millis(50);
 
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How often it is looked how full the capture is.
+/// How often the fill level of the capture is read.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long frames are looked for after the method failed, as it does when its interface goes down.
+/// How long frames are still read after the method failed, for example because its interface went down.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Runs the command.
@@ -60,13 +60,13 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     };
     open_with(&method, &interface, &options, counter)??;
     Ok(match stop.signal() {
-        // Being interrupted is how counting without a limit ends.
+        // Without a limit, a signal is the normal end of counting.
         signal if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => Exit::Stopped(signal),
         _ => Exit::Done,
     })
 }
 
-/// The method, which has to be one of capbench's own on the interface as it is.
+/// Parses the method. It must be built into capbench and run on an unmodified interface.
 fn method(text: &str) -> Result<MethodSpec> {
     let spec: MethodSpec = text.parse().map_err(Usage)?;
     let named = subject::find(&spec, &Programs::default())?;
@@ -85,7 +85,7 @@ fn method(text: &str) -> Result<MethodSpec> {
     Ok(spec)
 }
 
-fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>> {
+fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {
     let Some(trial) = flags.verify else {
         if flags.layout.is_given() {
             return Err(
@@ -95,13 +95,13 @@ fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Recogniser>
         return Ok(None);
     };
     let layout = flags.layout.layout()?;
-    Ok(Some(Recogniser::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
+    Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
 }
 
-/// Counts on whichever method it is given.
+/// Counts with any method.
 struct Counter<'f> {
     flags: &'f CountFlags,
-    recogniser: Option<Recogniser>,
+    recogniser: Option<Classifier>,
     method: &'f MethodSpec,
     stop: Stop,
     signals: Signals,
@@ -141,7 +141,7 @@ impl Visitor for Counter<'_> {
         };
         loop {
             let taken = capture.for_each(TICK, |frame| {
-                // What comes with the last frame that was asked for is no longer counted.
+                // Frames after the limit in the same batch are not counted.
                 if packets < limit {
                     packets += 1;
                     octets += u64::from(frame.wire_length);
@@ -150,7 +150,7 @@ impl Visitor for Counter<'_> {
                     }
                 }
             });
-            // What the method still holds is counted, and told, before the error is.
+            // First count and report what the method still holds, then return the error.
             if let Err(error) = taken {
                 match failure {
                     None => failure = Some((error, Instant::now())),

@@ -1,8 +1,7 @@
-//! `capbench extcap`: captures for Wireshark, by whichever method the user chooses there (extcap(4)).
+//! `capbench extcap`: captures for Wireshark with the method that the user selects there (extcap(4)).
 //!
-//! Wireshark starts the program once for each question and reads its standard output: nothing but the answer may stand
-//! there. It starts it for every interface when it begins, so that questions have to be answered quickly. What a capture
-//! writes to standard error is shown to the user as a failure.
+//! Wireshark starts the program once per question and parses its standard output, so only the answer may be there. At startup
+//! it does this for every interface, so answers must be fast. Wireshark shows standard error to the user as a failure.
 
 mod capture;
 mod grammar;
@@ -64,7 +63,7 @@ pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Everything of a command line that is understood before a host is looked at, for the fuzz target.
+/// Parses a command line without looking at the host, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(flags: &ExtcapFlags) {
     let filter = flags.question.extcap_capture_filter.as_deref().map(FilterText::of_expression);
@@ -79,12 +78,12 @@ pub(crate) fn understand(flags: &ExtcapFlags) {
 /// Interfaces of this namespace whose packets are Ethernet frames, up or down.
 fn ethernet_interfaces() -> Result<Vec<String>> {
     let links = Links::of_current_namespace()?.all()?;
-    // One that has gone since is none any more.
+    // An interface that disappeared meanwhile is skipped.
     let has_frames = |name: &String| hardware_type(name).is_ok_and(is_ethernet);
     Ok(links.into_iter().map(|link| link.name).filter(has_frames).collect())
 }
 
-/// What is captured.
+/// What to capture.
 fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
     let method = recording::method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
@@ -102,8 +101,7 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
     wanted.on(name)
 }
 
-/// Methods that can run here, each with how it works. Where none can, as for users without privileges, the one that
-/// would be taken, with the reason.
+/// Methods that run here, each with its description. If none runs (users without privileges): the default one with the reason.
 fn runnable() -> Vec<(&'static str, String)> {
     let candidates = METHODS.iter().filter(|method| {
         method.delivery != Delivery::Counted && method.argument.is_none_or(|argument| !argument.required)
@@ -123,8 +121,8 @@ fn runnable() -> Vec<(&'static str, String)> {
     found
 }
 
-/// Says what is wrong with a filter, in one line on standard output. Nothing there means that it is right: that, and not the
-/// exit code, is how Wireshark tells. When it cannot be looked at, the exit code says so, and Wireshark knows nothing of it.
+/// Prints what is wrong with a filter, in one line on standard output. Wireshark reads an empty output as a valid filter and
+/// ignores the exit code. If the filter cannot be checked, the exit code is an error, and Wireshark shows no verdict.
 fn verify(filter: &str, interface: &Interface) -> Result<Exit> {
     let snap = CaptureOptions::default().snap_length;
     let compiled =

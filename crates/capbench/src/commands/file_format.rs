@@ -4,12 +4,12 @@ use std::path::Path;
 
 use capbench_record::file::FileFormat;
 
-/// The format: the one that was asked for, else the one of the file's ending, else pcapng.
+/// The requested format, else that of the file's extension, else pcapng.
 pub fn of(asked: Option<FileFormat>, file: &Path) -> FileFormat {
     asked.or_else(|| FileFormat::of_name(file)).unwrap_or(FileFormat::Pcapng)
 }
 
-/// What to say where the format that was asked for is not that of the file's ending.
+/// A warning if the requested format differs from that of the file's extension.
 pub fn contradiction(asked: Option<FileFormat>, file: &Path) -> Option<String> {
     let (asked, named) = (asked?, FileFormat::of_name(file)?);
     (asked != named).then(|| {

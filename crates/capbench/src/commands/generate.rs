@@ -1,4 +1,4 @@
-//! `capbench generate`: manual pages and completions, made of the description of the command line itself.
+//! `capbench generate`: manual pages and completions, generated from the description of the command line.
 
 use anyhow::{Context, Result};
 use capbench_sys::host::folder::Folder;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 /// Runs the command.
 pub fn run(flags: &GenerateFlags) -> Result<Exit> {
     let path = &flags.folder;
-    // Packages are built by root in folders of others, and the content is the same everywhere.
+    // Packages are built by root in folders of other users; the content is the same everywhere.
     let folder = Folder::create(path, &Trust::everybody());
     let folder = folder.with_context(|| format!("cannot make {}", path.display()))?;
     let attempt = || format!("cannot write into {}", path.display());
@@ -42,7 +42,7 @@ fn shown() -> Command {
     Command::new("capbench").version(env!("CARGO_PKG_VERSION")).propagate_version(true).subcommands(commands)
 }
 
-/// Writes the page of a command, and of each that is below it.
+/// Writes the page of a command and of each of its subcommands.
 fn pages(command: &Command, folder: &Folder) -> Result<()> {
     let page = Man::new(command.clone())
         .manual("capbench manual")
@@ -52,7 +52,7 @@ fn pages(command: &Command, folder: &Folder) -> Result<()> {
     page.render(&mut text)?;
     let mut text = String::from_utf8(text)?;
     let shown: Vec<_> = command.get_subcommands().filter(|below| !below.is_hide_set()).collect();
-    // The generator's heading for what stands below the options in --help.
+    // The generator's heading for the text below the options in --help.
     let heading = if shown.is_empty() { ".SH NOTES" } else { ".SH \"EXIT STATUS\"" };
     text = text.replace(".SH EXTRA", heading);
     if shown.is_empty() {

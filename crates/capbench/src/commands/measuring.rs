@@ -1,5 +1,4 @@
-//! A run that measures, around whatever trials its command makes: what can run here, where results go, what is saved
-//! after every trial, and how it ends.
+//! Runs the trials of a command: finds what can run here, saves after every trial, and ends the run.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,18 +28,18 @@ use crate::exit::{Exit, Failure, UNSUPPORTED, Unsupported, Usage};
 use crate::progress::Recorder;
 use crate::stop::Stop;
 
-/// The host made ready: a path whose methods and placements are known to work on it.
+/// The prepared host: a path with the methods and placements that work on it.
 pub struct Ready {
-    /// Where trials run, guarded.
+    /// Runs trials, with guards.
     pub laboratory: Guarded<LiveLaboratory>,
-    /// The methods that a placement does not have.
+    /// Methods that do not work in a placement.
     pub left_out: Vec<(PlacementChoice, MethodSpec)>,
     environment: Environment,
     not_measured: Vec<NotMeasured>,
     stop: Stop,
 }
 
-/// The host with a path on it, before anything is known of what works there.
+/// The host with a path, before methods and placements are tested.
 struct Host {
     laboratory: LiveLaboratory,
     environment: Environment,
@@ -50,7 +49,7 @@ struct Host {
 impl Host {
     fn open(path: &Path, programs: &Programs, flags: &RunFlags) -> Result<Self> {
         if matches!(path, Path::Virtual { .. }) {
-            // Before any thread exists: an ordinary user's process enters a user namespace here.
+            // Must come before any thread exists: here the process of an ordinary user enters a user namespace.
             prepare_process()?;
         }
         let stop = Stop::install()?;
@@ -73,28 +72,28 @@ impl Host {
     }
 }
 
-/// A run whose trials are saved as they end.
+/// A run that saves each trial when it ends.
 pub struct Run {
-    /// Where trials run, guarded.
+    /// Runs trials, with guards.
     pub laboratory: Guarded<LiveLaboratory>,
-    /// Follows the trials.
+    /// Observes the trials.
     pub recorder: Recorder,
     stop: Stop,
 }
 
 impl Ready {
-    /// Prepares every set-up of the scene once without sending a frame. Methods and placements that cannot be had here
-    /// are taken out with their reason; mistakes end the command before anything is saved.
+    /// Prepares every set-up of the scene once without sending a frame. Methods and placements that do not work here are
+    /// removed, with their reason. Mistakes end the command before anything is saved.
     ///
     /// # Errors
-    /// Mistakes that only the host could show, and when nothing of the scene can be had.
+    /// Mistakes that only the host shows, or nothing of the scene works here.
     pub fn find(scene: &mut Scene, flags: &RunFlags) -> Result<Self> {
         let mut host = Host::open(&scene.path, &scene.programs, flags)?;
         let (not_measured, left_out) = preflight(scene, &mut host.laboratory)?;
         Ok(host.guarded(flags, not_measured, left_out))
     }
 
-    /// The same without a look at methods and placements, for commands that do that themselves.
+    /// The same without testing methods and placements, for commands that test them themselves.
     ///
     /// # Errors
     /// When the host cannot be read or prepared.
@@ -102,7 +101,7 @@ impl Ready {
         Ok(Host::open(path, programs, flags)?.guarded(flags, Vec::new(), Vec::new()))
     }
 
-    /// Begins to save: the directory is made, and holds a results file from now on.
+    /// Starts saving: makes the directory with a first results file.
     ///
     /// # Errors
     /// When the directory cannot be made or written.
@@ -134,10 +133,10 @@ impl Ready {
         record(self.laboratory, self.stop, directory, results, trials)
     }
 
-    /// Goes on with a run that was interrupted. What follows from its trials is found out anew at the end.
+    /// Resumes an interrupted run. Conclusions from its trials are computed anew at the end.
     ///
     /// # Errors
-    /// When this is not the environment in which it was begun: what trials show in both is no one result. When the directory
+    /// The environment differs from that of the first part: trials of two environments are no single result. Or the directory
     /// cannot be written.
     pub fn go_on(self, directory: RunDirectory, earlier: Results, trials: usize) -> Result<Run> {
         let differences = earlier.environment.differences(&self.environment);
@@ -164,7 +163,7 @@ impl Ready {
     }
 }
 
-/// From here on whatever happens is saved.
+/// Saves everything from here on.
 fn record(
     laboratory: Guarded<LiveLaboratory>,
     stop: Stop,
@@ -178,16 +177,16 @@ fn record(
 }
 
 impl Run {
-    /// Saves what the run found, whether it went through or was stopped.
+    /// Saves the findings of the run, complete or stopped.
     ///
     /// # Errors
-    /// When it cannot be saved, and when nothing at all could be measured.
+    /// The results cannot be saved, or nothing at all could be measured.
     pub fn end(self, stopped: bool, conclude: impl FnOnce(&mut Results)) -> Result<Ended> {
         let Recorder { mut directory, mut results, failures, .. } = self.recorder.finish();
         if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
             return Err(failure.clone().into());
         }
-        // What was ended by its time, or by a trial that could not be run, can be gone on with.
+        // A run can be resumed if its time ended or a trial could not run.
         let searched = results.searches.iter().all(|search| search.ended == End::Complete);
         let tested = results.rfc2544.iter().all(|tested| *tested.found.ended() == rfc2544::Ended::Complete);
         results.complete = !stopped && searched && tested;
@@ -201,7 +200,7 @@ impl Run {
         results.findings = sentences::find(&results);
         directory.save(&results)?;
         let report = report::report(&read::Run::new(results.clone(), directory.path()));
-        // Whatever becomes of the page, the results are saved.
+        // The results are saved even if the page fails.
         let page = save::page(&report, &directory);
         if let Err(error) = &page {
             let path = directory.path().display();
@@ -212,9 +211,9 @@ impl Run {
     }
 }
 
-/// A run that is over and saved.
+/// A run that ended and is saved.
 pub struct Ended {
-    /// What it measured.
+    /// The results.
     pub results: Results,
     report: Report,
     directory: RunDirectory,
@@ -224,7 +223,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// What it prints.
+    /// The text that the run prints.
     pub fn text(&self) -> String {
         let files: &[&str] = match self.has_page {
             true => &["results.json", "trials.csv", save::PAGE],
@@ -233,13 +232,13 @@ impl Ended {
         text::ended(&self.report, self.directory.path(), files)
     }
 
-    /// Stopped; or partly done when a method that was named could not be measured; or inconclusive when no trial says
-    /// anything about a method. What is missing of a set of methods is no failure: it is listed.
+    /// Stopped; partly done if a method that the user named could not be measured; inconclusive if no trial shows anything
+    /// about a method. A missing method of a set is no failure: it is only listed.
     pub fn exit(&self, scene: &Scene) -> Exit {
         self.exit_where(|method| scene.is_named(method))
     }
 
-    /// The same, by whether a method was named.
+    /// The same, with a function that says whether the user named a method.
     pub fn exit_where(&self, is_named: impl Fn(&str) -> bool) -> Exit {
         if let Some(signal) = self.stopped {
             return Exit::Stopped(signal);
@@ -248,7 +247,7 @@ impl Ended {
         if let Some((_, failure)) = failed {
             return Exit::Partly(failure.code());
         }
-        // A test that has no meaning here is no failure of its method.
+        // A test without meaning here is no failure of its method.
         let of_run = self.results.not_measured.iter().filter(|missing| missing.test.is_none());
         if of_run.map(|missing| &missing.method).any(|method| is_named(method)) {
             return Exit::Partly(UNSUPPORTED);
@@ -325,7 +324,7 @@ fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<(Vec<
     Ok((not_measured, all_left_out))
 }
 
-/// What is missing for one reason in every placement, said once.
+/// What is missing for the same reason in every placement, listed once.
 fn once_for_all_placements(list: Vec<NotMeasured>, placements: usize) -> Vec<NotMeasured> {
     let mut merged: Vec<NotMeasured> = Vec::new();
     for missing in &list {
@@ -339,7 +338,7 @@ fn once_for_all_placements(list: Vec<NotMeasured>, placements: usize) -> Vec<Not
     merged
 }
 
-/// Another order each time; it is saved, so that it can be had again.
+/// A new random order for each run. It is saved, so that a run can repeat it.
 pub fn seed() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -1,4 +1,4 @@
-//! `capbench methods`: every method, whether it can run here and why not, and what can be set about it.
+//! `capbench methods`: every method, whether it runs here or why not, and its options.
 
 use std::fmt::Write;
 
@@ -66,7 +66,7 @@ fn as_json(methods: &[Listed]) -> Result<String> {
 fn as_text(methods: &[Listed]) -> Result<String> {
     let row = |method: &Listed| {
         let here = if method.here.is_ok() { "yes" } else { "no" };
-        // The part before the colon; the rest is below.
+        // The part before the colon; the rest is in the details.
         let tested = method.untested.map_or("yes", |text| text.split(':').next().unwrap_or(text));
         vec![method.name.clone(), here.into(), tested.into()]
     };
@@ -97,7 +97,7 @@ fn as_text(methods: &[Listed]) -> Result<String> {
     Ok(text)
 }
 
-/// Everything about one method, in lines that fit.
+/// Everything about one method, wrapped.
 fn details(text: &mut String, method: &Listed) -> Result<()> {
     let mut title = method.name.clone();
     if let Some(argument) = method.argument {

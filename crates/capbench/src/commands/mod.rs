@@ -1,5 +1,5 @@
-//! One file per command, and what commands that run trials share: [`scene`], what is measured, and [`measuring`], the
-//! run around it. What those that record packets share is in [`recording`].
+//! One file per command. Commands that run trials share [`scene`] (what is measured) and [`measuring`] (the run). Commands that
+//! record packets share [`recording`].
 
 pub mod bench;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! `capbench record`: packets to files, every one accounted for.
+//! `capbench record`: records packets to files and accounts for every one.
 
 pub(crate) mod auto;
 mod ledger;
@@ -29,7 +29,7 @@ use crate::privileges;
 use crate::signals::Signals;
 use crate::stop::Stop;
 
-/// The end that a shell shows of a program that a signal would have ended, for a pipe that nobody reads.
+/// Number of SIGPIPE. A shell reports 128 + 13 when nobody reads the pipe.
 const SIGPIPE: u8 = 13;
 
 /// Runs the command.
@@ -45,7 +45,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     }
     check(flags)?;
     let folder = side_folder(flags);
-    // The user is looked for before anything is opened, and become after it.
+    // The user is looked up before anything is opened; the process becomes that user afterwards.
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
     let file = flags.output.file.as_deref();
@@ -62,7 +62,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         Reader::Stopped(signal) => return Ok(Exit::Stopped(signal)),
     };
     let opened = Opened::open(plan)?;
-    // From here on the captures are open, and nothing is written yet.
+    // Here the captures are open, and nothing is written yet.
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let hand_off = opened.hand_off();
@@ -93,7 +93,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     close(flags, &stop, session.finish(), folder, &write)
 }
 
-/// What only flags together show.
+/// Checks flags that contradict each other.
 fn check(flags: &RecordFlags) -> Result<()> {
     let refuse = |text: &str| Err(Usage(text.into()).into());
     if flags.interface.is_empty() {
@@ -110,11 +110,11 @@ fn check(flags: &RecordFlags) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the account, opened before privileges are given up and anybody can put a link in its place; `None` where there
-/// is no account, or no such folder yet. Of a pattern, each time can have another folder.
+/// The folder of the account, opened before privileges are dropped, so that nobody can replace it by a link. `None` if there is
+/// no account or the folder does not exist yet. With a pattern each time can have another folder.
 fn side_folder(flags: &RecordFlags) -> Option<Folder> {
     let file = plan::side_file(&flags.output, None);
-    // Whether the folder is there, the recording finds out.
+    // If the folder is missing, the recording reports it.
     file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0))
 }
 
@@ -141,16 +141,16 @@ fn user(name: &str) -> Result<(&str, identity::Identity)> {
     Ok((name, identity))
 }
 
-/// Who reads the output.
+/// The reader of the output.
 enum Reader {
-    /// It is no named pipe.
+    /// The output is no named pipe.
     None,
     Here(File),
-    /// The user stopped it while nobody did.
+    /// The user stopped the command before there was a reader.
     Stopped(u8),
 }
 
-/// Waits until somebody reads the output, where it is a named pipe. Nothing is captured before, and so nothing lost.
+/// Waits for a reader if the output is a named pipe. Nothing is captured before, so nothing is lost.
 fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
     let path = flags.output.file.as_deref().unwrap_or(Path::new("-"));
     if !fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
@@ -171,7 +171,7 @@ fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
     }
 }
 
-/// Until the recording is to end, or has.
+/// Runs until the recording ends or is to end.
 fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
     let start = Instant::now();
     let mut status = status::Status::new(session);
@@ -207,7 +207,7 @@ fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals)
     status.clear();
 }
 
-/// tcpdump's lines, the ledger, what went wrong, and the exit code.
+/// Prints tcpdump's lines, the ledger and the failures, and returns the exit code.
 fn close(
     flags: &RecordFlags,
     stop: &Stop,
@@ -250,7 +250,7 @@ fn exit(flags: &RecordFlags, stop: &Stop, end: End, account: &Account) -> Exit {
     }
     match (end, stop.signal()) {
         (End::ReaderGone, _) => Exit::Stopped(SIGPIPE),
-        // Being interrupted is how recording without a limit ends.
+        // Without a limit, a signal is the normal end of recording.
         (End::Asked, signal) if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => {
             Exit::Stopped(signal)
         }

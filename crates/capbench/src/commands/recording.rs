@@ -1,4 +1,4 @@
-//! What `record` and `extcap` share: from names to what is recorded, and a recording from its start to its end.
+//! Code that `record` and `extcap` share: from interface names to the plan, and from the start of a recording to its end.
 
 pub mod describe;
 pub mod pipe;
@@ -21,14 +21,14 @@ use capbench_sys::host::interface::{hardware_type, is_ethernet};
 use crate::exit::{Unsupported, Usage};
 use crate::stop::Stop;
 
-/// How often signals, limits, rings and the recording itself are looked at.
+/// How often signals, limits, rings and the recording are checked.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often counters are read.
 const SECOND: Duration = Duration::from_secs(1);
-/// The name of the loopback interface, where every packet that is sent arrives, too.
+/// The loopback interface, on which every sent packet also arrives.
 const LOOPBACK: &str = "lo";
 
-/// A method that gives packets, on the interface as it is.
+/// A method that delivers packets, on an unmodified interface.
 pub fn method(text: &str) -> Result<MethodSpec> {
     let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
     let spec: MethodSpec = text.parse().map_err(Usage)?;
@@ -59,21 +59,21 @@ pub fn side(name: &str) -> Result<Side> {
     Ok(side)
 }
 
-/// The same as methods want it.
+/// The interface in the form that methods need.
 pub fn interface(side: &Side) -> Interface {
     Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
 }
 
-/// How an interface is to be recorded.
+/// How to record an interface.
 #[derive(Debug)]
 pub struct Wanted<'w> {
     /// The method.
     pub method: &'w MethodSpec,
-    /// Its options, but for direction and filter.
+    /// Its options except direction and filter.
     pub options: CaptureOptions,
-    /// Which packets, where the user says so; otherwise those that tcpdump and Wireshark take.
+    /// Direction that the user asked for; default: that of tcpdump and Wireshark.
     pub direction: Option<Direction>,
-    /// Which of these.
+    /// Filter of the packets.
     pub filter: Option<&'w FilterText>,
     /// How the filter is compiled.
     pub optimise: Optimise,
@@ -84,7 +84,7 @@ pub struct Wanted<'w> {
 }
 
 impl Wanted<'_> {
-    /// What is recorded of an interface, with the filter compiled on it.
+    /// The source of one interface, with the filter compiled for it.
     pub fn on(&self, name: &str) -> Result<Source> {
         let side = side(name)?;
         let interface = interface(&side);
@@ -101,20 +101,20 @@ impl Wanted<'_> {
     }
 }
 
-/// Both directions where the method has both and each packet is seen in one of them only.
+/// Both directions if the method captures both and the interface shows each packet in one direction only.
 fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Direction> {
     let both = CaptureOptions { direction: Direction::Both, ..CaptureOptions::default() };
     let has_both = (methods::find(method)?.check)(method, interface, &both).is_ok();
     Ok(if has_both && interface.name != LOOPBACK { Direction::Both } else { Direction::In })
 }
 
-/// Stays with a recording until it is over, or to be ended. Several times in a second `each` may end it, and is told
-/// whether the counters of another second are there.
+/// Drives a recording until it ends. Several times per second it calls `each`, which may end the recording. The argument of
+/// `each` says whether the counters of another second are there.
 pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {
     let mut next = Instant::now() + SECOND;
     let mut was_asked = false;
     while !session.is_over() && !stop.is_wanted() {
-        // Counters were asked for a look ago, which is time enough to read them.
+        // The counters were requested one look ago: time enough to read them.
         if each(was_asked).is_break() {
             return;
         }
@@ -122,7 +122,7 @@ pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> Contr
         let now = Instant::now();
         was_asked = now >= next;
         if was_asked {
-            // What was missed, as by a process that was stopped, is not made up for.
+            // Seconds that were missed, for example while the process was stopped, are skipped.
             next = now + SECOND;
             session.statistics();
         }
@@ -130,7 +130,7 @@ pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> Contr
     }
 }
 
-/// The first of what went wrong; the others are printed.
+/// Returns the first failure and prints the others.
 pub fn outcome(failures: Vec<RecordError>) -> Result<()> {
     let mut failures = failures.into_iter();
     let Some(first) = failures.next() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! `capbench report`: reports on runs, from what they saved and nothing else.
+//! `capbench report`: reports on saved runs, from their files only.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
     if flags.stdout {
         return to_stdout(flags, &formats);
     }
-    // All are read before anything is written: a mistake in one name leaves nothing half done.
+    // Read all before writing anything: a wrong name must leave nothing half done.
     let runs: Vec<Run> = flags.results.iter().map(|path| read::read(path)).collect::<Result<_, _>>()?;
     let folders = folders(flags, &runs);
     for (nth, (run, folder)) in runs.iter().zip(&folders).enumerate() {
@@ -37,7 +37,7 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The formats asked for, each once.
+/// The requested formats, each once.
 fn formats_of(flags: &ReportFlags) -> Result<Vec<&'static Format>> {
     let mut formats: Vec<&'static Format> = Vec::new();
     for name in &flags.format {
@@ -71,7 +71,7 @@ fn to_stdout(flags: &ReportFlags, formats: &[&Format]) -> Result<Exit> {
     warn(&run);
     let files = save::files(&run, formats)?;
     let Some(first) = files.first() else { return refuse("the report has no such file") };
-    // A pipe gets the content of the file, a terminal what can be shown of it.
+    // A pipe gets the content of the file, a terminal its printable form.
     if std::io::stdout().is_terminal() {
         print(&String::from_utf8_lossy(&first.content))?;
     } else {
@@ -80,7 +80,7 @@ fn to_stdout(flags: &ReportFlags, formats: &[&Format]) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What its reader had to say about a run, where the report itself is not printed.
+/// Prints the warnings of the reader of a run, where the report itself is not printed.
 fn warn(run: &Run) {
     for warning in &run.warnings {
         tell!("capbench: {}: {warning}", run.name);
@@ -98,7 +98,7 @@ fn tell(written: &[PathBuf]) {
     }
 }
 
-/// The folder of each run's files.
+/// The output folder of each run.
 fn folders(flags: &ReportFlags, runs: &[Run]) -> Vec<PathBuf> {
     let mut taken = BTreeSet::new();
     let of = |run: &Run| match (&flags.out, runs.len()) {
@@ -117,8 +117,8 @@ fn folders(flags: &ReportFlags, runs: &[Run]) -> Vec<PathBuf> {
     runs.iter().map(of).collect()
 }
 
-/// Files of results that are called otherwise than a run calls them: beside them may be those of others, so that their
-/// reports have their name before their own.
+/// Names reports on results files with a name of the user's. Files of other runs may be in the same folder, so the reports get
+/// that name as a prefix.
 fn beside(files: Vec<Written>, flags: &ReportFlags, run: &Run, results: &Path) -> Vec<Written> {
     let is_of_run = results.is_dir() || results.file_name() == Some(OsStr::new("results.json"));
     if flags.out.is_some() || is_of_run {

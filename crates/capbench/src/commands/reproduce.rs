@@ -1,4 +1,4 @@
-//! `capbench reproduce`: the experiment of a publication on this host, beside its published tables.
+//! `capbench reproduce`: the experiment of a publication on this host, next to its published tables.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,9 +23,9 @@ use crate::cli::reproduce::ReproduceFlags;
 use crate::estimate;
 use crate::exit::{Exit, Usage, print};
 
-/// The name that stands for every publication.
+/// The name of all publications together.
 const ALL: &str = "all";
-/// The MTU of the virtual link: that of an Ethernet.
+/// The MTU of the virtual link: Ethernet's.
 const MTU: Mtu = Mtu(1500);
 
 /// Runs the command.
@@ -56,7 +56,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     for (publication, conditions) in &publications {
         match publication.run(conditions, &mut run.laboratory, &mut run.recorder) {
             Ok(is_stopped) => stopped = is_stopped,
-            // Nothing of this one can be had here; another may have a placement or a method that can.
+            // This publication cannot run here; another may have a placement or method that can.
             Err(error @ MeasureError::Unsupported { .. }) => {
                 run.recorder.leave_out_publication(&publication.key, &error);
                 refused.push(error);
@@ -85,7 +85,7 @@ fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
     })
 }
 
-/// What holds for every publication; each has visits of its own where none are asked for.
+/// Conditions for every publication. Without `--visits` each has its own number.
 fn conditions(flags: &ReproduceFlags) -> Conditions {
     let size = FrameSize::LEAST;
     let base = Setup {
@@ -102,7 +102,7 @@ fn conditions(flags: &ReproduceFlags) -> Conditions {
         quiet: flags.quiet,
         latency: None,
     };
-    // Another order each time; it is saved with sweeps, so that it can be had again.
+    // A new order for each run. It is saved with sweeps, so that a run can repeat it.
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let visits = flags.visits.unwrap_or(1);
     Conditions { base, scale: flags.scale, visits, seed: flags.seed.unwrap_or(seed) }

@@ -1,4 +1,4 @@
-//! `capbench rfc2544`: the tests of RFC 2544 section 26, each in terms of the throughput that the first one finds.
+//! `capbench rfc2544`: the tests of RFC 2544 section 26, each relative to the throughput that the first one finds.
 
 use std::fmt::Write;
 use std::num::NonZeroU32;
@@ -24,10 +24,10 @@ use crate::exit::{Exit, Usage, print};
 
 const ALL: [Test; 5] = [Test::Throughput, Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery];
 
-/// Frame sizes that section 9.1 asks for at least, in each test.
+/// The least number of frame sizes per test in section 9.1.
 const SIZES: usize = 5;
 
-/// What a test is called.
+/// The name of a test.
 fn name(test: Test) -> &'static str {
     match test {
         Test::Throughput => "throughput",
@@ -107,8 +107,8 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     })
 }
 
-/// Whether anything was found that is the method's and not the generator's: a throughput; or where that was given, a test
-/// that went to its end. What is told in terms of a throughput that is held at least is told of the load, not of the method.
+/// Whether there is a finding about the method rather than the generator: a throughput, or, with a given throughput, a test
+/// that ended. Tests at a lower bound of the throughput say something of the load, not of the method.
 fn is_conclusive(results: &Results) -> bool {
     match results.searches.as_slice() {
         [] => results.rfc2544.iter().any(|tested| *tested.found.ended() == rfc2544::Ended::Complete),
@@ -116,7 +116,7 @@ fn is_conclusive(results: &Results) -> bool {
     }
 }
 
-/// What a known maximum rate leaves nothing of.
+/// Checks flags that have no effect with a known maximum rate.
 fn contradictions(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
     let Some(maximum) = flags.max_rate else { return Ok(()) };
     let overloads = |test: &&Test| test.in_terms_of_throughput().is_some_and(rfc2544::Test::overloads);
@@ -137,7 +137,7 @@ fn contradictions(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
     Ok(())
 }
 
-/// What the standards ask for, or a first look, with what the flags say of it.
+/// Extent of the tests: that of the standards or a first look, changed by the flags.
 fn extent(flags: &Rfc2544Flags) -> Extent {
     let usual = if flags.quick { Extent::quick() } else { Extent::standard() };
     let times = |usual: u32| flags.repetitions.unwrap_or(usual);
@@ -152,10 +152,10 @@ fn extent(flags: &Rfc2544Flags) -> Extent {
     }
 }
 
-/// The throughput as it was given, or the search for it, with trials of the length asked for.
+/// The given throughput, or the search for it, with trials of the requested length.
 fn throughput(flags: &Rfc2544Flags, scene: &Scene) -> Result<Throughput> {
     if let Some(throughput) = flags.throughput {
-        // Without a maximum rate there is no test that asks for one.
+        // Without a maximum rate no test needs one.
         return Ok(Throughput::Given { throughput, maximum: flags.max_rate.unwrap_or(throughput) });
     }
     let trial = extent(flags).trial;
@@ -183,7 +183,7 @@ fn describe(scene: &Scene, tests: &[Test], suite: &Suite) -> Result<String> {
     let setups: Vec<Setup> = scene.setups().collect();
     let Some(first) = setups.first() else { return Ok(text) };
     let estimate = suite.estimate(first)?;
-    // Set-ups differ in nothing that the estimate asks for.
+    // The estimate depends on nothing in which set-ups differ.
     let of = |spread: Spread| estimate::time_of(spread, first.quiet, setups.len());
     let at_maximum = estimate.at_maximum.map_or(String::new(), |cost| {
         let time = cost.times(setups.len() as u32).time(first.quiet);
@@ -206,7 +206,7 @@ fn describe(scene: &Scene, tests: &[Test], suite: &Suite) -> Result<String> {
     Ok(text)
 }
 
-/// What deviates from the document.
+/// Deviations from the document.
 fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<String> {
     let trials = format!(
         "trials send for {:?} and wait {quiet:?} for missing frames, with no time to settle, where RFC 2544 asks for 60 s, 2 s and 5 s; \

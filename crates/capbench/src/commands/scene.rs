@@ -1,11 +1,11 @@
-//! What the flags of a command that runs trials ask for, understood without a look at the host.
+//! Parses the flags of a command that runs trials, without looking at the host.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::{Direction, MethodSpec};
-use capbench_frames::{FramePlan, FrameSize, Mtu, Recogniser, Sizes, TrialId};
+use capbench_frames::{Classifier, FramePlan, FrameSize, Mtu, Sizes, TrialId};
 use capbench_host::bed::Placement;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::live::Path;
@@ -24,9 +24,9 @@ use crate::exit::Usage;
 pub struct Scene {
     /// Methods, each once, in the order of the command line.
     pub methods: Vec<MethodSpec>,
-    /// The methods as the user named them: what is missing of a set is no failure.
+    /// The methods as the user named them. A missing method of a set is no failure.
     named: Vec<String>,
-    /// A set-up for each frame size, without method and placement.
+    /// One set-up per frame size, without method and placement.
     pub sizes: Vec<Setup>,
     /// Placements.
     pub placements: Vec<PlacementChoice>,
@@ -36,24 +36,24 @@ pub struct Scene {
     pub programs: Programs,
 }
 
-/// What a command takes where no flag says otherwise.
+/// Defaults of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults {
     /// Names of methods and sets of methods.
     pub methods: &'static [&'static str],
-    /// Frame sizes with FCS.
+    /// Frame sizes in octets, FCS included.
     pub sizes: &'static [u32],
     /// Placements.
     pub placements: &'static [PlacementChoice],
-    /// How long nothing may come any more before a trial that misses frames is over.
+    /// How long no frame may arrive before a trial with missing frames ends.
     pub quiet: Duration,
 }
 
 impl Scene {
-    /// Understands the flags.
+    /// Parses the flags.
     ///
     /// # Errors
-    /// When they name what does not exist or contradict each other.
+    /// They name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
         let programs = Programs::with_file(flags.programs.as_deref())?;
         let named = match &flags.method[..] {
@@ -78,7 +78,7 @@ impl Scene {
         Ok(Self { sizes, placements, path: path(flags), methods, named, programs })
     }
 
-    /// Whether the user named this method, rather than a set that it is in.
+    /// Whether the user named this method, not only a set that contains it.
     pub fn is_named(&self, method: &str) -> bool {
         self.named.iter().any(|named| named == method)
     }
@@ -96,12 +96,12 @@ impl Scene {
         })
     }
 
-    /// How long trials wait for frames that are missing.
+    /// How long trials wait for missing frames.
     pub fn quiet(&self) -> Duration {
         self.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet)
     }
 
-    /// What a plan says about it, a line each.
+    /// Its description in a plan, one line per fact.
     pub fn describe(&self) -> String {
         let list = |names: Vec<String>| names.join(", ");
         let mut text = String::new();
@@ -124,9 +124,10 @@ impl Scene {
     }
 }
 
-/// Whoever names a thing twice wants something else than to measure it twice.
+/// Rejects duplicates: a user who names a thing twice does not mean to measure it twice.
 ///
 /// # Errors
+/// The duplicate.
 /// With the thing.
 pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage> {
     match named.iter().enumerate().find(|(place, thing)| named[..*place].contains(thing)) {
@@ -135,7 +136,7 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
     }
 }
 
-/// The methods that a list names, each once, sets spelt out.
+/// The methods of a list, each once, sets expanded.
 fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
@@ -155,8 +156,8 @@ fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
     Ok(methods)
 }
 
-/// A set-up for each size. Found out before anything is made: whether headers and stamp fit into the frame, the frame
-/// into the MTU, and the stamp into what is captured.
+/// One set-up per size. Checks first that headers and stamp fit into the frame, the frame into the MTU, and the stamp into the
+/// snap length.
 fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<Setup>> {
     let layout = flags.layout.layout()?;
     let capture = flags.capture.options();
@@ -166,8 +167,8 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
         );
     }
     let snap = capture.snap_length;
-    Recogniser::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
-    // The MTU of real interfaces is asked for later.
+    Classifier::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
+    // The MTU of real interfaces is read later.
     let mtu = if flags.tx.is_some() { Mtu(u32::from(u16::MAX)) } else { Mtu(flags.mtu) };
     sizes
         .into_iter()

@@ -1,4 +1,4 @@
-//! `capbench search`: the highest load that a method holds, by goals.
+//! `capbench search`: the highest load that a method sustains, by goals.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -43,7 +43,7 @@ pub fn run(flags: &SearchFlags) -> Result<Exit> {
     }
 }
 
-/// The goals that have a name.
+/// The names of predefined goals.
 fn goals(list: &[Listed]) -> String {
     let mut text = String::new();
     for Listed { preset, source, goal } in list {
@@ -73,7 +73,7 @@ fn begin(flags: &SearchFlags) -> Result<Exit> {
     searched(run, &scene, &setups, flags.searches, &plan, &[])
 }
 
-/// Goes on with a run that was interrupted, by the flags that it was begun with, but for what is allowed.
+/// Resumes an interrupted run with the flags of its start, except those that may change.
 fn resume(path: &Path, allowed: &SearchFlags) -> Result<Exit> {
     let (directory, results) = RunDirectory::resume(path)?;
     let refuse = |why: String| Usage(format!("--resume {}: {why}", path.display()));
@@ -108,7 +108,7 @@ fn resume(path: &Path, allowed: &SearchFlags) -> Result<Exit> {
     searched(run, &scene, &setups, flags.searches, &plan, &earlier)
 }
 
-/// Whether the link carries what the plan asks for, of every frame size, before a frame is sent or anything is saved.
+/// Checks that the link carries the plan's load at every frame size, before a frame is sent or anything is saved.
 pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     for setup in &scene.sizes {
         let plan = plan.on_link(scene.path.line_rate(setup)?);
@@ -117,7 +117,7 @@ pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     Ok(())
 }
 
-/// So many searches for every set-up, the set-ups in turn, each search saved when it ends.
+/// Runs several searches per set-up, the set-ups in turn, and saves each search when it ends.
 fn searched(
     mut run: Run,
     scene: &Scene,
@@ -129,7 +129,7 @@ fn searched(
     let mut stopped = false;
     let rounds = (1..=searches).map(|nth| (searches > 1).then_some(nth));
     for (nth, setup) in rounds.flat_map(|nth| setups.iter().map(move |setup| (nth, setup))) {
-        // Searches of one set-up are independent of each other, so each goes on from its own trials only.
+        // Searches of one set-up are independent: each resumes from its own trials only.
         let own: Vec<_> = earlier.iter().filter(|trial| trial.search == nth).cloned().collect();
         let stored = Stored::new(&own, |profile| is_of(profile, setup)).map_err(Usage)?;
         let outcome = {
@@ -159,7 +159,7 @@ fn searched(
     })
 }
 
-/// Whether a search has a result that is one of the method, and not of its generator or its time.
+/// Whether the result of a search is about the method, not about its generator or its time.
 pub(super) fn says_something(search: &SearchOutcome) -> bool {
     search.goals.iter().any(|goal| goal.status == Status::Regular)
 }
@@ -187,7 +187,7 @@ fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
     })
 }
 
-/// Every set-up that can be had here.
+/// Every set-up that works here.
 fn setups(scene: &Scene, ready: &Ready, burst: Option<NonZeroU32>) -> Vec<Setup> {
     let is_had = |setup: &Setup| !ready.left_out.contains(&(setup.placement, setup.method.clone()));
     scene.setups().filter(is_had).map(|setup| Setup { burst, ..setup }).collect()

@@ -15,7 +15,7 @@ use crate::cli::send::SendFlags;
 use crate::exit::{Exit, Usage, print};
 use crate::stop::Stop;
 
-/// Unsent frames worth at most this much time are a rounding of the clock.
+/// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
 /// Runs the command.
@@ -50,7 +50,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         as_text(&report)
     })?;
     if let Some(failure) = report.failure {
-        // After the account of what was sent until then.
+        // Print the account of the sent frames first.
         return Err(failure.into());
     }
     if stop.is_wanted() {

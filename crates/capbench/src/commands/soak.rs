@@ -14,7 +14,7 @@ use super::scene::{Defaults, Scene};
 use crate::cli::soak::SoakFlags;
 use crate::exit::{Exit, Usage, print};
 
-/// What a soak takes where no flag says otherwise.
+/// Defaults of a soak.
 const DEFAULTS: Defaults = Defaults {
     methods: &["packet-v3"],
     sizes: &[64],
@@ -22,9 +22,8 @@ const DEFAULTS: Defaults = Defaults {
     quiet: Duration::from_millis(500),
 };
 
-/// Share of the frames that may be unsent, or delivered only because the generator paused, before nothing is shown about the
-/// load: what one look at the clock leaves at the end of a segment is far less, and so is what a stall at the end of one
-/// in hundreds leaves.
+/// Share of the frames that may be unsent, or delivered only because the generator paused. Above it a soak shows nothing about
+/// the load. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far less.
 const BESIDE: f64 = 1e-3;
 
 /// Runs the command.
@@ -37,8 +36,8 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut ready = Ready::find(&mut scene, run_flags)?;
-    // What cannot be held is refused before anything is saved.
-    ready.laboratory.prepare(&plan.setup)?.hold().map(drop)?;
+    // Refuse what cannot be kept open before anything is saved.
+    ready.laboratory.prepare(&plan.setup)?.keep_open().map(drop)?;
     let mut run = ready.begin("soak", run_flags, statements(&plan), plan.segments() as usize)?;
     print(&head(&plan))?;
     let outcome = plan.run(&mut run.laboratory, &mut run.recorder)?;
@@ -112,7 +111,7 @@ fn head(plan: &SoakPlan) -> String {
     )
 }
 
-/// Stopped or partly done as other runs are; then what the loss says, as far as the load was reached.
+/// Stopped or partly done like other runs; else by the loss, if the load was reached.
 fn exit(ended: &Ended, scene: &Scene, max_loss: f64) -> Exit {
     let record = ended.results.soak.as_ref();
     let over = |of: fn(&SoakRecord) -> f64, limit: f64| record.is_some_and(|record| of(record) > limit);

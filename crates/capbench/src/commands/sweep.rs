@@ -1,4 +1,4 @@
-//! `capbench sweep`: one thing is varied, and every method sees every point.
+//! `capbench sweep`: varies one thing and measures every method at every point.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -21,10 +21,10 @@ use crate::cli::sweep::{AxisName, SweepFlags};
 use crate::estimate;
 use crate::exit::{Exit, Usage, print};
 
-/// Rings of a sweep that names none: frames.
+/// Default range of rings, in frames.
 const RINGS: (&str, &str) = ("8", "32768");
 
-/// Points of a range where nothing is said of them.
+/// Default number of points of a range.
 const STEPS: u16 = 12;
 
 /// Runs the command.
@@ -83,7 +83,7 @@ fn defaults(axis: AxisName) -> Defaults {
     }
 }
 
-/// The sweep of this name, or those of the publication of this name.
+/// The sweep of this name, or all sweeps of the publication of this name.
 fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>> {
     let found: Vec<_> =
         presets::WORK.iter().filter(|preset| preset.name == name || preset.publication == name).collect();
@@ -131,7 +131,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
     })
 }
 
-/// Flags that the axis leaves nothing to say.
+/// Checks flags that have no effect with the axis.
 fn contradictions(flags: &SweepFlags) -> Result<()> {
     let on = |axis| flags.axis == axis;
     let refusals = [
@@ -151,7 +151,7 @@ fn contradictions(flags: &SweepFlags) -> Result<()> {
     }
 }
 
-/// A ring that memory has no room for would be found out in the midst of a sweep.
+/// Checks that memory has room for a ring, which would otherwise fail in the middle of a sweep.
 fn room(ring: RingSize, base: &Setup) -> Result<(), String> {
     let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
     capbench_capture::ring_memory::checked_ring(&capture).map(drop).map_err(|error| error.to_string())
@@ -225,14 +225,14 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
     })
 }
 
-/// The size of a slot that holds a frame of an MTU of 1500 with its header.
+/// The size of a slot for a frame of MTU 1500 with its header.
 const SLOT: ByteCount = ByteCount(2048);
 
 fn frames(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| format!("\"{text}\" is no number of frames"))
 }
 
-/// A ring as a number of frames, or as RING or RING/BLOCK sizes.
+/// Parses a ring: a number of frames, or RING or RING/BLOCK sizes.
 fn ring(text: &str, slot: ByteCount) -> Result<RingSize, String> {
     if let Ok(frames) = text.parse::<u32>() {
         return RingSize::of_frames(frames, slot).map_err(|error| error.to_string());
@@ -278,7 +278,7 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
             };
             let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
             let mut points: Vec<Point> = (0..steps).map(rate).collect::<Result<_>>()?;
-            // Steps too narrow for whole rates fall together.
+            // Steps smaller than one whole rate coincide.
             points.dedup();
             points
         }
@@ -297,7 +297,7 @@ fn loads(flags: &SweepFlags, ends: Option<(&str, &str)>, spacing: Spacing) -> Re
     Ok(Axis::new(points)?)
 }
 
-/// Whether the time allowed can suffice; a warning where it need not.
+/// Checks that the time limit can be enough; warns if it may not be.
 fn enough_time(
     allowed: Duration,
     plans: &[SweepPlan],
@@ -360,6 +360,6 @@ fn statements(plans: &[SweepPlan]) -> Vec<String> {
             plan.duration, plan.base.quiet
         )
     };
-    // The sweeps of a publication differ in neither.
+    // The sweeps of a publication are equal in both.
     plans.first().map(of).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! `capbench verify`: every frame that `capbench send` made, looked for in capture files.
+//! `capbench verify`: finds every frame of `capbench send` in capture files.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::verify::VerifyFlags;
 use crate::exit::{Exit, Usage, print};
 
-/// Ranges of missing frames that are printed of a trial.
+/// Missing ranges printed per trial.
 const RANGES: usize = 20;
 
 /// Runs the command.
@@ -30,7 +30,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
         let read = recorded.read(open(file)?);
         let is_over = read.failure.is_some();
         files.push((file, read));
-        // What follows cannot be told from what is missing in between.
+        // What follows cannot be distinguished from a gap before it.
         if is_over {
             break;
         }
@@ -52,7 +52,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     }
 }
 
-/// What is not as it should be, in one line.
+/// What is wrong, in one line.
 fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     let other = recorded.other();
     let sum = |of: fn(&TrialFrames) -> u64| recorded.trials().iter().map(of).sum::<u64>();

@@ -1,4 +1,4 @@
-//! `capbench why`: where an interface loses packets now, why most likely, and what to change.
+//! `capbench why`: where an interface loses packets now, the most likely cause, and what to change.
 
 mod screen;
 mod text;
@@ -14,10 +14,10 @@ use crate::privileges;
 use crate::stop::Stop;
 use screen::Screen;
 
-/// From one look to the next.
+/// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How late the end may come after a signal.
+/// Longest delay of the end after a signal.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs the command.
@@ -56,23 +56,23 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
     }
     output.end(&watch.overall())?;
     Ok(match stop.signal() {
-        // Being interrupted is how watching without a limit ends.
+        // Without a limit, a signal is the normal end of watching.
         signal if signal != 0 && (flags.duration.is_some() || flags.once) => Exit::Stopped(signal),
         _ => Exit::Done,
     })
 }
 
-/// Where looks go, and as what.
+/// Where and in what form looks are printed.
 enum Output {
-    /// One document at the end.
+    /// One JSON document at the end.
     Document,
-    /// A document a second in a line of its own.
+    /// One JSON document per second, each on one line.
     Documents,
     /// One text at the end.
     Once,
-    /// A line a second, and a text at the end.
+    /// One line per second, and one text at the end.
     Lines,
-    /// A terminal that is drawn anew every second, and a text at the end.
+    /// A terminal that is redrawn every second, and one text at the end.
     Screen(Screen),
 }
 
@@ -86,7 +86,7 @@ impl Output {
         }
     }
 
-    /// What was seen in a second.
+    /// Prints the look at one second.
     fn look(&self, look: &Look) -> Result<()> {
         match self {
             Self::Document | Self::Once => Ok(()),
@@ -96,7 +96,7 @@ impl Output {
         }
     }
 
-    /// What was seen in the whole time.
+    /// Prints the look at the whole time.
     fn end(&self, overall: &Look) -> Result<()> {
         match self {
             Self::Documents => Ok(()),

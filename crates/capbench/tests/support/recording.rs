@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use capbench_frames::{FrameLayout, Recogniser, Seen, TagMetadata, TrialId, VlanTag};
+use capbench_frames::{Classifier, FrameClass, FrameLayout, TagMetadata, TrialId, VlanTag};
 use capbench_record::file::{CaptureReader, FileFormat, InterfaceStatistics, Record};
 use serde_json::Value;
 
@@ -87,7 +87,7 @@ impl File {
     pub fn of(octets: &[u8], trial: u16, vlan: Option<u16>, snap: Option<u32>) -> Self {
         let vlan = vlan.map(|id| VlanTag { tci: id });
         let layout = FrameLayout { vlan, ..FrameLayout::default() };
-        let recogniser = Recogniser::new(TrialId(trial), &layout, snap).unwrap();
+        let recogniser = Classifier::new(TrialId(trial), &layout, snap).unwrap();
         let mut reader = CaptureReader::new(octets).unwrap();
         let (mut packets, mut statistics) = (Vec::new(), Vec::new());
         while let Some(record) = reader.next_record().unwrap() {
@@ -100,7 +100,7 @@ impl File {
                         interface: packet.interface,
                         time_ns: packet.time_ns.unwrap(),
                         sequence: match seen {
-                            Seen::Ours(stamp) => Some(stamp.sequence),
+                            FrameClass::Own(stamp) => Some(stamp.sequence),
                             _ => None,
                         },
                         dropped: packet.dropped,

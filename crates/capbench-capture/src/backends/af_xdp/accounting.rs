@@ -1,4 +1,4 @@
-//! What the method's counters mean.
+//! The meaning of the method's counters.
 //!
 //! In copy mode (`__xsk_rcv` and `__xp_alloc` of net/xdp) a frame that finds the fill ring empty counts in `rx_dropped` *and*
 //! in `rx_fill_ring_empty_descs`; a frame too long for a chunk counts in `rx_dropped` only; a full receive ring
@@ -9,12 +9,12 @@ use capbench_sys::xdp::XdpStatistics;
 
 use crate::counters::{Counters, Loss, LossPlace};
 
-/// What was read: the sums over all queues and CPUs.
+/// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
-    /// By the XDP program: frames handed to a socket.
+    /// By the XDP program: frames redirected to a socket.
     pub(super) redirected: u64,
-    /// By the XDP program: frames of queues without a socket, left to the stack.
+    /// By the XDP program: frames of queues without a socket, passed to the stack.
     pub(super) passed: u64,
     /// By the kernel.
     pub(super) sockets: XdpStatistics,
@@ -23,7 +23,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Each loss at its place, once.
+    /// The losses, each at one place.
     pub(super) fn counters(&self) -> Counters {
         let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
         let sockets = &self.sockets;
@@ -44,7 +44,7 @@ impl Counted {
                 ),
                 loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
             ),
-            // Their sum is known, so it is booked at the one place; how many of it belong to the other is not.
+            // Only their sum is known, so it is recorded at one place. The share of the other place is unknown.
             _ => (
                 loss(
                     LossPlace::FillRing,

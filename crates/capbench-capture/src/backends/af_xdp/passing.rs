@@ -1,15 +1,15 @@
-//! `+pass`: hands captured frames on to the stack, as received on their interface.
+//! `+pass`: passes captured frames on to the stack, as received on their interface.
 //!
-//! XDP cannot clone a frame. The one way back is `BPF_PROG_RUN` with live frames (Linux 5.18): a program that says
-//! `XDP_PASS` is run on a copy of the frame, and the kernel hands the copy to the stack. One system call a frame; the
-//! kernel makes and frees a pool of pages in each, which costs far more than the capture itself.
+//! XDP cannot clone a frame. The only way is `BPF_PROG_RUN` with live frames (Linux 5.18): a program that returns `XDP_PASS`
+//! runs on a copy of the frame, and the kernel passes the copy to the stack. This takes one system call per frame. The kernel
+//! allocates and frees a pool of pages in each call, which costs far more than the capture itself.
 
 use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 
 use capbench_sys::bpf::object::{Loaded, Opened, object_file};
 
-/// Hands frames on.
+/// Passes frames on to the stack.
 #[derive(Debug)]
 pub(super) struct Passing {
     program: Loaded,
@@ -21,8 +21,8 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    /// Loads the program and tries it on a header without content, which goes nowhere, so that a kernel that cannot do
-    /// it says so now.
+    /// Loads the program and tries it on a header without content, which goes nowhere. So a kernel without support fails
+    /// here.
     ///
     /// # Errors
     /// Missing privilege, or a kernel before 5.18.
@@ -32,7 +32,7 @@ impl Passing {
         Ok(Self { program, interface, passed: 0, failed: 0, first_failure: None })
     }
 
-    /// Hands a frame on. A failure is counted: the frame was captured all the same.
+    /// Passes a frame on. A failure is only counted, because the frame was captured.
     pub(super) fn pass(&mut self, frame: &[u8], queue: u32) {
         match self.program.run_live(frame, self.interface, queue) {
             Ok(()) => self.passed += 1,
@@ -43,7 +43,7 @@ impl Passing {
         }
     }
 
-    /// What is to be said of frames that the stack did not get, if there were any.
+    /// The message on frames that the stack did not get, if there were any.
     pub(super) fn shortfall(&self) -> Option<String> {
         let error = self.first_failure.as_ref()?;
         let all = self.passed + self.failed;

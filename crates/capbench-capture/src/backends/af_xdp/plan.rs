@@ -1,4 +1,4 @@
-//! What the settings and options ask for, checked before anything is opened.
+//! The parsed settings and options, checked before anything is opened.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use capbench_model::direction::Direction;
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;
 
-/// Frames that one busy poll takes at most, as the kernel's documentation advises.
+/// Maximum number of frames per busy poll, as the kernel's documentation recommends.
 const BUSY_POLL_BUDGET: u16 = 64;
 
-/// Frames handed over at once. Their chunks go back together, so a batch must be small beside the ring.
+/// Frames of a batch. Their chunks are returned together, so a batch must be small relative to the ring.
 const BATCH: u32 = 64;
 
-/// What was asked for.
+/// The parsed request.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) mode: XdpMode,
@@ -45,16 +45,16 @@ pub(super) struct Plan {
 pub(super) struct Sizes {
     /// Entries of the receive ring.
     pub(super) received: u32,
-    /// Chunks beyond these, for frames in the application's hands.
+    /// Additional chunks, for frames that the application keeps.
     pub(super) spare: u32,
     /// Entries of the fill ring.
     pub(super) fill: u32,
-    /// Frames in a batch at most.
+    /// Maximum number of frames of a batch.
     pub(super) batch: u32,
 }
 
 impl Plan {
-    /// Checks what was asked for.
+    /// Checks the request.
     pub(super) fn new(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let refuse =
             |reason: &str| Err(CaptureError::Spec { method: spec.to_string(), reason: reason.into() });
@@ -90,7 +90,7 @@ impl Plan {
             copy: match (spec.has("copy"), spec.has("zero-copy")) {
                 (_, true) => CopyMode::ZeroCopy,
                 (true, _) => CopyMode::Copy,
-                // Generic mode cannot but copy, and a socket with zero-copy would get nothing.
+                // Generic mode always copies, and a socket with zero-copy would get nothing.
                 _ if spec.has("generic") => CopyMode::Copy,
                 _ => CopyMode::Any,
             },
@@ -107,7 +107,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The sizes of each queue, when there are so many.
+    /// The sizes of each of `queues` queues.
     pub(super) fn sizes(&self, queues: u32) -> Result<Sizes> {
         let refuse = |reason: String| Err(CaptureError::Option { option: "--ring", reason });
         let (each, chunk) = (self.ring.0 / u64::from(queues.max(1)), ByteCount(self.chunk_size.into()));
@@ -126,7 +126,7 @@ impl Plan {
     }
 }
 
-/// The smallest chunk that the interface's largest frame fits into, or the one that the user wants.
+/// The smallest chunk that fits the interface's largest frame, or the user's size.
 fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
     let largest = interface.mtu.saturating_add(HEADER);
     let fits = |size: &u32| UmemGeometry::frame_room(*size) >= largest;

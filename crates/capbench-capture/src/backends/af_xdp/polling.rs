@@ -1,18 +1,18 @@
-//! Busy polling: what was asked for, and whether the kernel does it.
+//! Busy polling: the request, and whether the kernel does it.
 
 use capbench_sys::busy_poll::BusyPoll;
 
-/// Busy polling that was asked for.
+/// Requested busy polling.
 #[derive(Debug)]
 pub(super) struct Polling {
     asked: BusyPoll,
     found: Found,
 }
 
-/// What was found out about it.
+/// What is known about it.
 #[derive(Debug)]
 enum Found {
-    /// Nothing: older kernels learn from the first frame of a queue which NAPI instance it has.
+    /// Nothing yet: older kernels learn the NAPI instance of a queue from its first frame.
     Nothing,
     Polls,
     DoesNot,
@@ -24,8 +24,8 @@ impl Polling {
         Self { asked, found: Found::Nothing }
     }
 
-    /// Finds out whether the kernel busy-polls. It can only where a socket knows a NAPI instance; of the queues, those
-    /// that had frames must. Given are the NAPI instances that the sockets know of, and the frames of each.
+    /// Finds out whether the kernel busy-polls. A socket needs a known NAPI instance for it; only queues with frames must
+    /// have one. The arguments are the sockets' NAPI instances and the frames of each.
     pub(super) fn look(
         &mut self,
         napis: capbench_sys::Result<Vec<Option<u32>>>,
@@ -49,7 +49,7 @@ impl Polling {
         };
     }
 
-    /// What the engine says of it.
+    /// The description for the engine.
     pub(super) fn words(&self) -> String {
         let asked = format!("for {:?} with a budget of {}", self.asked.time, self.asked.budget);
         match self.found {
@@ -60,7 +60,7 @@ impl Polling {
         }
     }
 
-    /// What there is less of than was asked for.
+    /// The shortfall against the request.
     pub(super) fn shortfall(&self) -> Option<String> {
         match &self.found {
             Found::Nothing | Found::Polls => None,

@@ -22,9 +22,9 @@ use crate::context::Context;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
 use crate::error::Result;
-use crate::fill::Fill;
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
+use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::running::{Running, TimeSource};
 use crate::units::ByteCount;
@@ -34,7 +34,7 @@ use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
 #[derive(Debug)]
 pub struct AfXdp {
-    // Fields are dropped in this order: the program goes first, so that no frame is redirected to a socket that is gone.
+    // Drop order: the program goes first, so that no frame is redirected to a closed socket.
     _link: XdpLink,
     receiver: Receiver,
     program: Loaded,
@@ -55,8 +55,8 @@ impl AfXdp {
     /// Binds sockets and attaches the program in the calling thread's namespace.
     ///
     /// # Errors
-    /// Missing privilege, no such interface or queue, another XDP program or AF_XDP socket on it, or a driver that cannot
-    /// do what was asked: nothing falls back.
+    /// Missing privilege, no such interface or queue, another XDP program or AF_XDP socket on it, or a driver without the
+    /// requested mode: there is no fallback.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let refusal = Refusal { context: &context, spec };
@@ -127,7 +127,7 @@ impl AfXdp {
         Ok(sum)
     }
 
-    /// Brings up to date what is said of busy polling and of frames passed on, which shows only when frames have come.
+    /// Updates the description of busy polling and of frames passed on, which are known only after the first frames.
     fn update_running(&mut self) {
         let mut shortfalls = Vec::new();
         if let Some(polling) = &mut self.polling {
@@ -148,7 +148,7 @@ impl Capture for AfXdp {
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
         let Self { receiver, waiter, context, .. } = self;
         if !receiver.is_ready().map_err(|error| context.fail(error))? {
-            // A failure while spinning comes again below.
+            // A failure while spinning occurs again below.
             let found = waiter.spin(|| receiver.is_ready().unwrap_or(true))
                 || waiter
                     .sleep(|| receiver.wait(timeout).and_then(|_| receiver.is_ready()))
@@ -193,8 +193,8 @@ impl Capture for AfXdp {
         Ok(counters)
     }
 
-    fn fill(&mut self) -> Option<Fill> {
-        Fill::fullest(self.receiver.waiting().map(|(frames, of)| Fill::new(frames, of)))
+    fn fill(&mut self) -> Option<Occupancy> {
+        Occupancy::fullest(self.receiver.waiting().map(|(frames, of)| Occupancy::new(frames, of)))
     }
 
     fn waits(&self) -> WaitCounts {
@@ -206,7 +206,7 @@ impl Capture for AfXdp {
     }
 }
 
-/// Frames of one queue, lying in the UMEM.
+/// Frames of one queue, in the UMEM.
 #[derive(Debug)]
 pub struct Received<'a> {
     frames: FrameBatch<'a>,
@@ -218,7 +218,7 @@ pub struct Received<'a> {
 }
 
 impl Received<'_> {
-    /// Keeps frame `index` beyond the batch; it may go to another thread. `None` when there is no such frame.
+    /// Keeps frame `index` beyond the batch. It can move to another thread. `None` if there is no such frame.
     pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
         self.frames.keep(index)
     }
@@ -254,7 +254,7 @@ impl Drop for Received<'_> {
     }
 }
 
-/// Whom a frame is for, as `eth_type_trans` of net/ethernet/eth.c decides it, which comes after XDP.
+/// The addressee of a frame, by the rules of `eth_type_trans` of net/ethernet/eth.c, which runs after XDP.
 #[inline]
 fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
     match data.first_chunk::<6>() {
@@ -265,7 +265,7 @@ fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
     }
 }
 
-/// What really runs.
+/// Describes the open capture.
 fn running(
     plan: &Plan,
     link: &XdpLink,
@@ -300,7 +300,7 @@ fn running(
             ByteCount(umem.chunk_size().into()),
             ByteCount(umem.bytes())
         ),
-        // The kernel gives XDP no time; some drivers could, by a program that asks them.
+        // The kernel provides no time to XDP; some drivers could, to a program that requests it.
         time_source: TimeSource::UserSpace("one clock reading per batch"),
         holds: Duration::ZERO,
         vlan_metadata: false,
@@ -309,7 +309,7 @@ fn running(
     }
 }
 
-/// Whether the kernel takes sockets and program here.
+/// Whether the kernel supports sockets and program here.
 pub(super) fn supported() -> std::result::Result<(), String> {
     XdpSocket::open().map_err(|error| match error.errno() {
         Some(EPERM) => "needs the capability CAP_NET_RAW".to_string(),

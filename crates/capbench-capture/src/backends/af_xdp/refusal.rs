@@ -1,4 +1,4 @@
-//! What the kernel's refusals mean here, and what to ask for instead. Nothing falls back.
+//! The meaning of the kernel's refusals, and what to ask for instead. There is no fallback.
 
 use capbench_sys::SysError;
 use capbench_sys::host::ethtool::receive_queues;

@@ -1,11 +1,11 @@
 //! The capture through DPDK itself.
 //!
-//! DPDK has no way to wait: this thread looks for frames as long as it may wait, and is busy all the time.
+//! DPDK cannot wait: this thread polls for frames during the whole timeout and is always busy.
 //!
-//! Losses are booked where they can be known. Of `net_af_packet` DPDK 22.11 does not tell what its ring lost; the
-//! statistics of its packet socket do. `rx_nombuf` is among the raw counters and not a loss: the drivers used here
-//! leave such frames in their ring. The driver `net_af_packet` puts its socket into a fanout group of its process and
-//! interface: two captures of one process on one interface would share its frames.
+//! Losses are recorded where they are known. DPDK 22.11 does not report the ring losses of `net_af_packet`; the statistics of
+//! its packet socket do. `rx_nombuf` is among the raw counters and no loss: the drivers used here leave such frames in their
+//! ring. The driver `net_af_packet` puts its socket into a fanout group of its process and interface: two captures of one
+//! process on one interface would share its frames.
 
 use std::time::{Duration, Instant};
 
@@ -36,9 +36,9 @@ use crate::units::SnapLength;
 #[derive(Debug)]
 pub struct Dpdk {
     port: Port,
-    /// Holds the interface in promiscuous mode, in a way that ends with the process.
+    /// Keeps the interface in promiscuous mode until the process ends.
     _promiscuity: Option<PacketSocket>,
-    /// The interface below a virtual device.
+    /// The interface of a virtual device.
     below: Option<Presence>,
     statistics: Accumulator,
     snap: usize,
@@ -69,7 +69,7 @@ impl Dpdk {
     /// Opens it in the calling thread's namespace. The first one of a process starts DPDK's environment layer.
     ///
     /// # Errors
-    /// Missing privilege, an interface that is down or not there, an option that cannot be, or what DPDK says.
+    /// Missing privilege, an interface that is missing or down, an invalid option, or an error of DPDK.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| context.fail(source);
@@ -78,7 +78,7 @@ impl Dpdk {
         let is_virtual = !matches!(wish.device, DeviceName::Pci(_));
         let mut user_promiscuous = false;
         if is_virtual {
-            // Before DPDK starts, whose drivers say little of what they miss.
+            // Checked before DPDK starts, because its drivers do not say what is missing.
             PacketSocket::open().map_err(fail)?;
             user_promiscuous = flags_if_up(interface).map_err(fail)?.promiscuous();
         }
@@ -135,7 +135,7 @@ impl Capture for Dpdk {
                 counts.spun += u64::from(start.is_some());
                 Ok(Some(Received { burst, snap: *snap }))
             }
-            // The drivers do not report that their interface is gone; frames just stop coming.
+            // The drivers do not report that their interface is gone; frames only stop coming.
             None => match below.as_mut().map(Presence::check) {
                 Some(Err(error)) => Err(context.fail(error)),
                 _ => Ok(None),
@@ -181,7 +181,7 @@ impl Capture for Dpdk {
     }
 }
 
-/// What really runs.
+/// Describes the open capture.
 fn running(
     port: &Port,
     device: &Device,

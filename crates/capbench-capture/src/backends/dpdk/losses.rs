@@ -1,10 +1,10 @@
-//! What DPDK's devices say of frames that were lost.
+//! Losses that DPDK's devices report.
 
 use capbench_sys::xdp::XdpStatistics;
 
 use crate::counters::{Counters, Loss, LossPlace};
 
-/// What AF_XDP's sockets counted. How many frames reached them is not among that: those that wait in a ring are not.
+/// Counters of AF_XDP's sockets. The number of frames that reached them is unknown, because those in a ring are not counted.
 pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     let loss = |place, count, source: &'static str| Loss { place, count, source: source.into() };
     let losses = match sum.rx_ring_full {
@@ -16,7 +16,7 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
             ),
             loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
         ],
-        // Their sum is known, so it is booked at the one place.
+        // Only their sum is known, so it is recorded at one place.
         None => vec![
             loss(
                 LossPlace::FillRing,
@@ -43,8 +43,8 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     }
 }
 
-/// What the counters that every driver has say (`rte_eth_stats`): frames received, frames that the hardware had no
-/// descriptor for, and frames that it found in error.
+/// Losses by the counters of every driver (`rte_eth_stats`): frames received, frames without a hardware descriptor, and
+/// frames with errors.
 pub(super) fn of_hardware(port: &[(String, u64)]) -> Counters {
     let value = |name| port.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
     let lost = value("rx_missed_errors").zip(value("rx_errors")).map(|(missed, errors)| missed + errors);
@@ -55,7 +55,7 @@ pub(super) fn of_hardware(port: &[(String, u64)]) -> Counters {
             count: lost,
             source: "rte_eth_stats: imissed + ierrors".into(),
         }],
-        // Its rings are the card's, whose losses are those of the link.
+        // Its rings are the card's. Their losses count as losses of the link.
         without: vec![LossPlace::FillRing, LossPlace::Ring, LossPlace::MethodQueue],
         raw: Vec::new(),
     }

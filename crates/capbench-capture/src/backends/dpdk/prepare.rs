@@ -1,4 +1,4 @@
-//! Before a device of DPDK receives: whether it can, what it is to be, and DPDK's start.
+//! Before a DPDK device receives: checks, the device's configuration, and DPDK's start.
 
 use capbench_sys::SysError;
 use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argument};
@@ -14,7 +14,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::units::ByteCount;
 
-/// The device, and what its port is to be.
+/// The device and the configuration of its port.
 pub(super) fn plan(
     wish: &Wish,
     interface: &Interface,
@@ -22,16 +22,16 @@ pub(super) fn plan(
     user_promiscuous: bool,
     context: &Context,
 ) -> Result<(Device, Wanted)> {
-    // Frames lie in one buffer each, behind DPDK's head room of 128 octets.
+    // Each frame is in one buffer, after DPDK's headroom of 128 octets.
     const HEAD_ROOM: u16 = 128;
     let usual = Wanted {
         mtu: None,
         queues: None,
-        // One burst; the driver's own ring is elsewhere.
+        // One burst. The driver's ring is separate.
         descriptors: wish.burst,
         room: HEAD_ROOM + 2048,
         burst: wish.burst,
-        // Virtual devices would change their interface for good; what the user has set stays.
+        // Virtual devices would change their interface permanently; the user's setting stays.
         promiscuous: user_promiscuous,
     };
     let over = |driver: &str, arguments: &str| -> Result<Device> {
@@ -46,12 +46,12 @@ pub(super) fn plan(
             (over("net_af_packet", &ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
         }
         DeviceName::AfXdp => {
-            // A buffer has to lie in a page, with DPDK's and XDP's head room.
+            // A buffer has to fit in a page, with DPDK's and XDP's headroom.
             let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
             (over("net_af_xdp", "")?, Wanted { descriptors: wish.descriptors.unwrap_or(2048), room, ..usual })
         }
         DeviceName::Pci(address) => {
-            // Ethernet's header, a VLAN tag and the FCS come on top.
+            // Ethernet header, VLAN tag and FCS are added.
             let octets = (interface.mtu.clamp(1500, 60_000) + 22).next_multiple_of(1024) as u16;
             let wanted = Wanted {
                 mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
@@ -66,8 +66,8 @@ pub(super) fn plan(
     })
 }
 
-/// Whether the likely reason why `net_af_packet` failed is that it locks its rings in memory, more than this process
-/// may; its own words for it are "Resource temporarily unavailable".
+/// Whether `net_af_packet` probably failed because it locks more memory for its rings than this process may lock. Its error
+/// is "Resource temporarily unavailable".
 pub(super) fn too_much_to_lock(
     spec: &MethodSpec,
     wish: &Wish,
@@ -91,7 +91,7 @@ pub(super) fn too_much_to_lock(
     })
 }
 
-/// Starts DPDK, or finds it started.
+/// Starts DPDK, unless it runs already.
 pub(super) fn start(
     spec: &MethodSpec,
     context: &Context,
@@ -113,7 +113,7 @@ pub(super) fn start(
     })
 }
 
-/// Whether the device can be had in the calling thread's namespace, as far as that shows without starting DPDK.
+/// Whether the device is usable in the calling thread's namespace, as far as is known without starting DPDK.
 pub(super) fn supported(wish: &Wish) -> std::result::Result<(), String> {
     if let Some(driver) = wish.device.driver() {
         eal::has_driver(driver)?;

@@ -1,4 +1,4 @@
-//! libpcap's three counters: kept as they are, and booked only where it is known what they count.
+//! libpcap's three counters: kept unchanged, and used only where their meaning is known.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use crate::interface::Interface;
 use crate::options::CaptureOptions;
 use capbench_model::direction::Direction;
 
-/// What captures, whose counters libpcap passes on.
+/// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
     /// A packet socket of Linux (`pcap-linux.c`).
     PacketSocket,
-    /// A ring of PF_RING (`pcap-linux.c` of its build): ps_recv is what was read and what was lost, of one direction.
+    /// A ring of PF_RING (`pcap-linux.c` of its build): ps_recv counts read and lost packets of one direction.
     PfRing,
-    /// Another engine, which counts what it likes.
+    /// Another engine, with unknown counters.
     Unknown,
 }
 
@@ -29,7 +29,7 @@ impl Counted {
         }
     }
 
-    /// What ps_drop is.
+    /// The meaning of ps_drop.
     fn dropped(self) -> &'static str {
         match self {
             Self::PfRing => "pcap_stats: ps_drop, which is drop of pfring_stats",
@@ -38,15 +38,15 @@ impl Counted {
     }
 }
 
-/// Counts on from what libpcap said last: its counters have 32 bits.
+/// Extends libpcap's 32-bit counters to 64 bits.
 #[derive(Debug)]
 pub(super) struct Counting {
     engine: Counted,
     interface: String,
     direction: Direction,
-    /// Frames of the direction that is not captured, when it was opened.
+    /// Frames of the other direction when the capture was opened.
     others: Option<u64>,
-    /// Whether libpcap itself leaves frames out that its socket has counted.
+    /// Whether libpcap itself discards frames that its socket has counted.
     filters_itself: bool,
     last: Statistics,
     totals: [u64; 3],
@@ -68,7 +68,7 @@ impl Counting {
         }
     }
 
-    /// The counters with what libpcap says now.
+    /// The counters, updated with libpcap's current ones.
     pub(super) fn counters(&mut self, now: Statistics) -> Counters {
         self.add(now);
         let [received, dropped, interface_dropped] = self.totals;
@@ -94,9 +94,9 @@ impl Counting {
             let losses = ring(Some(dropped), source.into());
             return Counters { accepted: None, losses, without: ONE_RING_WITHOUT.to_vec(), raw };
         }
-        // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is
-        // tp_drops (pcap-linux.c). libpcap itself discards frames of the other direction, from the ring: where there
-        // were any, nothing tells how many of those accepted are of the one that was asked for.
+        // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is tp_drops
+        // (pcap-linux.c). libpcap itself discards frames of the other direction from the ring. If there were any, the number
+        // of accepted frames of the requested direction is unknown.
         let is_mixed =
             self.engine == Counted::PacketSocket && self.others != others(&self.interface, self.direction);
         let source = if is_mixed {
@@ -120,7 +120,7 @@ impl Counting {
             (self.last.interface_dropped, now.interface_dropped),
         ];
         for (total, (last, now)) in self.totals.iter_mut().zip(pairs) {
-            // They are read long before they could count half their range: such a step is one back.
+            // They are read long before they could advance by half their range: such a step is a step back.
             let step = now.wrapping_sub(last);
             if step > u32::MAX / 2 {
                 self.went_backwards = true;
@@ -132,13 +132,13 @@ impl Counting {
     }
 }
 
-/// Whether the kernel runs a filter in front of this capture.
+/// Whether the kernel runs a filter before this capture.
 pub(super) fn has_kernel_filter(pcap: &Pcap) -> bool {
     pcap.kernel_filter().is_some_and(|instructions| instructions > 0)
 }
 
-/// Frames that passed the interface the other way since it exists (/proc/net/dev of the thread's namespace). Nothing
-/// passes the other way where both are captured.
+/// Frames of the other direction since the interface exists (/proc/net/dev of the thread's namespace). 0 if both directions
+/// are captured.
 fn others(interface: &str, direction: Direction) -> Option<u64> {
     let column = match direction {
         Direction::In => 9,

@@ -1,4 +1,4 @@
-//! What runs, in words: what the library says of itself, what was found underneath, and where the two disagree.
+//! The engine in words: what the library claims, what it really uses, and where the two differ.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::options::CaptureOptions;
 use crate::running::{Running, TimeSource};
 use crate::units::ByteCount;
 
-/// A build of libpcap that reads other engines than the kernel's, and what shows it: a word in its version text, a
-/// piece of its file's path, or a function that only it has.
+/// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
+/// of its file's path, or a function that only it has.
 struct Claim {
     engine: &'static str,
     version: &'static str,
@@ -23,15 +23,15 @@ struct Claim {
     function: &'static str,
 }
 
-/// Builds that take every interface's packets from an engine of their own. Others, such as those for capture cards, go
-/// by the name of the device, and read the kernel's interfaces as everybody does.
+/// Builds that read every interface through a special engine. Others, such as those for capture cards, decide by the device's
+/// name, and read the kernel's interfaces like any libpcap.
 const CLAIMS: [Claim; 2] = [
     // PF_RING's user guide, "Libpcap API": extensions of the patched library.
     Claim { engine: "PF_RING", version: "pf_ring", path: "pf_ring", function: "pcap_get_pfring_id" },
     Claim { engine: "szedata2", version: "szedata", path: "szedata", function: "szedata_open" },
 ];
 
-/// What is to be said of a capture that was opened.
+/// Describes an open capture.
 pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Running {
     let version = pcap.library().version();
     let file = pcap.library().file();
@@ -78,13 +78,13 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
     }
 }
 
-/// The ring of PF_RING that captures, where its module lists it in this folder.
+/// The PF_RING ring of the capture, if the module lists it in this folder.
 fn pf_ring_of(engine: &Engine, folder: &Path) -> Option<ListedRing> {
     let Engine::PfRing { number } = engine else { return None };
     pf_ring::listed(folder).ok()?.into_iter().find(|ring| Some(ring.number) == *number)
 }
 
-/// The ring that was asked for, or that PF_RING made without asking.
+/// The requested ring, or the one that PF_RING created.
 fn ring_of(engine: &Engine, ring: Option<&ListedRing>, plan: &Plan) -> String {
     match engine {
         Engine::PfRing { .. } => sized(ring),
@@ -92,7 +92,7 @@ fn ring_of(engine: &Engine, ring: Option<&ListedRing>, plan: &Plan) -> String {
     }
 }
 
-/// That PF_RING ignores the size that was asked for, unless its ring is as large.
+/// Reports that PF_RING ignores the requested size, unless its ring is as large.
 fn ignored(engine: &Engine, ring: Option<&ListedRing>, plan: &Plan) -> Option<String> {
     let is_smaller = ring.and_then(|ring| ring.memory).is_none_or(|octets| octets < plan.buffer.0);
     (matches!(engine, Engine::PfRing { .. }) && is_smaller).then(|| {
@@ -109,7 +109,7 @@ fn claims(claim: &Claim, version: &str, path: &str) -> bool {
     has(version, claim.version) || has(path, claim.path)
 }
 
-/// Where what was found is less than what the library says of itself, or than what was asked for.
+/// Where the capture falls short of the library's claims or of the request.
 fn shortfalls(engine: &Engine, version: &str, claimed: Option<&str>, plan: &Plan) -> Vec<String> {
     let Engine::Packet { version: header, ring } = engine else { return Vec::new() };
     let mut shortfalls = Vec::new();
@@ -126,7 +126,7 @@ fn shortfalls(engine: &Engine, version: &str, claimed: Option<&str>, plan: &Plan
                 shortfalls
                     .push(format!("this build of libpcap claims TPACKET_V3 and captures with {header}"));
             }
-            // libpcap asks for less, step by step, until the kernel has the memory.
+            // libpcap reduces the size step by step until the kernel has the memory.
             if ring.bytes < plan.buffer.0 {
                 shortfalls.push(format!(
                     "its ring is {} of the {} asked for",
@@ -139,7 +139,7 @@ fn shortfalls(engine: &Engine, version: &str, claimed: Option<&str>, plan: &Plan
     shortfalls
 }
 
-/// What captures, and that it is not what the library claims where that is so.
+/// The engine in use, and that it differs from the library's claim if it does.
 fn claimed_and_found(claimed: Option<&str>, engine: &Engine) -> String {
     match (claimed, engine) {
         (Some(claimed), Engine::Packet { .. }) => {
@@ -149,7 +149,7 @@ fn claimed_and_found(claimed: Option<&str>, engine: &Engine) -> String {
     }
 }
 
-/// What an engine is.
+/// An engine in words.
 fn words(engine: &Engine) -> String {
     match engine {
         Engine::Packet { ring: None, .. } => "AF_PACKET socket without a ring".into(),

@@ -1,4 +1,4 @@
-//! What a PF_RING socket turned out to be: its ring, and the interface below it.
+//! Properties of an open PF_RING socket: its ring and its interface.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,22 +11,22 @@ use crate::interface::Interface;
 use crate::running::{Running, TimeSource};
 use crate::units::{ByteCount, SnapLength};
 
-/// What a device captures from.
+/// The source of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Below {
-    /// The interface that frames are expected on.
+    /// The interface of the capture.
     Interface,
     /// All interfaces of the namespace.
     All,
     /// Another interface.
     Other,
-    /// What another module than the kernel's knows.
+    /// A card, known only to a module other than the kernel's.
     Card,
 }
 
 impl Below {
     pub(super) fn of(device: &str, interface: &Interface) -> Self {
-        // Behind @ are receive queues; several interfaces stand between commas.
+        // Receive queues follow @; commas separate several interfaces.
         let mut names = device.split([',', ';']).map(|name| name.split('@').next().unwrap_or(name));
         if names.clone().any(|name| name == interface.name) {
             Self::Interface
@@ -42,7 +42,7 @@ impl Below {
     }
 }
 
-/// What really runs.
+/// Describes the open capture.
 pub(super) fn running(
     ring: &Ring,
     asked: &RingOptions<'_>,
@@ -79,14 +79,14 @@ pub(super) fn running(
     }
 }
 
-/// The ring's size, which is the kernel module's choice (its parameter `min_num_slots`).
+/// The ring's size, chosen by the kernel module (its parameter `min_num_slots`).
 fn size(ring: &Ring, folder: &Path) -> String {
     let number = ring.number();
     let rings = pf_ring::listed(folder).unwrap_or_default();
     sized(rings.iter().find(|ring| Some(ring.number) == number))
 }
 
-/// The size of a ring in words; `None` where the module does not list it.
+/// The size of a ring in words. `listed` is `None` if the module does not list the ring.
 pub(in crate::backends) fn sized(listed: Option<&ListedRing>) -> String {
     let memory = listed.and_then(|ring| ring.memory);
     let slots = listed.and_then(|ring| ring.slots).map(|slots| format!(", {slots} slots or more"));

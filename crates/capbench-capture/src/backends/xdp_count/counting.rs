@@ -1,4 +1,4 @@
-//! The program on its interface, and what it has counted.
+//! The attached program and its counters.
 
 use std::time::{Duration, Instant};
 
@@ -24,16 +24,16 @@ use crate::units::ByteCount;
 use capbench_model::direction::Direction;
 use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 
-/// How often it is looked whether something came: nothing wakes whoever waits, since nothing is handed over.
+/// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.
 const STEP: Duration = Duration::from_millis(10);
 
 /// 134 million sequence numbers.
 const DEFAULT_RECORD: ByteCount = ByteCount(16 << 20);
 
-/// Numbers beyond 2^38 are beyond any record (`count.bpf.c`).
+/// Sequence numbers from 2^38 on exceed every record (`count.bpf.c`).
 const LARGEST_RECORD: ByteCount = ByteCount(1 << 35);
 
-/// What the program counted on one CPU or on all: `struct counts` of `count.bpf.c`.
+/// The program's counters on one CPU or on all: `struct counts` of `count.bpf.c`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
     marked: u64,
@@ -90,10 +90,10 @@ impl Counts {
     }
 }
 
-/// A program that counts. Dropping it takes the program off its interface.
+/// A program that counts. Dropping it detaches the program.
 #[derive(Debug)]
 pub struct XdpCount {
-    // Fields are dropped in this order: the program goes first.
+    // Drop order: the program goes first.
     _link: XdpLink,
     program: Loaded,
     _promiscuous: Option<PacketSocket>,
@@ -108,8 +108,8 @@ impl XdpCount {
     /// Loads the program and attaches it in the calling thread's namespace.
     ///
     /// # Errors
-    /// Missing privilege, no such interface, another XDP program on it, or a driver without native XDP: nothing falls
-    /// back to generic mode.
+    /// Missing privilege, no such interface, another XDP program on it, or a driver without native XDP: there is no fallback
+    /// to generic mode.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| refused(&context, spec, source);
@@ -153,7 +153,7 @@ impl XdpCount {
         })
     }
 
-    /// What was counted on each CPU that the machine can have.
+    /// The counters of each possible CPU of the machine.
     fn per_cpu(&self) -> Result<Vec<Counts>> {
         let fail = |source| self.context.fail(source);
         let values = self.program.per_cpu("counts", 0).map_err(fail)?;
@@ -172,7 +172,7 @@ impl XdpCount {
         Ok(total)
     }
 
-    /// Whether frames can still come.
+    /// Checks that frames can still come.
     fn look_after(&self) -> Result<()> {
         let lost = |reason: &str| self.context.fail(SysError::argument("the interface", reason));
         match link_state(self.index) {
@@ -190,7 +190,7 @@ const ENODEV: i32 = 19;
 impl Capture for XdpCount {
     type Batch<'a> = Nothing;
 
-    /// Waits until frames have been counted since it was last called, or the time is over. There are none to hand over.
+    /// Waits until frames have been counted since the last call, or until the timeout. Never returns frames.
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Nothing>> {
         let start = Instant::now();
         loop {
@@ -240,7 +240,7 @@ impl Capture for XdpCount {
     }
 }
 
-/// Whether the settings and options can be.
+/// Checks settings and options.
 pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<()> {
     if options.direction != Direction::In {
         let reason = "an XDP program sees frames that arrive, and no others".into();
@@ -251,7 +251,7 @@ pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) 
     record(spec).map(drop)
 }
 
-/// Whether the kernel takes the program here.
+/// Whether the kernel supports the program here.
 pub(super) fn supported() -> std::result::Result<(), String> {
     probe("count", object_file!("count"))
 }
@@ -277,7 +277,7 @@ fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket>
     Ok(socket)
 }
 
-/// Tells a host or interface that cannot do it from a call that failed.
+/// Distinguishes a host or interface without support from a call that failed.
 #[cold]
 fn refused(context: &Context, spec: &MethodSpec, source: SysError) -> CaptureError {
     match source {

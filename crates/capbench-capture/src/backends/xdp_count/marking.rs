@@ -1,5 +1,5 @@
-//! The mark of a trial's frames as the constants of `count.bpf.c`: octets become machine words under masks, so that the
-//! program compares eight of them at once.
+//! The mark of a trial's frames as constants of `count.bpf.c`: octets become machine words under masks, so that the program
+//! compares eight octets at once.
 
 use crate::mark::FrameMark;
 
@@ -7,16 +7,16 @@ use crate::mark::FrameMark;
 const MOST_WORDS: usize = 11;
 const WORD: u16 = 8;
 
-/// What is done with frames of the trial (`enum xdp_action` of `linux/bpf.h`).
+/// The verdict on frames of the trial (`enum xdp_action` of `linux/bpf.h`).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
-    /// They end here.
+    /// Drops them.
     Drop = 1,
-    /// They go on to the stack.
+    /// Passes them to the stack.
     Pass = 2,
 }
 
-/// One word to compare; octets in the order of the frame.
+/// One word to compare, its octets in the order of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Word {
     at: u16,
@@ -24,10 +24,10 @@ struct Word {
     value: [u8; 8],
 }
 
-/// The content of `mark` in `count.bpf.c`; without a mark no frame is marked.
+/// The content of `mark` in `count.bpf.c`. Without a mark no frame is marked.
 ///
 /// # Errors
-/// What is wrong with the mark.
+/// The reason why the mark is invalid.
 pub(super) fn constants(mark: Option<&FrameMark>, verdict: Verdict) -> Result<Vec<u8>, String> {
     let least = mark.map_or(0, least);
     let words = mark.map_or(Ok(Vec::new()), |mark| words(mark, least))?;
@@ -45,13 +45,13 @@ pub(super) fn constants(mark: Option<&FrameMark>, verdict: Verdict) -> Result<Ve
     Ok(octets)
 }
 
-/// Octets that a frame has at least when everything that is looked at is in it.
+/// The minimum frame length that includes all compared octets.
 fn least(mark: &FrameMark) -> u16 {
     let last = mark.octets.iter().map(|octet| octet.at.saturating_add(1)).max().unwrap_or(0);
     last.max(mark.stamp_at.saturating_add(WORD))
 }
 
-/// Words that cover all octets and lie in the shortest frame.
+/// Words that cover all octets and fit in the shortest frame.
 fn words(mark: &FrameMark, least: u16) -> Result<Vec<Word>, String> {
     let mut words: Vec<Word> = Vec::new();
     for octet in &mark.octets {

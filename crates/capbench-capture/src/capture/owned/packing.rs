@@ -1,4 +1,4 @@
-//! Gathering the frames of a method into batches of their own.
+//! Collects the frames of a method into owned batches.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::error::{CaptureError, Result};
 use crate::options::CaptureOptions;
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
 
-/// How long a look for more frames waits while some are already gathered. One value for all looks: `recv` has to make a
-/// system call to change it.
+/// How long a read waits for more frames while some are already collected. One value for all reads: `recv` needs a system
+/// call to change it.
 const MORE: Duration = Duration::from_millis(1);
 
-/// Copies the frames of a method into batches of their own. A method has one beside its ring; memory is not taken before
-/// [`Capture::next_owned`] is called.
+/// Copies the frames of a method into owned batches. A method has one in addition to its ring. It allocates on the first call
+/// of [`Capture::next_owned`].
 #[derive(Debug)]
 pub struct Packing {
-    /// Out while frames are taken with it, as the capture that gives them has it, too.
+    /// `None` while frames are being read with it: the capture that it reads also contains it.
     gathering: Option<Box<Gathering>>,
 }
 
 impl Packing {
-    /// For a method that gives at most so many frames at once, of at most so many octets each.
+    /// For a method that returns up to `at_once` frames per read, of up to `largest` octets each.
     pub(crate) fn new(options: &CaptureOptions, at_once: usize, largest: usize) -> Self {
         let largest = largest.clamp(1, options.snap_length.octets() as usize);
-        // Each buffer but the last of one take is filled up to less than a frame below its end.
+        // Every buffer of a read but the last is filled to within one frame of its end.
         let octets = (at_once * largest).div_ceil(BUFFER_OCTETS - largest);
         let reserve = octets.max(at_once.div_ceil(BUFFER_FRAMES)) + 1;
         let buffers = usize::try_from(options.ring.0).unwrap_or(usize::MAX) / BUFFER_OCTETS;
@@ -49,13 +49,12 @@ impl Packing {
         Self { gathering: Some(Box::new(gathering)) }
     }
 
-    /// Whether the last look for frames did not happen, for want of memory for them: then nothing is known of what lies in
-    /// the method's ring.
+    /// Whether the last read was skipped because there was no memory. The state of the method's ring is then unknown.
     pub fn did_not_look(&self) -> bool {
         self.gathering.as_ref().is_some_and(|gathering| gathering.did_not_look)
     }
 
-    /// The next batch of what `take` takes of `capture`.
+    /// The next batch of the frames that `take` reads from `capture`.
     pub(crate) fn next<C: Capture + ?Sized>(
         capture: &mut C,
         timeout: Duration,
@@ -89,28 +88,28 @@ impl Packing {
 #[derive(Debug)]
 pub(crate) struct Gathering {
     pool: Arc<Pool<Buffer>>,
-    /// Buffers that one take can fill, so many must be free before.
+    /// Buffers that one read can fill. So many must be free before it.
     reserve: usize,
-    /// Buffers that are free at least: the pool is asked only when these do not suffice.
+    /// A lower bound of the free buffers. The pool is asked only when it is too small.
     available: usize,
     /// How long frames may wait for more.
     hold: Duration,
-    /// Whether the method gives single frames. Their own times then say how long the first has waited, where they have any:
-    /// the clock is not read for every frame.
+    /// Whether the method returns single frames. Their times, where they have any, then show how long the first has waited,
+    /// without a clock read per frame.
     single: bool,
-    /// One for each receive queue that has given frames.
+    /// One for each receive queue that has delivered frames.
     open: Vec<Packed>,
-    /// Which of them is for the frames that come now.
+    /// Index of the batch for the next frames.
     current: usize,
-    /// When the first frame came into one of them.
+    /// When the first frame was stored in one of them.
     since: Option<Instant>,
-    /// Filled ones, to be handed over in this order.
+    /// Full batches, in the order of delivery.
     full: VecDeque<Packed>,
-    /// Octets of a frame for which there was no room though there should have been.
+    /// Octets of a frame that did not fit, against expectation.
     too_large: Option<usize>,
-    /// What ended the capture while there still were frames to hand over.
+    /// The error that ended the capture while frames were still to be delivered.
     failure: Option<CaptureError>,
-    /// Whether there was no memory to look for frames.
+    /// Whether the read was skipped because there was no memory.
     did_not_look: bool,
 }
 
@@ -160,14 +159,14 @@ impl Gathering {
         }
     }
 
-    /// Whether frames have waited for others long enough.
+    /// Whether frames have waited long enough for others.
     #[inline]
     fn is_over(&mut self) -> bool {
         if self.single
             && let Some(span) = self.open.get(self.current).and_then(|open| open.span)
             && span.least_ns > 0
         {
-            // A clock that is set back ends the wait, too.
+            // A clock that is set back also ends the wait.
             self.since.get_or_insert_with(Instant::now);
             return u128::from(span.greatest_ns - span.least_ns) >= self.hold.as_nanos();
         }
@@ -180,7 +179,7 @@ impl Gathering {
         self.since = None;
     }
 
-    /// Hands a batch on and begins another one of its kind. A receive queue's batches stay in order.
+    /// Delivers a batch and starts another one of its kind. A receive queue's batches stay in order.
     fn renew(&mut self, index: usize, mark: LossMark, queue: Option<u32>) -> Option<usize> {
         let buffer = self.pool.take()?;
         self.available = self.available.saturating_sub(1);
@@ -195,7 +194,7 @@ impl Gathering {
     #[cold]
     fn renew_for(&mut self, octets: usize) -> bool {
         let (mark, queue) = self.open.get(self.current).map_or((LossMark::Unknown, None), |full| {
-            // What was lost before the first part of a batch was not lost before the second.
+            // Frames lost before the first part of a batch were not lost before the second.
             let mark = if full.mark == LossMark::Batch(true) { LossMark::Batch(false) } else { full.mark };
             (mark, full.queue)
         });
@@ -215,7 +214,7 @@ impl Taker for Gathering {
         self.current = known.unwrap_or(self.open.len());
         match self.open.get_mut(self.current) {
             Some(open) if open.frame_count() == 0 => open.mark = mark,
-            // Nothing may stand in front of the mark.
+            // No frame may precede the mark.
             Some(_) if mark != LossMark::Batch(true) => {}
             _ => {
                 self.renew(self.current, mark, queue);

@@ -22,9 +22,9 @@ const ENA_H: &str = "drivers/net/ethernet/amazon/ena/ena_admin_defs.h: struct en
 const ENA_C: &str = "drivers/net/ethernet/amazon/ena/ena_netdev.c: ena_get_stats64, ena_keep_alive_wd";
 const ENA_XDP_C: &str = "drivers/net/ethernet/amazon/ena/ena_xdp.h: ena_xdp_execute";
 
-/// What the card dropped stands in no counter of the driver's: it sets `rx_missed_errors`, `rx_fifo_errors` and all errors to 0
-/// and gives the card's drops as `rx_dropped`, to which the stack adds its own. The allowances count packets that were
-/// shaped: kept back or dropped.
+/// No counter of the driver contains the card's drops: it sets `rx_missed_errors`, `rx_fifo_errors` and all errors to 0 and
+/// reports the card's drops as `rx_dropped`, to which the stack adds its own. The allowances count shaped packets: delayed or
+/// dropped.
 const ENA: &[Row] = &[
     link("rx_dropped", |stats| stats.rx_dropped, Missed, ENA_C)
         .less("queue_{n}_rx_xdp_drop")
@@ -49,7 +49,7 @@ const ENA: &[Row] = &[
 
 const GVE_C: &str = "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_get_ethtool_stats";
 
-/// None of it reaches the link statistics.
+/// None of it is in the link statistics.
 const GVE: &[Row] = &[
     queue("rx_no_buffers_posted[{n}]", Missed, GVE_C).unverified(),
     queue("rx_queue_drop_cnt[{n}]", Missed, GVE_C).unverified(),
@@ -77,8 +77,8 @@ const NETVSC: &[Row] = &[
 
 const VIRTIO_C: &str = "drivers/net/virtio_net.c: receive_small, receive_mergeable, virtnet_stats";
 
-/// `drops` contains `xdp_drops`. Linux 6.1 numbers queues as `rx_queue_0_`, later ones as `rx0_` and give totals besides.
-/// `rx_length_errors` is partly contained in `drops` and so is left out.
+/// `drops` contains `xdp_drops`. Linux 6.1 names queues `rx_queue_0_`, later versions `rx0_` and also report totals.
+/// `rx_length_errors` is partly contained in `drops` and so is omitted.
 const VIRTIO: &[Row] = &[
     total("rx_drops", DriverDrop, VIRTIO_C).less("rx_xdp_drops"),
     queue("rx{n}_drops|rx_queue_{n}_drops", DriverDrop, VIRTIO_C)
@@ -92,8 +92,8 @@ const VMXNET3_C: &str = "drivers/net/vmxnet3/vmxnet3_ethtool.c: vmxnet3_get_stat
 const VMXNET3_DRIVER_C: &str = "drivers/net/vmxnet3/vmxnet3_drv.c: vmxnet3_rx_error, vmxnet3_rq_rx_complete";
 const VMXNET3_XDP_C: &str = "drivers/net/vmxnet3/vmxnet3_xdp.c: vmxnet3_run_xdp";
 
-/// The names are the same for each queue and stand once for each. `pkts rx OOB` (out of buffers) reaches no field of the link
-/// statistics: frames missed show there only as absent.
+/// Each queue uses the same names, once each. `pkts rx OOB` (out of buffers) is in no field of the link statistics: there,
+/// missed frames only show as absent.
 const VMXNET3: &[Row] = &[
     queue("  pkts rx OOB", Missed, VMXNET3_C),
     queue("  drv dropped rx total", DriverDrop, VMXNET3_DRIVER_C),
@@ -110,8 +110,9 @@ const VMXNET3: &[Row] = &[
 const VETH_STATS_C: &str = "drivers/net/veth.c: veth_get_stats64";
 const VETH_C: &str = "drivers/net/veth.c: veth_xdp_rcv_skb, veth_xdp_rcv_one";
 
-/// There is no hardware that could miss anything. The others move only where frames go through NAPI with an XDP program. `drops` are frames that could not be made ready for the
-/// program, or not be sent or redirected as it wanted; `xdp_drops` those that it dropped or aborted.
+/// There is no hardware that could miss frames. The other counters change only if frames go through NAPI with an XDP program.
+/// `drops` are frames that could not be prepared for the program, or that it could not send or redirect; `xdp_drops` are those
+/// that it dropped or aborted.
 const VETH: &[Row] = &[
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, VETH_STATS_C),
     queue("rx_queue_{n}_drops", DriverDrop, VETH_C).part(REDIRECT),

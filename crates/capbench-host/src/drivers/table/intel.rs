@@ -15,9 +15,9 @@ pub(super) static DRIVERS: &[Driver] = &[
 
 const GIGABIT_C: &str = "drivers/net/ethernet/intel/{e1000,e1000e,igb,igc}/*_ethtool.c: *_gstrings_stats";
 
-/// What the gigabit drivers have in common. `rx_missed_errors` is the register MPC: the receive FIFO was full, because the
-/// host had not taken frames out of it. `rx_no_buffer_count` (RNBC) counts frames that had to wait in the FIFO for a
-/// descriptor and mostly were received afterwards.
+/// Counters that the gigabit drivers share. `rx_missed_errors` is the register MPC: the receive FIFO was full because the host
+/// had not read frames from it. `rx_no_buffer_count` (RNBC) counts frames that waited in the FIFO for a descriptor; most of
+/// them were received later.
 const GIGABIT: &[Row] = &[
     total("rx_missed_errors", Missed, GIGABIT_C),
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, GIGABIT_C),
@@ -55,8 +55,8 @@ const E1000E: &[Row] = &[
 
 const QUEUES_C: &str = "drivers/net/ethernet/intel/igb/igb_main.c: igb_update_stats (igc likewise)";
 
-/// With several queues the card drops what finds no descriptor in its queue instead of stopping the others (RQDPC). The
-/// driver adds these to `rx_fifo_errors`, and MPC, too.
+/// With several queues the card drops frames that find no descriptor in their queue instead of stopping the other queues
+/// (RQDPC). The driver adds these and MPC to `rx_fifo_errors`.
 const GIGABIT_QUEUES: &[Row] = &[
     queue("rx_queue_{n}_drops", Missed, QUEUES_C).part("queues"),
     link(
@@ -72,8 +72,8 @@ const GIGABIT_QUEUES: &[Row] = &[
 
 const IXGBE_C: &str = "drivers/net/ethernet/intel/ixgbe/ixgbe_main.c: ixgbe_update_stats";
 
-/// `rx_missed_errors` is the sum of the registers MPC, the packet buffer being full; `rx_no_dma_resources` that of QPRDC,
-/// frames dropped at a queue without descriptors, which the card does where the driver set it to drop.
+/// `rx_missed_errors` is the sum of the registers MPC (packet buffer full). `rx_no_dma_resources` is the sum of QPRDC: frames
+/// dropped at a queue without descriptors, if the driver configured the card to drop them.
 const IXGBE: &[Row] = &[
     total("rx_missed_errors", Missed, IXGBE_C),
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, IXGBE_C),
@@ -95,9 +95,9 @@ const IXGBE: &[Row] = &[
 const I40E_C: &str = "drivers/net/ethernet/intel/i40e/i40e_main.c: i40e_update_vsi_stats";
 const I40E_PORT_C: &str = "drivers/net/ethernet/intel/i40e/i40e_main.c: i40e_update_pf_stats";
 
-/// `rx_missed_errors` is GLV_RDPC, the interface's queues having no descriptor; `rx_dropped` is RXERR1, other reasons. Older
-/// kernels call the former `rx_dropped`. `port.rx_discards` belongs to the
-/// port in front of the queues; that it contains none of the others is not documented.
+/// `rx_missed_errors` is GLV_RDPC: the interface's queues had no descriptor. `rx_dropped` is RXERR1: other reasons. Older
+/// kernels call the former `rx_dropped`. `port.rx_discards` belongs to the port before the queues; the documentation does not
+/// say that it excludes the others.
 const I40E: &[Row] = &[
     total("rx_missed_errors", Missed, I40E_C),
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, I40E_C),
@@ -122,7 +122,7 @@ const ICE_C: &str = "drivers/net/ethernet/intel/ice/ice_main.c: ice_update_vsi_s
 const ICE_PORT_C: &str = "drivers/net/ethernet/intel/ice/ice_main.c: ice_update_pf_stats";
 
 /// `rx_dropped` counts the interface's queues (GLV_RDPC), `rx_dropped.nic` the port's packet buffer (PRTRPB_RDPC). The driver
-/// keeps the latter as `rx_missed_errors` and does not hand it on to the link statistics.
+/// keeps the latter as `rx_missed_errors` but does not copy it to the link statistics.
 const ICE: &[Row] = &[
     total("rx_dropped", Missed, ICE_C),
     total("rx_dropped.nic", Overrun, ICE_PORT_C),

@@ -8,7 +8,7 @@ use super::{Driver, REDIRECT, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[
     Driver::new(&["mlx5_core"], &[MLX5]),
-    // Its counters are asked for every 250 ms, not when somebody reads (STATS_DELAY in mlx4_en.h).
+    // The driver updates its counters every 250 ms, not on reading (STATS_DELAY in mlx4_en.h).
     Driver::new(&["mlx4_en"], &[MLX4]).refreshed_every(250),
 ];
 
@@ -17,8 +17,8 @@ const MLX5_RST: &str =
 const MLX5_C: &str = "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_get_stats";
 const MLX5_XDP_C: &str = "drivers/net/ethernet/mellanox/mlx5/core/en/xdp.c: mlx5e_xdp_handle";
 
-/// `rx_out_of_buffer` is what `rx_missed_errors` is fed from; `rx_discards_phy` counts frames that never got as far, at the
-/// port, and feeds nothing.
+/// `rx_out_of_buffer` is the source of `rx_missed_errors`. `rx_discards_phy` counts frames dropped earlier, at the port, and is
+/// in no field.
 const MLX5: &[Row] = &[
     total("rx_out_of_buffer", Missed, MLX5_RST),
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, MLX5_C),
@@ -60,7 +60,7 @@ const MLX5: &[Row] = &[
 const MLX4_C: &str = "drivers/net/ethernet/mellanox/mlx4/en_port.c: mlx4_en_DUMP_ETH_STATS";
 const MLX4_RX_C: &str = "drivers/net/ethernet/mellanox/mlx4/en_rx.c: mlx4_en_process_rx_cq";
 
-/// Whether `rx_dropped` (RDROP) contains the overflows and lengths is not documented.
+/// The documentation does not say whether `rx_dropped` (RDROP) contains overflows and length errors.
 const MLX4: &[Row] = &[
     total("rx_fifo_errors", Overrun, MLX4_C),
     link("rx_fifo_errors", |stats| stats.rx_fifo_errors, Overrun, MLX4_C),

@@ -12,8 +12,8 @@ pub(super) static DRIVERS: &[Driver] = &[
 const SFC_C: &str = "drivers/net/ethernet/sfc/ef10.c: efx_ef10_update_stats_common";
 const SFC_XDP_C: &str = "drivers/net/ethernet/sfc/rx.c: efx_do_xdp";
 
-/// `port_rx_nodesc_drops` feeds `rx_dropped`, where the stack's are, too, and not `rx_missed_errors`. The `pm_discard` counters may
-/// be contained in the overflow.
+/// `port_rx_nodesc_drops` is added to `rx_dropped`, like the stack's drops, and not to `rx_missed_errors`. The overflow may
+/// contain the `pm_discard` counters.
 const SFC: &[Row] = &[
     total("port_rx_nodesc_drops", Missed, SFC_C),
     total("rx_nodesc_trunc", Missed, SFC_C).part("truncated"),
@@ -39,8 +39,8 @@ const SFC: &[Row] = &[
 
 const ENIC_C: &str = "drivers/net/ethernet/cisco/enic/enic_main.c: enic_get_stats";
 
-/// Both `rx_no_bufs` and `rx_drop` go into `rx_dropped`, and nothing into `rx_missed_errors`; `rx_over_errors` are frames cut for want of
-/// buffers.
+/// Both `rx_no_bufs` and `rx_drop` are added to `rx_dropped`, and nothing to `rx_missed_errors`. `rx_over_errors` are frames
+/// that were cut because buffers were missing.
 const ENIC: &[Row] = &[
     total("rx_no_bufs", Missed, ENIC_C),
     total("rx_drop", Discarded, ENIC_C),

@@ -1,4 +1,4 @@
-//! Realtek's cards: r8169, and 8139cp, which virtual machines imitate.
+//! Realtek's cards: r8169, and 8139cp, which virtual machines emulate.
 
 use super::Meaning::{Discarded, Framing, Missed, Part};
 use super::{Driver, Row, info, link, total};
@@ -19,7 +19,7 @@ const R8169: &[Row] = &[
 
 const CP8139_C: &str = "drivers/net/ethernet/realtek/8139cp.c: cp_get_stats, cp_rx_poll";
 
-/// `rx_fifo` has 16 bits and is what the link statistics have in full.
+/// `rx_fifo` has 16 bits; the link statistics have its full value.
 const CP8139: &[Row] = &[
     link("rx_missed_errors", |stats| stats.rx_missed_errors, Missed, CP8139_C),
     info("rx_fifo", Part, CP8139_C),

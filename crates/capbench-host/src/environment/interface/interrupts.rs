@@ -1,4 +1,4 @@
-//! Interrupts of a card, and the CPUs that they go to (Documentation/core-api/irq/irq-affinity.rst).
+//! Interrupts of a card, and their CPUs (Documentation/core-api/irq/irq-affinity.rst).
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use capbench_model::environment::interface::Interrupt;
 
 use crate::environment::tree::Tree;
 
-/// The interrupts of an interface, by its device below the root of sysfs, and by its name in the host's `/proc/interrupts`.
+/// The interrupts of an interface, by its device in sysfs (`sys`) and its name in the host's `/proc/interrupts`.
 pub(super) fn read(sys: &impl Tree, host: &impl Tree, interface: &str) -> Option<Vec<Interrupt>> {
     let device = format!("class/net/{interface}/device");
     // An interface without a device has no interrupts.
     sys.names(&device)?;
     let names = host.text("proc/interrupts").map(|text| names(&text)).unwrap_or_default();
-    // virtio devices hang on a PCI device that has the interrupts.
+    // The interrupts of a virtio device belong to its PCI device.
     let listed =
         ["msi_irqs", "../msi_irqs"].iter().find_map(|folder| sys.names(&format!("{device}/{folder}")));
     let mut numbers: Vec<u32> = match listed {
@@ -32,7 +32,7 @@ pub(super) fn read(sys: &impl Tree, host: &impl Tree, interface: &str) -> Option
     Some(interrupts.collect::<Vec<_>>()).filter(|interrupts| !interrupts.is_empty())
 }
 
-/// Whether one of the names that share an interrupt is the interface's, alone or with a queue behind it.
+/// Whether one of the names of a shared interrupt is the interface's, alone or followed by a queue.
 fn is_of(names: &str, interface: &str) -> bool {
     names.split(", ").any(|name| {
         name.strip_prefix(interface).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '@', ':']))
@@ -47,8 +47,8 @@ fn names(text: &str) -> BTreeMap<u32, String> {
     let name = |line: &str| {
         let (number, rest) = line.split_once(':')?;
         let number = number.trim().parse().ok()?;
-        // A count for each CPU, then the controller and its own name of the interrupt, in a number of words that differs
-        // between architectures, and the drivers' names, with commas between them.
+        // A count per CPU, then the controller and its own name of the interrupt in an architecture-dependent number of words,
+        // then the drivers' names, comma-separated.
         let words: Vec<&str> = rest.split_whitespace().skip(cpus).collect();
         let last = words.len().checked_sub(1)?;
         let first =

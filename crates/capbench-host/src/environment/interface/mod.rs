@@ -1,4 +1,4 @@
-//! An interface that a run uses: its driver, queues, rings, offloads, and who handles its interrupts.
+//! An interface of a run: driver, queues, rings, offloads, and the CPUs of its interrupts.
 
 mod interrupts;
 mod packet_sockets;
@@ -14,7 +14,7 @@ use capbench_sys::host::{InterfaceIndex, SysfsView};
 use super::tree::{Directory, Tree};
 use crate::bed::{Bed, Side};
 
-/// Both interfaces of a bed as they are now.
+/// The current facts of both interfaces of a bed.
 pub fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
     let made = bed.kernel_work().is_some();
     [(Role::Transmit, bed.transmit_side()), (Role::Receive, bed.receive_side())].map(|(role, side)| {
@@ -28,7 +28,7 @@ pub fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
     })
 }
 
-/// The facts of one side. What cannot be found out, for whatever reason, is absent: no trial fails for want of it.
+/// The facts of one side. Unknown facts are absent: a missing fact never fails a trial.
 fn facts_of(side: &Side) -> InterfaceFacts {
     let read = || (read(side.name(), side.index()), packet_sockets::on(side.index()));
     let (facts, packet_sockets) = side.run(read).unwrap_or_default();
@@ -66,14 +66,14 @@ fn read(name: &str, index: InterfaceIndex) -> InterfaceFacts {
         Ok(view) => with_files(own, &view, &host, name),
         Err(_) => {
             let mounted = Directory::new("/sys");
-            // The /sys that is mounted can be another namespace's, and show another interface of this name.
+            // The mounted /sys may belong to another namespace and show another interface of this name.
             let number = mounted.number(&format!("class/net/{name}/ifindex"));
             if number == Some(index.number().into()) { with_files(own, &mounted, &host, name) } else { own }
         }
     }
 }
 
-/// `facts` with what is in sysfs, whose root is `sys`, and in the host's procfs.
+/// Adds to `facts` what sysfs (root `sys`) and the host's procfs contain.
 fn with_files(facts: InterfaceFacts, sys: &impl Tree, host: &impl Tree, name: &str) -> InterfaceFacts {
     let file = |path: &str| format!("class/net/{name}/{path}");
     let number = |path: &str| sys.number(&file(path));
@@ -84,9 +84,9 @@ fn with_files(facts: InterfaceFacts, sys: &impl Tree, host: &impl Tree, name: &s
             .map(|(vendor, device)| format!("{vendor}:{device}")),
         pci_link_speed: sys.word(&file("device/current_link_speed")),
         pci_link_lanes: number("device/current_link_width").map(|lanes| lanes as u32),
-        // -1 where the host has one node.
+        // -1 if the host has one node.
         numa_node: number("device/numa_node").map(|node| node as u32),
-        // -1 where the driver does not know.
+        // -1 if the driver does not know.
         speed_mbit_per_s: number("speed").filter(|speed| *speed > 0 && *speed < u32::MAX.into()),
         duplex: sys.word(&file("duplex")).filter(|duplex| duplex != "unknown"),
         transmit_queue_packets: number("tx_queue_len"),

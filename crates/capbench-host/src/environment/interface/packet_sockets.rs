@@ -1,4 +1,4 @@
-//! Packet sockets of others on an interface: each of those that take everything costs every frame that arrives there.
+//! Foreign packet sockets on an interface: a socket that receives all protocols adds cost to every frame.
 
 use capbench_model::environment::interface::PacketSockets;
 use capbench_sys::host::InterfaceIndex;
@@ -7,18 +7,17 @@ use crate::environment::tree::{Directory, Tree};
 
 /// Of the calling thread's network namespace; `/proc/net` would show that of the process's first thread.
 const FILE: &str = "proc/thread-self/net/packet";
-/// ETH_P_ALL, as the file writes it.
+/// ETH_P_ALL in the file's notation.
 const EVERY_PROTOCOL: &str = "0003";
-/// What the file writes for a socket that is bound to no interface: it receives from all of them.
+/// The file's value for an unbound socket, which receives from all interfaces.
 const EVERY_INTERFACE: u32 = 0;
 
-/// Packet sockets on an interface of the calling thread's network namespace; `None` where the file cannot be read.
+/// Packet sockets on an interface of the calling thread's network namespace; `None` if the file cannot be read.
 pub(super) fn on(interface: InterfaceIndex) -> Option<PacketSockets> {
     parse(&Directory::of_host().text(FILE)?, interface.number())
 }
 
-/// `None` where the text has not the columns. A socket that is not running (R) gets no frames: one that only sends, or
-/// that is not bound yet.
+/// `None` if the text lacks the columns. A socket that is not running (R) gets no frames: it only sends, or is not bound yet.
 fn parse(text: &str, interface: u32) -> Option<PacketSockets> {
     let mut lines = text.lines();
     let head: Vec<&str> = lines.next()?.split_whitespace().collect();

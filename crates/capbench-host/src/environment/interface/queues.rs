@@ -1,4 +1,4 @@
-//! Queues of an interface as sysfs shows them (Documentation/ABI/testing/sysfs-class-net-queues).
+//! Queues of an interface in sysfs (Documentation/ABI/testing/sysfs-class-net-queues).
 
 use capbench_model::environment::interface::{ReceiveQueue, TransmitQueue};
 
@@ -6,7 +6,7 @@ use crate::bed::cpus_in_mask;
 use crate::environment::cpu::numbered;
 use crate::environment::tree::{Tree, cpu_list};
 
-/// Below the root of sysfs.
+/// Receive queues; `sys` is the root of sysfs.
 pub(super) fn receive(sys: &impl Tree, interface: &str) -> Option<Vec<ReceiveQueue>> {
     let folder = format!("class/net/{interface}/queues");
     let queues = numbered(sys, &folder, "rx-").into_iter().map(|queue| ReceiveQueue {
@@ -17,12 +17,12 @@ pub(super) fn receive(sys: &impl Tree, interface: &str) -> Option<Vec<ReceiveQue
     Some(queues.collect::<Vec<_>>()).filter(|queues| !queues.is_empty())
 }
 
-/// Likewise.
+/// Transmit queues.
 pub(super) fn transmit(sys: &impl Tree, interface: &str) -> Option<Vec<TransmitQueue>> {
     let folder = format!("class/net/{interface}/queues");
     let queues = numbered(sys, &folder, "tx-").into_iter().map(|queue| TransmitQueue {
         queue,
-        // Not of an interface with one queue: the kernel refuses to read it there.
+        // Missing for an interface with one queue: the kernel refuses to read it.
         xps_cpus: mask(sys, &format!("{folder}/tx-{queue}/xps_cpus")),
     });
     Some(queues.collect::<Vec<_>>()).filter(|queues| !queues.is_empty())

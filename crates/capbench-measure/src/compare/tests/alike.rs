@@ -1,4 +1,4 @@
-//! What makes set-ups the same, and what is said where runs are not.
+//! What makes set-ups equal, and the report if runs are not.
 
 use super::*;
 

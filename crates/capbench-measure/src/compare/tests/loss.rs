@@ -1,4 +1,4 @@
-//! Loss where there was none, and loss that chance brings.
+//! Loss where there was none before, and loss by chance.
 
 use super::*;
 use crate::simulated::LossBursts;

@@ -1,4 +1,4 @@
-//! What becomes of tables and claims, word by word.
+//! The texts of tables and claims, word by word.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What is said of paths whose losses are known: each claim where it holds, where it does not, and where trials do not tell.
+//! Answers on paths with known losses: each claim where it holds, where it does not, and where trials cannot decide.
 
 use super::*;
 use crate::for_tests::dain;
@@ -7,7 +7,7 @@ use capbench_capture::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;
-const UNTOLD: Answer = Answer::CannotBeTold;
+const UNTOLD: Answer = Answer::Inconclusive;
 
 /// The same path with these methods in the place of those of the same names.
 fn path_with(replaced: Vec<SimulatedMethod>, names: &[&str]) -> SimulatedLaboratory {

@@ -1,5 +1,5 @@
-//! A path that is worked out frame by frame: a queue with so much room, and one server that takes equally long for each.
-//! Its record of losses is made by the tracker that makes those of real trials.
+//! A path computed frame by frame: a queue of limited size, and one server with a constant time per frame. The tracker of real
+//! trials records its losses.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Loads that lose nothing only because the ring has room for what is not taken.
+//! Loads that lose nothing only because the ring has room for the backlog.
 
 use std::time::Duration;
 

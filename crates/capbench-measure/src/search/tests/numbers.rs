@@ -1,4 +1,4 @@
-//! The numbers that belong together: which goals they are of, and that they are always said.
+//! The numbers that belong together: the goals that they come from, and that they are always reported.
 
 use super::paths::{Path, plan, run};
 

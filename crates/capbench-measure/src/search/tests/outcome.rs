@@ -1,4 +1,4 @@
-//! What results say where a search ends early, where the host loses frames now and then, and where it is run again.
+//! Results of a search that ends early, on a host that loses frames now and then, and of repeated searches.
 
 use std::time::Duration;
 

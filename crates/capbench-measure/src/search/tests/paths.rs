@@ -1,5 +1,5 @@
-//! Paths whose losses are computed from a seed. What a trial loses depends on its load, its duration and how often that
-//! trial was run before, and not on what ran between: two searches see the same path whatever order they go in.
+//! Paths with losses computed from a seed. The loss of a trial depends on its load, its duration and how often that trial was
+//! run before. It does not depend on the trials between: two searches see the same path in any order.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

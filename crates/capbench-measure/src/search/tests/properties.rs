@@ -1,4 +1,4 @@
-//! What holds on every path.
+//! Properties that are true on every path.
 
 use std::time::Duration;
 

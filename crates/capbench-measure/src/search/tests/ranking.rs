@@ -1,4 +1,4 @@
-//! The order of methods: equal methods are not put in one by chance.
+//! The ranking of methods: chance does not rank equal methods.
 
 use super::paths::{Path, Record, plan, run};
 use crate::search::ranking::{self, Ranking};

@@ -1,5 +1,5 @@
-//! Our search beside the reference library (PyPI MLRsearch 1.2.1) on the same paths: both reach the same bounds, and ours
-//! needs no more trials. The library runs in a process of its own and asks this one for its trials.
+//! Our search compared with the reference library (PyPI MLRsearch 1.2.1) on the same paths: both reach the same bounds, and ours
+//! needs no more trials. The library runs in a separate process and requests its trials from this one.
 //!
 //! `tools/compare/search` makes the virtual environment and prints the table.
 

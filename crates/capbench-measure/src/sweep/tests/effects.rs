@@ -1,4 +1,4 @@
-//! The two effects of Dain (2004): said of every method at every load, whether they are there or not.
+//! The two effects of Dain (2004): every method at every load gets an answer.
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};

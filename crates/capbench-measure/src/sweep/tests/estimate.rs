@@ -1,4 +1,4 @@
-//! What sweeps say beforehand that they take.
+//! The estimated cost of sweeps.
 
 use capbench_capture::ByteCount;
 

@@ -1,30 +1,30 @@
-//! Why a capture file cannot be read on, each as the rest of a sentence about it.
+//! Errors of reading a capture file. Each message continues a sentence about the file.
 
 use std::io;
 
 /// The error of the reader.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It has less than the 4 octets by which formats are told.
+    /// It has fewer than the 4 octets that identify a format.
     #[error("is empty")]
     Empty,
-    /// It is of no format that is known here.
+    /// Its format is unknown.
     #[error("is neither pcap nor pcapng: it begins with {}", hexadecimal(.0))]
     Unknown([u8; 4]),
-    /// It is a verbatim file, and not of the version that is known here.
+    /// It is a verbatim file of an unsupported version.
     #[error(
         "is a verbatim file that ends early, or of another version of capbench; convert it with that one"
     )]
     OtherVerbatim,
-    /// The system would not give it.
+    /// The operating system reported a read error.
     #[error("cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// What it says cannot be.
+    /// Its content is invalid.
     #[error("is damaged after {frames} frames: {what}")]
     Damaged {
-        /// Frames before.
+        /// Frames before the damage.
         frames: u64,
-        /// What cannot be.
+        /// What is invalid.
         what: String,
     },
 }

@@ -1,11 +1,11 @@
-//! Octets read ahead, so that a whole record lies in one piece.
+//! A read-ahead buffer that keeps a whole record contiguous.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Read ahead at once, and the memory that is taken before any record is larger. Inputs of a fuzzer are small.
+/// Octets to read at once, and the initial size of the buffer. Inputs of a fuzzer are small.
 const AHEAD: usize = if cfg!(fuzzing) { 4 << 10 } else { 256 << 10 };
 
-/// Where octets come from, and those that were read and not yet used.
+/// A source of octets, and the octets that were read but not yet used.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     source: R,
@@ -14,13 +14,13 @@ pub(super) struct Input<R> {
     end: usize,
 }
 
-/// How far what was wanted is there.
+/// Whether the wanted octets are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum There {
     Whole,
-    /// The source had ended before.
+    /// The source ended before the first of them.
     Nothing,
-    /// It ended in between.
+    /// The source ended in between.
     Part,
 }
 
@@ -29,7 +29,8 @@ impl<R: Read> Input<R> {
         Self { source, memory: vec![0; AHEAD], begin: 0, end: 0 }
     }
 
-    /// Reads until so many octets are there. Memory grows by doubling what was read, not to what a damaged file claims.
+    /// Reads until this many octets are available. Memory doubles with the octets read; it does not follow the claims of a
+    /// damaged file.
     pub(super) fn want(&mut self, octets: usize) -> io::Result<There> {
         if self.end - self.begin >= octets {
             return Ok(There::Whole);
@@ -55,26 +56,26 @@ impl<R: Read> Input<R> {
         Ok(There::Whole)
     }
 
-    /// What is there.
+    /// The available octets.
     #[inline]
     pub(super) fn octets(&self) -> &[u8] {
         &self.memory[self.begin..self.end]
     }
 
-    /// The same, to be changed.
+    /// The available octets, mutable.
     #[inline]
     pub(super) fn octets_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.begin..self.end]
     }
 
-    /// Goes on behind so many octets, which are there.
+    /// Advances by this many available octets.
     #[inline]
     pub(super) fn skip(&mut self, octets: usize) {
         self.begin += octets;
         debug_assert!(self.begin <= self.end, "only what is there can be skipped");
     }
 
-    /// Memory taken.
+    /// Memory in use.
     #[cfg(any(test, fuzzing))]
     pub(super) fn memory(&self) -> usize {
         self.memory.capacity()

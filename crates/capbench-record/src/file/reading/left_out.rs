@@ -1,6 +1,6 @@
-//! What a file says beyond the reader's records.
+//! Counts of a file's content that is not in the reader's records.
 
-/// Types of blocks (draft-ietf-opsawg-pcapng, sections 4.5, 4.7 and 4.8): custom ones that may be copied, or not.
+/// Block types (draft-ietf-opsawg-pcapng, sections 4.5, 4.7 and 4.8): custom blocks that may be copied, or not.
 mod kind {
     pub(super) const NAMES: u32 = 4;
     pub(super) const SECRETS: u32 = 10;
@@ -8,20 +8,20 @@ mod kind {
     pub(super) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
 }
 
-/// How much of a file no [`Record`](super::Record) has, by kind.
+/// Counts of content that is not in any [`Record`](super::Record), by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Name resolution blocks.
     pub names: u64,
-    /// Blocks of decryption secrets.
+    /// Decryption secrets blocks.
     pub secrets: u64,
     /// Custom blocks.
     pub custom: u64,
-    /// Blocks of any other kind.
+    /// Blocks of other types.
     pub blocks: u64,
     /// Comments on packets.
     pub comments: u64,
-    /// Any other options, of packets, statistics, interfaces and sections.
+    /// Other options of packets, statistics, interfaces and sections.
     pub options: u64,
 }
 

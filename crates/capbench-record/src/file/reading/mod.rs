@@ -1,17 +1,17 @@
-//! Reads capture files: pcapng and pcap, of either order of octets and any resolution of times, and verbatim ones.
+//! Reads capture files: pcapng and pcap in either byte order and any timestamp resolution, and verbatim files.
 //!
-//! A file may come from anywhere. Whatever stands in it, the reader does not panic, and takes no more memory than
-//! [`LARGEST_RECORD`] for a record, and as much again for the descriptions of a section. A file that ends within a record,
-//! as that of a killed program does, gives every record before.
+//! Input is untrusted. The reader never panics. It uses up to [`LARGEST_RECORD`] octets of memory for a record, and as much again
+//! for the descriptions of a section. If a file ends within a record, like that of a killed program, the reader returns every
+//! record before.
 //!
 //! | file | what |
 //! |---|---|
-//! | `input` | octets read ahead |
-//! | `octets` | numbers and options in either order |
-//! | `record` | what comes out |
-//! | `left_out` | what does not |
-//! | `pcapng`, `pcap`, `ring` | records out of octets |
-//! | `error` | why it cannot go on |
+//! | `input` | a read-ahead buffer |
+//! | `octets` | numbers and options in either byte order |
+//! | `record` | the records that the reader returns |
+//! | `left_out` | counts of content that it skips |
+//! | `pcapng`, `pcap`, `ring` | decode records |
+//! | `error` | why reading stopped |
 
 mod error;
 mod input;
@@ -38,25 +38,25 @@ use super::blocks::{BYTE_ORDER, FRAMING, INTERFACE, SECTION, STATISTICS};
 use super::description::SectionDescription;
 use super::verbatim::{MAGIC, PADDING, RING_BLOCK};
 
-/// Octets of a record at most. More than any program captures of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, and some
-/// captures of a loopback interface go beyond.
+/// Maximum octets of a record. No known program captures more of a frame: `MAXIMUM_SNAPLEN` of libpcap is 256 KiB, which some
+/// captures of a loopback interface exceed.
 pub const LARGEST_RECORD: usize = 16 << 20;
 
-/// Memory that an octet of a description takes at most, once it is read: an empty comment is of 4 octets, and a `String` of 24.
+/// Maximum memory per octet of a description: an empty comment has 4 octets in the file and becomes a `String` of 24.
 const EXPANSION: usize = 8;
 
-/// Reads a file, record after record.
+/// Reads a file, one record at a time.
 #[derive(Debug)]
 pub struct CaptureReader<R> {
     input: Input<R>,
     format: Format,
     section: SectionDescription,
     interfaces: Vec<ReadInterface>,
-    /// Memory that the interfaces take.
+    /// Memory used by the interfaces.
     described: usize,
-    /// The block of a ring that the next frame is in.
+    /// The ring block that contains the next frame.
     ring: Option<Ring>,
-    /// Octets of the record that was given last.
+    /// Octets of the last returned record.
     used: usize,
     frames: u64,
     times: Times,
@@ -65,14 +65,14 @@ pub struct CaptureReader<R> {
     over: bool,
 }
 
-/// What the first octets tell, and how far the reader has come.
+/// The format of the file, and the progress of reading.
 #[derive(Debug)]
 enum Format {
     Pcapng { order: Order, is_verbatim: bool },
     Pcap { format: pcap::Format, stage: Stage },
 }
 
-/// What comes next out of a pcap file.
+/// Next item of a pcap file.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Section,
@@ -81,10 +81,10 @@ enum Stage {
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Looks at the first octets of a file.
+    /// Detects the format from the first octets of a file.
     ///
     /// # Errors
-    /// When it is empty, of another format, or cannot be read.
+    /// If the file is empty, has an unknown format, or cannot be read.
     pub fn new(source: R) -> Result<Self, FileError> {
         let mut input = Input::new(source);
         if input.want(4).map_err(FileError::Read)? != There::Whole {
@@ -120,23 +120,22 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// Times of packets and statistics are then the numbers in the file, which the [`super::Clock`] of their interface explains:
-    /// none is rounded, none is out of range.
+    /// Makes the timestamps of packets and statistics the numbers in the file, whose unit is the [`super::Clock`] of their
+    /// interface. No timestamp is then rounded or out of range.
     pub fn in_units(self) -> Self {
         Self { times: Times::Units, ..self }
     }
 
-    /// The next record; `None` at the end, or behind an error. Blocks of a kind that is none of [`Record`]'s are left
-    /// out, and counted.
+    /// The next record; `None` at the end, or after an error. Blocks that are not a [`Record`] are skipped and counted.
     ///
     /// # Errors
-    /// When the file is damaged or cannot be read.
+    /// If the file is damaged or cannot be read.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, FileError> {
         self.input.skip(take(&mut self.used));
         if self.over {
             return Ok(None);
         }
-        // Until a record is there.
+        // Reset when a record is found.
         self.over = true;
         match self.format {
             Format::Pcapng { .. } => self.next_block(),
@@ -144,7 +143,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Its format.
+    /// The file's format.
     pub fn format(&self) -> FileFormat {
         match self.format {
             Format::Pcapng { is_verbatim: true, .. } => FileFormat::Verbatim,
@@ -153,22 +152,22 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Frames given so far.
+    /// Frames returned so far.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// What it had so far that no record has.
+    /// Counts of skipped content so far.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
 
-    /// Whether the file ended within a record. Known at the end.
+    /// Whether the file ended within a record. Valid at the end.
     pub fn ends_early(&self) -> bool {
         self.ends_early
     }
 
-    /// The interfaces of the present section so far.
+    /// The interfaces of the current section so far.
     pub fn interfaces(&self) -> &[ReadInterface] {
         &self.interfaces
     }
@@ -221,7 +220,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(Some(record))
     }
 
-    /// Goes into a block of a ring that holds frames, and past any other of a kind that is none of [`Record`]'s.
+    /// Enters a ring block with frames, and skips any other block that is not a [`Record`].
     fn begin_ring(&mut self, (kind, _, length): (u32, Order, usize)) -> Result<(), FileError> {
         let is_verbatim = self.format() == FileFormat::Verbatim;
         if is_verbatim && kind == RING_BLOCK {
@@ -254,7 +253,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(Some(Record::Packet(packet)))
     }
 
-    /// Type, order of octets and length of the next block, all of which is there; `None` at the end.
+    /// Type, byte order and length of the next block, which is read completely; `None` at the end.
     fn find_block(&mut self) -> Result<Option<(u32, Order, usize)>, FileError> {
         let Format::Pcapng { mut order, is_verbatim } = self.format else { return Ok(None) };
         if !self.is_there(8)? {
@@ -262,7 +261,7 @@ impl<R: Read> CaptureReader<R> {
         }
         let mut least = FRAMING;
         if self.input.octets().starts_with(&SECTION.to_le_bytes()) {
-            // Its length can be read only after the order that its body begins with.
+            // The body begins with the byte order, which is needed to read the length.
             if !self.is_there(12)? {
                 return Ok(None);
             }
@@ -328,7 +327,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Whether so many octets of the record that begins here are there. When the file ends before, that is noted.
+    /// Whether this many octets of the current record are available. Notes if the file ends before.
     fn is_there(&mut self, octets: usize) -> Result<bool, FileError> {
         let there = self.input.want(octets).map_err(FileError::Read)?;
         self.ends_early = there == There::Part;
@@ -339,7 +338,7 @@ impl<R: Read> CaptureReader<R> {
         FileError::Damaged { frames: self.frames, what: what.into() }
     }
 
-    /// Memory taken for records.
+    /// Memory used for records.
     #[cfg(any(test, fuzzing))]
     pub(super) fn memory(&self) -> usize {
         self.input.memory()

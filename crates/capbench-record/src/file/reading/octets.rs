@@ -1,8 +1,8 @@
-//! Numbers and options in either order of octets.
+//! Numbers and options in either byte order.
 
 use super::super::blocks::END;
 
-/// The order of octets in a file's numbers.
+/// The byte order of a file's numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     Little,
@@ -28,7 +28,7 @@ impl Order {
         Some(if self == Self::Little { u64::from_le_bytes(octets) } else { u64::from_be_bytes(octets) })
     }
 
-    /// Several numbers of 32 bits in a row, and what is behind them.
+    /// Several consecutive 32-bit numbers, and the octets after them.
     #[inline]
     pub(super) fn words<const N: usize>(self, octets: &[u8]) -> Option<([u32; N], &[u8])> {
         let (head, rest) = octets.split_at_checked(4 * N)?;
@@ -40,7 +40,7 @@ impl Order {
     }
 }
 
-/// The options at the end of a block's body (section 3.5). One that is longer than what is left ends them, as does their end.
+/// The options at the end of a block's body (section 3.5). They end at their end mark, or at an option longer than the rest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options<'a> {
     order: Order,
@@ -69,7 +69,7 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// A text, which a zero ends and in which anything may stand (section 3.6.3).
+/// A text, which ends at a zero octet and may be invalid UTF-8 (section 3.6.3).
 pub(super) fn text(value: &[u8]) -> String {
     let value = value.split(|&octet| octet == 0).next().unwrap_or_default();
     String::from_utf8_lossy(value).into_owned()

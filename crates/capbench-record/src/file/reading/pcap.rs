@@ -10,11 +10,11 @@ use super::record::{Packet, ReadInterface};
 /// Octets of a file's header.
 pub(super) const HEADER: usize = 24;
 
-/// What the first four octets tell.
+/// The format of a file, from its first four octets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     order: Order,
-    /// Nanoseconds in the smaller unit of times.
+    /// Nanoseconds per subsecond unit.
     unit_ns: u64,
 }
 
@@ -32,21 +32,21 @@ impl Format {
         None
     }
 
-    /// The interface that a whole header speaks of.
+    /// The interface described by a complete file header.
     pub(super) fn interface(self, header: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
         let ([_, _, _, _, snap, link], _) = self.order.words(header)?;
-        // The upper bits say how many octets of FCS there are.
+        // The upper bits contain the length of the FCS.
         left_out.options += u64::from(link >> 16 != 0);
         let description = InterfaceDescription::default();
         Some(ReadInterface { link_type: link as u16, snap, description, clock: Clock::NANOSECONDS })
     }
 
-    /// Captured octets of the record that begins with a whole head.
+    /// Captured length of the record with this complete header.
     pub(super) fn captured(self, head: &[u8]) -> u32 {
         self.order.words(head).map_or(0, |([_, _, captured], _)| captured)
     }
 
-    /// A whole record.
+    /// Decodes a complete record.
     pub(super) fn packet(self, record: &[u8]) -> Option<Packet<'_>> {
         let ([seconds, fraction, _, original_length], _) = self.order.words(record)?;
         Some(Packet {

@@ -1,6 +1,5 @@
-//! Bodies of pcapng blocks (draft-ietf-opsawg-pcapng, section 4 and appendix A): `None` for one that is too short for its
-//! kind, or speaks of an interface that the section does not have. What of them has no
-//! place in what is read is counted.
+//! Decodes bodies of pcapng blocks (draft-ietf-opsawg-pcapng, section 4 and appendix A). Returns `None` if a body is too short
+//! for its type, or names an interface that the section does not have. Content without a place in the records is counted.
 
 use capbench_sys::packet::FilterInstruction;
 
@@ -15,17 +14,17 @@ use super::left_out::LeftOut;
 use super::octets::{Options, Order, text};
 use super::record::{Packet, PacketHash, ReadInterface};
 
-/// Octets of a section header's body in front of its options.
+/// Octets of a section header's body before its options.
 const SECTION_HEAD: usize = 16;
-/// A packet block's count of lost frames when that is unknown.
+/// The value for an unknown drop count in a packet block.
 const UNKNOWN_DROPS: u16 = u16::MAX;
 
-/// What a reader makes of times.
+/// The unit of the returned timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Times {
-    /// Nanoseconds since the epoch, the nearest that 64 bits can hold.
+    /// Nanoseconds since the epoch, saturating at the limits of 64 bits.
     Nanoseconds,
-    /// The number in the file.
+    /// Units as in the file.
     Units,
 }
 
@@ -36,12 +35,12 @@ impl Times {
     }
 }
 
-/// Whether a type of block is one of those below.
+/// Whether a function below decodes this block type.
 pub(super) fn is_known(kind: u32) -> bool {
     matches!(kind, SECTION | INTERFACE | OLD_PACKET | SIMPLE_PACKET | STATISTICS | ENHANCED_PACKET)
 }
 
-/// A section header. One without room for its version has no options either.
+/// Decodes a section header. If it is too short for its version, it has no options either.
 pub(super) fn section(order: Order, body: &[u8], left_out: &mut LeftOut) -> SectionDescription {
     let mut section = SectionDescription::default();
     for (code, value) in Options::new(order, body.get(SECTION_HEAD..).unwrap_or_default()) {
@@ -56,7 +55,7 @@ pub(super) fn section(order: Order, body: &[u8], left_out: &mut LeftOut) -> Sect
     section
 }
 
-/// An interface description.
+/// Decodes an interface description.
 pub(super) fn interface(order: Order, body: &[u8], left_out: &mut LeftOut) -> Option<ReadInterface> {
     let ([_, snap], options) = order.words(body)?;
     let (mut description, mut clock) = (InterfaceDescription::default(), Clock::MICROSECONDS);
@@ -104,7 +103,7 @@ fn filter(order: Order, value: &[u8]) -> Option<InterfaceFilter> {
     }
 }
 
-/// A frame, of any of the three kinds of block for them.
+/// Decodes a frame, from any of the three packet block types.
 #[inline]
 pub(super) fn packet<'a>(
     kind: u32,
@@ -155,7 +154,7 @@ pub(super) fn packet<'a>(
     Some(packet)
 }
 
-/// A simple packet block: it has no time, and is of the section's first interface.
+/// Decodes a simple packet block. It has no timestamp, and belongs to the section's first interface.
 fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Option<Packet<'a>> {
     let ([original_length], rest) = order.words(body)?;
     let snap = match interfaces.first()?.snap {
@@ -175,7 +174,7 @@ fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Opt
     })
 }
 
-/// Interface statistics.
+/// Decodes interface statistics.
 pub(super) fn statistics(
     order: Order,
     body: &[u8],
@@ -210,7 +209,7 @@ pub(super) fn statistics(
     Some(statistics)
 }
 
-/// A time of two halves.
+/// A timestamp from two halves.
 #[inline]
 fn joined(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)

@@ -1,4 +1,4 @@
-//! Frames of a block of a V3 ring (`struct tpacket3_hdr` and what is behind it, linux/if_packet.h) in a verbatim file.
+//! Frames of a V3 ring block (`struct tpacket3_hdr` and the data after it, linux/if_packet.h) in a verbatim file.
 
 use capbench_sys::packet::{Frame, PacketType, VlanTag};
 
@@ -7,25 +7,25 @@ use super::super::facts::flags_of;
 use super::super::verbatim::place;
 use super::record::{Packet, PacketHash};
 
-/// Octets of a frame's header and of the address behind it.
+/// Octets of a frame's header and the address after it.
 const HEAD: usize = 68;
-/// Where in them the hash stands.
+/// Offset of the hash in them.
 const HASH: usize = 28;
-/// Where the kind of packet stands: `sll_pkttype` of the address.
+/// Offset of the packet type: `sll_pkttype` of the address.
 const PACKET_TYPE: usize = 58;
 /// Octets of the two MAC addresses.
 const ADDRESSES: usize = 12;
 /// Octets of a VLAN tag.
 const TAG: usize = 4;
-/// Octets of the length behind the frames.
+/// Octets of the length after the frames.
 const TAIL: usize = 4;
 
-/// The place in a block.
+/// A position in a block.
 #[derive(Debug)]
 pub(super) struct Ring {
     /// Octets of the block.
     pub(super) length: usize,
-    /// Frames that were not given yet.
+    /// Frames not yet returned.
     pub(super) left: u32,
     offset: usize,
     lost: u64,
@@ -33,7 +33,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Before the first frame of a whole block; `None` for one that is too short for its own numbers.
+    /// The position before the first frame of a complete block; `None` if the block is too short for its own numbers.
     pub(super) fn of(block: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u32::from_le_bytes(*block.get(at..)?.first_chunk()?));
         Some(Self {
@@ -46,9 +46,9 @@ impl Ring {
         .filter(|_| block.len() >= place::HASH + FRAMING)
     }
 
-    /// The next frame of that block, its VLAN tag back in its octets: the addresses move into the room in front of them.
-    /// It is cut at the interface's snap length `snap`, since the tag may be more than that. `None` where it lies outside of the
-    /// block, or in what is in front of it.
+    /// The next frame of the block. Its VLAN tag is put back by moving the addresses into the room before them. The frame is then
+    /// cut at the interface's snap length `snap`, because the tag can exceed it. `None` if the frame is outside of the block, or
+    /// overlaps the data before it.
     pub(super) fn next<'a>(&mut self, block: &'a mut [u8], snap: u32) -> Option<Packet<'a>> {
         let end = block.len().checked_sub(TAIL)?;
         let block = block.get_mut(self.offset..end)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, LossMark, Place, Revisit};
+use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 

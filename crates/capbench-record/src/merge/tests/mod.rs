@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Place, Revisit};
+use capbench_capture::capture::{Batch, Place, SeekableBatch};
 use capbench_sys::packet::{Frame, PacketType};
 
 use super::{Merge, Moment, PortPlan};
@@ -37,7 +37,7 @@ impl Batch for Made {
     }
 }
 
-impl Revisit for Made {
+impl SeekableBatch for Made {
     fn start(&self) -> Place {
         Place { offset: 0, left: self.frames.len() as u32 }
     }

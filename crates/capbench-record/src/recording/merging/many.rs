@@ -1,52 +1,52 @@
-//! The merge of several captures, or of workers, in a thread of its own.
+//! Merges several captures, or workers, in a thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Revisit};
+use capbench_capture::capture::{Batch, SeekableBatch};
 use capbench_sys::packet::Frame;
 
-use super::super::board::{Granted, LaneBoard, Wishes};
-use super::super::giving::{Marked, News, Told};
-use super::super::scribe::Scribe;
+use super::super::board::{HandledRequests, InterfaceBoard, Requests};
+use super::super::file_recorder::FileRecorder;
+use super::super::giving::{BatchWithLosses, LossReport, MergeEvent};
 use super::super::source::Due;
 use super::{Port, settle, tend, wait_for_writer};
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
 
-/// How often the merge looks at least: four times while the shortest window passes.
+/// Maximum time between two rounds: a quarter of the shortest window.
 const ROUND: Duration = Duration::from_millis(10);
 
-/// A batch whose frames the scribe can record.
-pub(in super::super) trait Lay: Revisit {
-    /// What came with it.
-    fn told(&self) -> Told;
+/// A batch whose frames the recorder can record.
+pub(in super::super) trait Encode: SeekableBatch {
+    /// The loss report of the batch.
+    fn told(&self) -> LossReport;
 
-    /// Records one of its frames, unless the filter of its port leaves it out.
-    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe);
+    /// Records a frame of the batch, unless the filter of its port rejects it.
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, recorder: &mut FileRecorder);
 }
 
-impl Lay for Marked {
+impl Encode for BatchWithLosses {
     #[inline]
-    fn told(&self) -> Told {
+    fn told(&self) -> LossReport {
         self.told
     }
 
     #[inline]
-    fn lay(&self, frame: &Frame<'_>, port: &mut Port, scribe: &mut Scribe) {
-        port.record(self.queue(), frame, scribe);
+    fn lay(&self, frame: &Frame<'_>, port: &mut Port, recorder: &mut FileRecorder) {
+        port.record(self.queue(), frame, recorder);
     }
 }
 
 impl Port {
-    /// Lost frames that are recorded before this one.
+    /// Lost frames to record before this frame.
     #[inline]
-    fn lost_before<B: Lay>(&mut self, origin: Origin<'_, B>, frame: &Frame<'_>) -> u64 {
+    fn lost_before<B: Encode>(&mut self, origin: Origin<'_, B>, frame: &Frame<'_>) -> u64 {
         let mut behind_capture = 0;
         if origin.first {
-            let Told { lost, read_ns, number } = origin.batch.told();
-            // Each batch of methods that mark frames comes with a reading behind all of them: one that found nothing more
-            // says nothing of what still waits for its place.
+            let LossReport { lost, read_ns, number } = origin.batch.told();
+            // With methods that mark frames, each batch has a reading from after all its frames. A reading without new losses
+            // says nothing about the drops that are still pending.
             if lost > 0 || self.losses.is_empty() {
                 self.lost += lost;
                 self.losses.read(self.lost, read_ns);
@@ -57,30 +57,30 @@ impl Port {
     }
 }
 
-/// Merges what comes and records it, until the last capture has ended.
-pub(in super::super) fn merge<B: Lay>(
+/// Merges and records batches until the last capture has ended.
+pub(in super::super) fn merge<B: Encode>(
     mut ports: Vec<Port>,
-    news: &Receiver<News<B>>,
-    mut scribe: Scribe,
-    lanes: &[Arc<LaneBoard>],
-    wishes: &Wishes,
-) -> (Scribe, MergeTally) {
+    news: &Receiver<MergeEvent<B>>,
+    mut recorder: FileRecorder,
+    lanes: &[Arc<InterfaceBoard>],
+    requests: &Requests,
+) -> (FileRecorder, MergeTally) {
     let plans: Vec<_> = ports.iter().map(|port| port.plan).collect();
     let window = PortPlan::window(&plans);
     let mut merge = Merge::new(plans, window);
-    let (mut running, mut granted, gauge) = (ports.len(), Granted::default(), scribe.gauge());
+    let (mut running, mut granted, gauge) = (ports.len(), HandledRequests::default(), recorder.gauge());
     while running > 0 {
         let mut next = match news.recv_timeout(ROUND) {
             Ok(news) => Some(news),
             Err(RecvTimeoutError::Timeout) => None,
-            // All of them are gone without a word.
+            // All senders ended without an end event.
             Err(RecvTimeoutError::Disconnected) => break,
         };
         while let Some(one) = next {
             match one {
-                News::Batch(port, batch) => merge.push(port, batch),
-                News::Idle(port, looked_ns) => merge.idle(port, looked_ns),
-                News::Ended(port, lost) => {
+                MergeEvent::Batch(port, batch) => merge.push(port, batch),
+                MergeEvent::Idle(port, looked_ns) => merge.idle(port, looked_ns),
+                MergeEvent::Ended(port, lost) => {
                     merge.ended(port);
                     running -= 1;
                     ports[port].behind += lost;
@@ -88,33 +88,38 @@ pub(in super::super) fn merge<B: Lay>(
             }
             next = news.try_recv().ok();
         }
-        if wishes.is_stop() && !scribe.has_ended() {
+        if requests.is_stop() && !recorder.has_ended() {
             wait_for_writer(&gauge);
         }
         let gave = merge.drain_ready(Moment::now(), |from, frame| {
-            record(&mut ports, &mut scribe, from, frame);
+            record(&mut ports, &mut recorder, from, frame);
         });
         let due = Due {
             is_idle: gave == 0,
-            statistics: granted.are_statistics_due(wishes, || gave == 0),
-            flush: granted.is_flush_due(wishes),
+            statistics: granted.are_statistics_due(requests, || gave == 0),
+            flush: granted.is_flush_due(requests),
         };
-        tend(&ports, lanes, &mut scribe, due);
-        if scribe.has_ended() {
-            wishes.stop();
+        tend(&ports, lanes, &mut recorder, due);
+        if recorder.has_ended() {
+            requests.stop();
         }
     }
-    let tally = merge.finish(|from, frame| record(&mut ports, &mut scribe, from, frame));
-    settle(&mut ports, lanes, &mut scribe);
-    (scribe, tally)
+    let tally = merge.finish(|from, frame| record(&mut ports, &mut recorder, from, frame));
+    settle(&mut ports, lanes, &mut recorder);
+    (recorder, tally)
 }
 
 #[inline]
-fn record<B: Lay>(ports: &mut [Port], scribe: &mut Scribe, from: Origin<'_, B>, frame: &Frame<'_>) {
+fn record<B: Encode>(
+    ports: &mut [Port],
+    recorder: &mut FileRecorder,
+    from: Origin<'_, B>,
+    frame: &Frame<'_>,
+) {
     let port = &mut ports[from.port];
     let lost = port.lost_before(from, frame);
     if lost > 0 {
-        scribe.lost(port.interface, lost);
+        recorder.lost(port.interface, lost);
     }
-    from.batch.lay(frame, port, scribe);
+    from.batch.lay(frame, port, recorder);
 }

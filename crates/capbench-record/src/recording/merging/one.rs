@@ -1,5 +1,5 @@
-//! The merge of one capture, which needs no heap and no thread: frames are encoded where they are, by the thread that takes them;
-//! or blocks of the ring go to the file as they are.
+//! Records a single capture without heap and thread: the capturing thread encodes frames in the ring, or writes ring blocks
+//! unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,31 +10,31 @@ use capbench_capture::error::{CaptureError, Result};
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 
-use super::super::board::LaneBoard;
-use super::super::entrance::{Delivered, Entrance};
+use super::super::board::InterfaceBoard;
+use super::super::capture_side::{CaptureSide, Delivered};
+use super::super::file_recorder::FileRecorder;
 use super::super::hold_up::HoldUp;
-use super::super::scribe::Scribe;
 use super::super::source::{Consumer, Due};
 use super::{Port, settle, tend, wait_for_writer};
 
-/// Which part of a block has to be in use for it to be written from where it lies: one in so many. Others come where there is
-/// little traffic: their pages would be mostly empty.
+/// A block is written straight from the ring if at least one `WORTH_WRITING`th of it is in use. With little traffic, pages of a
+/// block would be mostly empty.
 const WORTH_WRITING: usize = 8;
 
 /// Records the frames of the only capture.
 pub(in super::super) struct MergeOfOne<'e> {
-    scribe: Scribe,
+    recorder: FileRecorder,
     port: Port,
-    lane: Arc<LaneBoard>,
-    /// Whether blocks of a ring are recorded as they are, where they are large enough.
+    lane: Arc<InterfaceBoard>,
+    /// Whether to record blocks of a ring unchanged, if they are full enough.
     by_block: bool,
-    entrance: &'e Entrance,
+    side: &'e CaptureSide,
     hold_up: HoldUp,
     mark: LossMark,
     queue: Option<u32>,
     begins_batch: bool,
     taken: Delivered,
-    /// Why counters could not be read among the frames.
+    /// Why the counters could not be read between frames.
     failure: Option<CaptureError>,
 }
 
@@ -49,25 +49,25 @@ impl Taker for MergeOfOne<'_> {
         self.taken.frames += 1;
         self.taken.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
         self.tell_lost_before(frame);
-        self.port.record(self.queue, frame, &mut self.scribe);
+        self.port.record(self.queue, frame, &mut self.recorder);
     }
 }
 
 impl<'e> MergeOfOne<'e> {
     pub(in super::super) fn new(
         capture: &mut impl Capture,
-        entrance: &'e Entrance,
+        side: &'e CaptureSide,
         port: Port,
-        scribe: Scribe,
-        lane: Arc<LaneBoard>,
+        recorder: FileRecorder,
+        lane: Arc<InterfaceBoard>,
         by_block: bool,
     ) -> Self {
         Self {
-            scribe,
+            recorder,
             port,
             lane,
             by_block,
-            entrance,
+            side,
             hold_up: HoldUp::of(capture),
             mark: LossMark::Unknown,
             queue: None,
@@ -77,13 +77,13 @@ impl<'e> MergeOfOne<'e> {
         }
     }
 
-    /// The scribe, to be finished.
-    pub(in super::super) fn finish(mut self) -> Scribe {
-        settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.lane), &mut self.scribe);
-        self.scribe
+    /// Returns the recorder, to be finished.
+    pub(in super::super) fn finish(mut self) -> FileRecorder {
+        settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.lane), &mut self.recorder);
+        self.recorder
     }
 
-    /// The next frames, one by one or as a block.
+    /// Records the next frames, one by one or as a block.
     fn take_next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
         if !self.by_block {
             return capture.take_with(timeout, self);
@@ -103,13 +103,13 @@ impl<'e> MergeOfOne<'e> {
         let Some(first) = block.frames().next() else { return };
         self.tell_lost_before(&first);
         let (first_ns, frames) = (first.time_ns, block.len() as u64);
-        match self.scribe.block(block, first_ns) {
+        match self.recorder.block(block, first_ns) {
             Ok(()) => self.taken.frames += frames,
             Err(block) => block.frames().for_each(|frame| self.take(&frame)),
         }
     }
 
-    /// What was lost before a frame, which is the first of its batch if it is the first since [`Taker::begin`].
+    /// Frames lost before a frame. It is the first of its batch if it is the first since [`Taker::begin`].
     #[inline]
     fn tell_lost_before(&mut self, frame: &Frame<'_>) {
         if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns) {
@@ -117,17 +117,17 @@ impl<'e> MergeOfOne<'e> {
         }
         let lost = self.port.losses.before(frame, self.mark, self.begins_batch);
         if lost > 0 {
-            self.scribe.lost(self.port.interface, lost);
+            self.recorder.lost(self.port.interface, lost);
         }
         self.begins_batch = false;
     }
 
-    /// Reads how many frames were lost, since a mark says that some were.
+    /// Reads the number of lost frames, after a mark announced a loss.
     #[cold]
     fn count_lost(&mut self) {
-        // What comes while the counters are read may follow a loss that they do not know of.
+        // A frame that arrives while the counters are read may follow a loss that the reading missed.
         let now_ns = realtime_ns();
-        match self.entrance.read_beside(self.taken) {
+        match self.side.read_stats_now(self.taken) {
             Ok(Some(lost)) => self.port.losses.read(lost, now_ns),
             Ok(None) => {}
             Err(error) => self.failure = Some(error),
@@ -139,13 +139,13 @@ impl Consumer for MergeOfOne<'_> {
     #[inline]
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
         let outcome = self.take_next(capture, timeout);
-        self.entrance.board.taken.store(self.taken.frames, Relaxed);
+        self.side.board.taken.store(self.taken.frames, Relaxed);
         self.failure.take().map_or(outcome, Err)
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
         let now_ns = realtime_ns();
-        if let Some(lost) = self.entrance.read(capture, self.taken)? {
+        if let Some(lost) = self.side.read(capture, self.taken)? {
             self.port.losses.read(lost, now_ns);
         }
         Ok(())
@@ -153,20 +153,20 @@ impl Consumer for MergeOfOne<'_> {
 
     #[inline]
     fn has_ended(&self) -> bool {
-        self.scribe.has_ended()
+        self.recorder.has_ended()
     }
 
     #[inline]
     fn is_held_up<C: Capture>(&mut self, capture: &mut C) -> bool {
-        self.hold_up.is_due(capture, &self.scribe)
+        self.hold_up.is_due(capture, &self.recorder)
     }
 
     #[inline]
     fn tend(&mut self, due: Due) {
-        tend(std::slice::from_ref(&self.port), std::slice::from_ref(&self.lane), &mut self.scribe, due);
+        tend(std::slice::from_ref(&self.port), std::slice::from_ref(&self.lane), &mut self.recorder, due);
     }
 
     fn wait_for_room(&self) -> Duration {
-        if self.scribe.has_ended() { Duration::ZERO } else { wait_for_writer(&self.scribe.gauge()) }
+        if self.recorder.has_ended() { Duration::ZERO } else { wait_for_writer(&self.recorder.gauge()) }
     }
 }

@@ -1,10 +1,10 @@
-//! What became of every packet of a recording, put together from what its threads tell.
+//! Builds the account of a recording from the counters of its threads.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use capbench_capture::counters::{Counters, Loss, LossPlace};
-use capbench_capture::fill::Fill;
+use capbench_capture::occupancy::Occupancy;
 
 use super::Session;
 use crate::file::FileFormat;
@@ -14,11 +14,11 @@ use crate::recording::board::{CaptureBoard, Reading};
 use crate::recording::link::LinkCounts;
 use crate::writing::WriterCounts;
 
-/// An account that was asked for: what was known behind the captures then. Its counters are read after that.
+/// A requested account: the state behind the captures at the request. Its counters are read later.
 #[derive(Debug)]
 pub struct AccountRequest {
     account: Account,
-    /// The number of the last reading of each capture, by interface.
+    /// The number of each capture's last reading, by interface.
     readings: Vec<Vec<u64>>,
 }
 
@@ -30,8 +30,8 @@ impl AccountRequest {
         Self { account: account(session, &session.gauge.read(), None), readings }
     }
 
-    /// The account with the counters of a reading of each capture from after the request; `None` while one is to come. What
-    /// is counted at a place was counted earlier at all places in front of it, so that no frame is missing there.
+    /// The account, with counters that every capture read after the request; `None` until then. Each place was counted before the
+    /// places in front of it, so no frame is missing.
     pub(super) fn answer(&self, session: &Session) -> Option<Account> {
         let mut account = self.account.clone();
         for ((interface, (_, captures)), before) in
@@ -48,7 +48,7 @@ impl AccountRequest {
     }
 }
 
-/// What counters said of the captures of an interface.
+/// Adds the captures' counters to the account of their interface.
 fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     let counters = Counters::sum(readings.iter().map(|reading| &reading.counters));
     let link = readings.first().map_or_else(LinkCounts::default, |reading| reading.link);
@@ -63,12 +63,12 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     if let Some(unreached) = readings.first().and_then(|reading| reading.unreached.clone()) {
         interface.losses.insert(1, unreached);
     }
-    // The kernel counts also what is over before anybody looks.
+    // The carrier counter also sees losses that ended before the recorder looked.
     let counted = link.carrier_losses.filter(|losses| *losses > 0);
     interface.went_down = counted.unwrap_or(interface.went_down);
 }
 
-/// The account so far; `merge` when it is over.
+/// The account so far; `merge` is present at the end.
 pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<MergeTally>) -> Account {
     let interfaces = session.plan.sources.iter().enumerate().map(|(number, source)| {
         let (lane, captures) = &session.lanes[number];
@@ -89,10 +89,10 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             output: written.interfaces.get(number).copied().unwrap_or_default(),
             cut: None,
             octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
-            fill: Fill::fullest(captures.iter().map(|capture| capture.fills().lately())),
-            fullest: Fill::fullest(captures.iter().map(|capture| capture.fills().ever())),
+            fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
+            fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
             told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
-            behind_last: lane.untold.load(Relaxed),
+            behind_last: lane.pending_drops.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),
             went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
             is_down: captures.iter().any(|capture| capture.is_down()),
@@ -120,7 +120,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
     }
 }
 
-/// What the merge counted of the captures of an interface.
+/// The merge's counters for the captures of an interface together.
 fn together(session: &Session, tally: &MergeTally, number: usize) -> PortTally {
     let of_interface = session.captures.iter().zip(&tally.ports).filter(|((source, _), _)| *source == number);
     of_interface.fold(PortTally::default(), |sum, (_, port)| PortTally {

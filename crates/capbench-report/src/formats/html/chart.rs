@@ -1,4 +1,4 @@
-//! A chart in the page: its drawing, and all of its points as a table, whose rows say where in the drawing they are read.
+//! A chart in the page: its drawing, and a table of its points with their places in the drawing.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use crate::formats::svg::{self, Embedded, Spot};
 use crate::model::{Axis, Cell, Chart, Column, Point, Report, Row, Scale, Series, Table, Unit};
 use crate::palette::Palette;
 
-/// A chart of a report.
+/// A drawn chart of a report.
 pub struct Drawn<'r> {
     pub chart: &'r Chart,
     pub drawing: Embedded,
-    /// A row for each point, series by series.
+    /// One row per point, series by series.
     pub points: Table,
-    /// Where each of these rows is read: the number of its series, its place on the horizontal axis, and if it is known, its own
-    /// place, the upper and the lower end of its bar, layer or marker, in pixels of the drawing.
+    /// Place of each of these rows: the number of its series and its x in pixels of the drawing. If its value is known, also
+    /// its y and the upper and lower end of its bar, layer or marker.
     pub spots: Vec<String>,
 }
 
@@ -21,13 +21,13 @@ fn charts(report: &Report) -> impl Iterator<Item = &Chart> {
     report.sections.iter().flat_map(|section| &section.charts)
 }
 
-/// All charts of a report, in their order.
+/// All charts of a report, in order.
 pub fn of(report: &Report) -> Vec<Drawn<'_>> {
     let palette = Palette::of(charts(report));
     charts(report).map(|chart| Drawn::new(chart, &palette)).collect()
 }
 
-/// Style rules for the colours that the report's charts have on a dark background.
+/// Style rules with the dark-background colours of the report's charts.
 pub fn colours(report: &Report) -> String {
     let palette = Palette::of(charts(report));
     let series = charts(report).flat_map(|chart| &chart.series);
@@ -75,7 +75,7 @@ fn table(chart: &Chart, rows: Vec<Row>, has_intervals: bool) -> Table {
 fn row(chart: &Chart, series: &Series, point: &Point, has_intervals: bool) -> Row {
     let number = |value: f64| if value.is_finite() { Cell::Number(value) } else { Cell::Unknown };
     let place = match &chart.x.scale {
-        // Points of one name may be drawn next to each other.
+        // Points of one name may be drawn side by side.
         Scale::Names(names) => Cell::Text(names.get(point.x.round() as usize).cloned().unwrap_or_default()),
         Scale::Linear | Scale::Logarithmic => number(point.x),
     };

@@ -1,4 +1,4 @@
-//! What the template shows: words and figures as the page has them, and the exact values.
+//! The data of the template: formatted text and numbers, and the exact values.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use super::chart::Drawn;
 use crate::figures;
 use crate::model::{Cell, Column, Kind, Report, Row, Section, Sentence, Table, Trials, Unit};
 
-/// From so many runs of trial numbers on, evidence is folded.
+/// From this number of runs of trial numbers on, the list is folded.
 const MANY: usize = 6;
-/// Words of up to so many characters stay on one line, up to so many in a wide column, and more in a wider one.
+/// Limits in characters: one line, then a wide column, then a wider one.
 const BRIEF: usize = 32;
 const WORDY: usize = 160;
-/// The class of numbers; one letter, as a page has ten thousands of them.
+/// The CSS class of numbers: one letter, because a page has tens of thousands of them.
 const NUMBER: &str = "n";
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ struct Figure<'r> {
     marks: &'r [String],
     notes: &'r [String],
     points: Shown<'r>,
-    /// Whether the points that are read get a dot; bars are wide enough to be seen without.
+    /// Whether the selected points get a dot; bars are visible without.
     has_dots: bool,
 }
 
@@ -76,9 +76,9 @@ struct Shown<'r> {
     heads: Vec<Head<'r>>,
     rows: Vec<Line<'r>>,
     notes: &'r [String],
-    /// Whether the rows have a field for the trials that they rest on.
+    /// Whether the rows have a cell for their trials.
     cites: bool,
-    /// How close it has to be set on paper.
+    /// How tightly the table is set on paper.
     density: &'static str,
 }
 
@@ -87,7 +87,7 @@ struct Head<'r> {
     key: &'r str,
     heading: &'r str,
     unit: &'static str,
-    /// What exact values are in, where that is not the unit shown.
+    /// Unit of the exact values if it differs from the shown unit.
     exact_unit: &'static str,
     is_number: bool,
 }
@@ -95,10 +95,10 @@ struct Head<'r> {
 /// A row.
 #[derive(Serialize)]
 struct Line<'r> {
-    /// The trial that it is the row of.
+    /// The trial that this row describes.
     trial: Option<u32>,
     evidence: Option<Evidence>,
-    /// Where it is read in its chart.
+    /// Its place in the chart.
     spot: Option<&'r str>,
     cells: Vec<Field>,
 }
@@ -107,16 +107,16 @@ struct Line<'r> {
 #[derive(Serialize)]
 struct Field {
     text: String,
-    /// What it is sorted by; none where there is no number, and where the text is as exact.
+    /// Sort key; `None` if the cell has no number or its text is exact.
     value: Option<String>,
     class: &'static str,
 }
 
-/// Trials that something rests on.
+/// Trials behind a statement.
 #[derive(Serialize)]
 struct Evidence {
     count: usize,
-    /// All of them, for the script that highlights them.
+    /// All numbers, for the script that highlights them.
     numbers: String,
     runs: Vec<Run>,
     is_long: bool,
@@ -126,7 +126,7 @@ struct Evidence {
 #[derive(Serialize)]
 struct Run {
     text: String,
-    /// The row to go to; none where the report has no row of it.
+    /// The row to link to; `None` if the report has no row of the trial.
     target: Option<u32>,
 }
 
@@ -211,7 +211,7 @@ impl Known {
         Some(Evidence { count: trials.len(), numbers: numbers.join(" "), is_long: runs.len() > MANY, runs })
     }
 
-    /// Three neighbours or more become one run, if all or none of them have a row.
+    /// Three or more neighbours become one run if all or none of them have a row.
     fn runs(&self, trials: &BTreeSet<u32>) -> Vec<Run> {
         let mut runs: Vec<Vec<u32>> = Vec::new();
         for &trial in trials {
@@ -237,7 +237,7 @@ impl Known {
     }
 }
 
-/// The rows that evidence leads to. Should two be of one trial, it leads to the first.
+/// The rows that links to trials lead to. If two rows describe one trial, the first is used.
 fn of_trials(table: &Table) -> Shown<'_> {
     let kinds = kinds(table);
     let mut met = BTreeSet::new();
@@ -318,12 +318,12 @@ fn field(cell: &Cell, kind: &KindOfColumn) -> Field {
         _ => NUMBER,
     };
     let text = figures::cell(cell, kind.unit);
-    // The script reads such a number from its text: most of a large page would be this otherwise.
+    // The script reads such a number from its text: otherwise these values would be most of a large page.
     let value = value.filter(|value| class != NUMBER || text.replace(',', "") != *value);
     Field { text, value, class }
 }
 
-/// With all digits, so that it reads back as the same number.
+/// All digits, so that parsing gives the same number.
 fn exact(value: f64) -> Option<String> {
     value.is_finite().then(|| value.to_string())
 }

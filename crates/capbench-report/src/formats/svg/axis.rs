@@ -1,17 +1,17 @@
-//! An axis: from values to pixels, where its ticks are, and their labels.
+//! An axis: maps values to pixels, and places ticks and labels.
 
 use super::labels::{decimal, logarithmic_unit, power_label, scaling};
 use crate::figures;
 use crate::model::{Axis, Scale, Unit};
 
-/// Sizes beyond this are drawn as this: differences of two then stay finite.
+/// Larger values are drawn as this, so that the difference of two stays finite.
 const LARGEST: f64 = 1e300;
-/// Sizes below this are drawn as 0.
+/// Smaller values are drawn as 0.
 const SMALLEST: f64 = 1e-290;
-/// Where a range is narrower than this part of its ends, its values count as equal.
+/// Values in a range narrower than this share of its ends count as equal.
 const NARROWEST: f64 = 1e-9;
 
-/// A value that can be drawn; `None` for what is no number.
+/// A value that can be drawn; `None` for NaN.
 pub(super) fn drawable(value: f64) -> Option<f64> {
     if value.is_nan() {
         None
@@ -22,14 +22,14 @@ pub(super) fn drawable(value: f64) -> Option<f64> {
     }
 }
 
-/// How an axis ends.
+/// Where an axis ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// At ticks, 0 included.
     AtTicks,
-    /// At ticks, 0 included only where it is near.
+    /// At ticks, 0 included only if it is near.
     Near,
-    /// Somewhat beyond its values.
+    /// A little beyond its values.
     Padded,
     /// At its values.
     Tight,
@@ -57,11 +57,11 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// An axis with its range, and where it is in the drawing.
+/// An axis with its range and its place in the drawing.
 pub(super) struct Ruler<'a> {
     axis: &'a Axis,
     division: Division,
-    /// By what values of a linear axis are divided before they are shown, and what they are then.
+    /// Divisor of the values of a linear axis, and their unit after the division.
     factor: f64,
     unit: String,
     begin: f64,
@@ -69,7 +69,7 @@ pub(super) struct Ruler<'a> {
 }
 
 impl<'a> Ruler<'a> {
-    /// For these values; it has no place yet.
+    /// An axis for these values, without a place.
     pub(super) fn new(axis: &'a Axis, values: &[f64], ends: Ends) -> Self {
         let (factor, unit) = match axis.scale {
             Scale::Linear => {
@@ -87,12 +87,12 @@ impl<'a> Ruler<'a> {
         Self { axis, division, factor, unit, begin: 0.0, end: 1.0 }
     }
 
-    /// Puts it between these pixels, its beginning and its end.
+    /// Places it from one pixel to another.
     pub(super) fn put(&mut self, begin: f64, end: f64) {
         (self.begin, self.end) = (begin, end);
     }
 
-    /// Title with the unit that its labels are in.
+    /// Title with the unit of its labels.
     pub(super) fn title(&self) -> String {
         match (self.axis.label.as_str(), self.unit.as_str()) {
             (label, "") => label.into(),
@@ -101,7 +101,7 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// Where a value is, and whether it had to be moved to the edge for that: what is not above 0 on a logarithmic axis.
+    /// Pixel of a value, and whether the value was moved to the edge: a logarithmic axis moves values up to 0.
     pub(super) fn place(&self, value: f64) -> (f64, bool) {
         let (share, is_moved) = match self.division {
             Division::Linear { low, high } => ((value - low) / (high - low), false),
@@ -109,21 +109,21 @@ impl<'a> Ruler<'a> {
             Division::Logarithmic { low, high } => ((value.log10() - low) / (high - low), false),
             Division::Names(names) => ((value + 0.5) / names.max(1) as f64, false),
         };
-        // What is beyond the ends, as a mark may be, stays near the drawing.
+        // Values beyond the ends, such as marks, stay near the drawing.
         (self.begin + share.clamp(-1.0, 2.0) * (self.end - self.begin), is_moved)
     }
 
-    /// The same without saying so.
+    /// The pixel alone.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.place(value).0
     }
 
-    /// The pixels at its beginning and its end.
+    /// The pixels of its start and end.
     pub(super) fn ends(&self) -> [f64; 2] {
         [self.begin, self.end]
     }
 
-    /// Where bars begin: 0, or the edge where there is none.
+    /// Where bars start: at 0, or at the edge if 0 is not on the axis.
     pub(super) fn ground(&self) -> f64 {
         match self.division {
             Division::Logarithmic { .. } => self.begin,
@@ -131,12 +131,12 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// Whether it is linear and has no 0, all of it lying above.
+    /// Whether it is linear and starts above 0.
     pub(super) fn begins_above_zero(&self) -> bool {
         matches!(self.division, Division::Linear { low, .. } if low > 0.0)
     }
 
-    /// Pixels that a name has; `None` where there are none.
+    /// Width of a name in pixels; `None` on a numeric axis.
     pub(super) fn band(&self) -> Option<f64> {
         match self.division {
             Division::Names(names) => Some((self.end - self.begin).abs() / names.max(1) as f64),
@@ -154,7 +154,7 @@ impl<'a> Ruler<'a> {
         if symbol.is_empty() { number } else { format!("{number} {symbol}") }
     }
 
-    /// Its ticks, about so many with a label.
+    /// Its ticks, about this number of them with a label.
     pub(super) fn ticks(&self, about: usize) -> Vec<Tick> {
         match self.division {
             Division::Linear { low, high } => {
@@ -174,7 +174,7 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// Ticks at powers of ten, and of two for memory; between them where there are few, and without labels where many.
+    /// Ticks at powers of ten (of two for memory). More ticks between few powers, fewer labels on many.
     fn powers(&self, low: f64, high: f64, about: usize) -> Vec<Tick> {
         let label = |value: f64| power_label(self.axis.unit, value);
         let tick = |value: f64, is_labelled: bool| Tick {
@@ -193,7 +193,7 @@ impl<'a> Ruler<'a> {
         }
         let (first, last) = (low.floor() as i32, high.ceil() as i32);
         let decades = (last - first).max(1) as usize;
-        // Powers are short, and fewer of them are hard to read between.
+        // Power labels are short, and few labels are hard to interpolate.
         let every = decades.div_ceil(about + 4).max(1) as i32;
         let mut ticks = Vec::new();
         for power in first..=last {
@@ -254,7 +254,7 @@ fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
     Division::Linear { low: low - room, high: high + room }
 }
 
-/// From the next 1, 2 or 5 below the least value to the next above the largest.
+/// From the 1, 2 or 5 below the smallest value to the one above the largest.
 fn logarithmic(values: &[f64]) -> Division {
     let Some((least, largest)) = extremes(values.iter().copied().filter(|value| *value > 0.0)) else {
         return Division::Logarithmic { low: 0.0, high: 1.0 };
@@ -270,7 +270,7 @@ fn logarithmic(values: &[f64]) -> Division {
     Division::Logarithmic { low, high }
 }
 
-/// The step that divides a range into about so many: 1, 2, 2.5 or 5 times a power of ten.
+/// The step that divides a range into about this number of parts: 1, 2, 2.5 or 5 times a power of ten.
 fn step(range: f64, about: usize) -> f64 {
     let raw = range / about.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -280,7 +280,7 @@ fn step(range: f64, about: usize) -> f64 {
     nice * power
 }
 
-/// Multiples of a step from one end to the other; few, also between ends that are far apart.
+/// Multiples of a step between two ends; few even for distant ends.
 fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
     let (first, last) = ((low / step - 1e-6).ceil(), (high / step + 1e-6).floor());
     let between = last - first + 1.0;

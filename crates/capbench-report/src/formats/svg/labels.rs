@@ -1,9 +1,9 @@
-//! Labels of ticks, and the unit that the title then names.
+//! Labels of ticks, and the unit in the axis title.
 
 use crate::figures;
 use crate::model::Unit;
 
-/// With as many decimals as a step has, and separators.
+/// With the decimals of the step, and separators.
 pub(super) fn decimal(value: f64, step: f64) -> String {
     let power = (step.log10() + 1e-9).floor();
     let half = if (step / 10f64.powf(power) - 2.5).abs() < 1e-6 { 1.0 } else { 0.0 };
@@ -18,7 +18,7 @@ pub(super) fn decimal(value: f64, step: f64) -> String {
     format!("{value:.0$}", decimals as usize)
 }
 
-/// By what values are divided before they are shown, and the unit that they are in then.
+/// Divisor of the shown values, and their unit after the division.
 pub(super) fn scaling(unit: Unit, largest: f64) -> (f64, String) {
     let first = |steps: &[(f64, f64, &str)]| {
         steps
@@ -66,7 +66,7 @@ pub(super) fn scaling(unit: Unit, largest: f64) -> (f64, String) {
     }
 }
 
-/// The unit in the title of a logarithmic axis; empty where each label has its own.
+/// The unit in the title of a logarithmic axis; empty if each label has its unit.
 pub(super) const fn logarithmic_unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds | Unit::Seconds | Unit::Bytes | Unit::Ratio => "",

@@ -1,4 +1,4 @@
-//! Marks across a chart: which are near enough to be drawn, where their lines are, and labels that do not cover each other.
+//! Marks across a chart: which ones are drawn, where their lines are, and labels without overlap.
 
 use super::axis::drawable;
 use super::pen::{Anchor, Pen, Style};
@@ -6,12 +6,12 @@ use super::sheet::{EDGE, PLOT_HEIGHT, Sheet, WIDTH};
 use super::text::{width, wrapped};
 use crate::model::{Chart, Mark, Place, Scale};
 
-/// How labels look.
+/// Text style of labels.
 pub(super) const MARK: Style =
     Style { size: 11.5, is_pale: true, anchor: Anchor::Start, is_bold: false, turned: 0.0 };
 /// Widest label next to the plot.
 pub(super) const MARK_WIDTH: f64 = 118.0;
-/// A mark this many times as far out as the values is named and not drawn: it would leave them no room.
+/// A mark more than this many times as far out as the values is named, not drawn: it would squeeze the values.
 const FAR: f64 = 2.5;
 /// The same on a logarithmic axis.
 const FAR_BY_POWERS: f64 = 100.0;
@@ -23,7 +23,7 @@ struct Label {
 }
 
 impl Sheet<'_> {
-    /// Labels of upright marks in as few rows as keep them apart.
+    /// Labels of vertical marks in as few rows as possible without overlap.
     pub(super) fn rows_above(&self) -> Vec<Vec<(String, f64)>> {
         let mut labels: Vec<(f64, &str)> = self
             .marks
@@ -91,7 +91,7 @@ impl Sheet<'_> {
         known.map(|[x, y]| [self.plot.x.at(x), self.plot.y.at(y)])
     }
 
-    /// Labels at the right of the plot, moved apart where they would cover each other.
+    /// Labels to the right of the plot, moved apart if they overlap.
     fn draw_beside(&self, pen: &mut Pen, mut labels: Vec<Label>) {
         labels.sort_by(|a, b| a.at.total_cmp(&b.at));
         let mut free = self.top;
@@ -105,7 +105,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Whether a mark leaves the values enough room when it is drawn. A curve is drawn as far as it is inside.
+/// Whether the values have enough room if the mark is drawn. A curve is drawn only inside the plot.
 pub(super) fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) -> bool {
     let near = |value: f64, values: &[f64], scale: &Scale| {
         let Some(value) = drawable(value) else { return false };
@@ -118,7 +118,7 @@ pub(super) fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) ->
             Scale::Linear => {
                 let (low, high) = (low.min(0.0), high.max(0.0));
                 let room = (high - low) * (FAR - 1.0);
-                // Where everything is 0 there is no far and near.
+                // If all values are 0, every mark is near.
                 high == low || (value <= high + room && value >= low - room)
             }
         }
@@ -130,7 +130,7 @@ pub(super) fn is_near(mark: &Mark, chart: &Chart, across: &[f64], up: &[f64]) ->
     }
 }
 
-/// Adds what marks that are drawn need room for.
+/// Extends the range by the marks that are drawn.
 pub(super) fn take_in(marks: &[&Mark], chart: &Chart, across: &mut Vec<f64>, up: &mut Vec<f64>) {
     let (mut more_across, mut more_up) = (Vec::new(), Vec::new());
     for mark in marks {

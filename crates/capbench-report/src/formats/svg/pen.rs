@@ -1,19 +1,19 @@
-//! Writes elements. No number gets here that is none: see [`pixels`].
+//! Writes SVG elements. [`pixels`] replaces NaN, so no element contains it.
 
 use std::fmt::Write;
 
 use super::text::escaped;
 
-/// Colours that belong to no series, for a white sheet. A page gives the classes its own.
+/// Colours outside the series, for a white sheet. A page styles these classes itself.
 const INK: &str = "class=\"ink\" fill=\"#222222\"";
 const PALE: &str = "class=\"pale\" fill=\"#555555\"";
 
-/// What is drawn.
+/// The drawing.
 pub(super) struct Pen {
     out: String,
 }
 
-/// Which end of a text is where it is put.
+/// The end of a text that its position refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -21,18 +21,18 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How a text looks.
+/// Text style.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) size: f64,
     pub(super) is_pale: bool,
     pub(super) anchor: Anchor,
     pub(super) is_bold: bool,
-    /// Degrees, against the clock.
+    /// Degrees, counter-clockwise.
     pub(super) turned: f64,
 }
 
-/// A length as it is written, to a hundredth; 0 for what is no number.
+/// A length to a hundredth of a pixel; 0 for NaN.
 pub(super) fn pixels(value: f64) -> String {
     let value = if value.is_finite() { value.clamp(-1e5, 1e5) } else { 0.0 };
     let text = format!("{value:.2}");
@@ -43,7 +43,7 @@ pub(super) fn pixels(value: f64) -> String {
 }
 
 impl Pen {
-    /// Begins a drawing of this size; the attributes are those of its root.
+    /// Starts a drawing of this size; `attributes` are those of its root.
     pub(super) fn new(width: f64, height: f64, attributes: &str) -> Self {
         let mut pen = Self { out: String::with_capacity(16 << 10) };
         let (w, h) = (pixels(width), pixels(height));
@@ -54,7 +54,7 @@ impl Pen {
         pen
     }
 
-    /// An element that has text and no place: `title`, `desc`.
+    /// A text element without position: `title`, `desc`.
     pub(super) fn words(&mut self, element: &str, text: &str) {
         let _ = writeln!(self.out, "<{element}>{}</{element}>", escaped(text));
     }
@@ -77,7 +77,7 @@ impl Pen {
         let _ = writeln!(self.out, "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" {attributes}/>");
     }
 
-    /// A line through points, closed or not; what is to be read of it, where a tool shows that.
+    /// A line through points, open or closed, with its tooltip.
     pub(super) fn path(&mut self, points: &[[f64; 2]], is_closed: bool, attributes: &str, tooltip: &str) {
         let mut way = String::new();
         for (nth, [x, y]) in points.iter().enumerate() {

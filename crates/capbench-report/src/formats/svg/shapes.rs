@@ -1,33 +1,33 @@
-//! Lines, points, areas and bars of a chart, inside the plot.
+//! Lines, points, areas and bars inside the plot.
 
 use super::axis::{Ruler, drawable};
 use super::pen::Pen;
 use crate::model::{Chart, Kind, Point, Role, Series};
 use crate::palette::{Look, Marker};
 
-/// Lines with more points than this have markers only where a point has no neighbour.
+/// Lines with more points than this have markers only at isolated points.
 const MARKED: usize = 80;
 /// Charts with more points than this have no tooltips.
 const TOOLTIPS: usize = 3000;
-/// Trials that the tooltip of a point names.
+/// Trials in the tooltip of a point.
 const TRIALS: usize = 12;
 
-/// What is drawn, and where.
+/// The chart, and its place in the drawing.
 pub(super) struct Plot<'a> {
     pub(super) chart: &'a Chart,
     pub(super) x: Ruler<'a>,
     pub(super) y: Ruler<'a>,
     pub(super) looks: Vec<Look>,
-    /// Whether each point has a tooltip, an element `title`.
+    /// Whether each point has a tooltip (a `title` element).
     pub(super) has_tooltips: bool,
 }
 
-/// Where a point of a chart is read, in pixels of its drawing.
+/// Where a point can be selected, in pixels of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spot {
-    /// Its place on the horizontal axis, which points of several series share.
+    /// Its x, shared by points of several series.
     pub place: f64,
-    /// Its own place, and the upper and lower end of its bar, layer or marker; none where it is unknown.
+    /// Its y, and the upper and lower end of its bar, layer or marker; `None` if the value is unknown.
     pub shape: Option<[f64; 3]>,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct Layer {
     pub(super) high: f64,
 }
 
-/// The layers of every series on top of each other: upwards from 0, and what is below 0 downwards. A layer that is unknown has no
-/// height, and is not there; a sum is none.
+/// Stacks the layers of every series: positive values upwards from 0, negative values downwards. An unknown layer and a total
+/// have no height and are omitted.
 pub(super) fn layers(chart: &Chart) -> Vec<Vec<Option<Layer>>> {
     let places = places(chart);
     let mut up = vec![0.0; places.len()];
@@ -67,7 +67,7 @@ pub(super) fn layers(chart: &Chart) -> Vec<Vec<Option<Layer>>> {
         .collect()
 }
 
-/// A series' points by where they are.
+/// A series' points by x.
 fn by_place(series: &Series) -> Vec<(f64, &Point)> {
     let mut points: Vec<(f64, &Point)> =
         series.points.iter().filter_map(|point| Some((drawable(point.x)?, point))).collect();
@@ -80,7 +80,7 @@ fn at_place<'p>(points: &[(f64, &'p Point)], x: f64) -> Option<&'p Point> {
     Some(points[nth].1)
 }
 
-/// Every place on the horizontal axis that some series has a point at, once, by rising value.
+/// Every x at which a series has a point, once, in rising order.
 pub(super) fn places(chart: &Chart) -> Vec<f64> {
     let mut places: Vec<f64> = points(chart).filter_map(|point| drawable(point.x)).collect();
     places.sort_by(f64::total_cmp);
@@ -92,7 +92,7 @@ pub(super) fn points(chart: &Chart) -> impl Iterator<Item = &Point> {
     chart.series.iter().flat_map(|series| &series.points)
 }
 
-/// Half the width of all bars at a place.
+/// Half the width of all bars at one x.
 fn half_band(plot: &Plot<'_>) -> f64 {
     if let Some(band) = plot.x.band() {
         return (band * 0.37).clamp(1.0, 70.0);
@@ -103,7 +103,7 @@ fn half_band(plot: &Plot<'_>) -> f64 {
 }
 
 impl Plot<'_> {
-    /// Everything that the chart says.
+    /// Draws the whole chart.
     pub(super) fn draw(&self, pen: &mut Pen) {
         match self.chart.kind {
             Kind::Lines => self.each(pen, Self::line),
@@ -122,7 +122,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Draws each series as a group that has its colour. Fits come last, over the points that they are of.
+    /// Draws each series as a group in its colour. Fits come last, over their points.
     fn each(&self, pen: &mut Pen, draw: impl Fn(&Self, &mut Pen, usize)) {
         let mut order: Vec<usize> = (0..self.chart.series.len()).collect();
         order.sort_by_key(|nth| !self.looks[*nth].is_marked);
@@ -137,7 +137,7 @@ impl Plot<'_> {
         Some([self.x.at(drawable(point.x)?), self.y.at(drawable(point.y?)?)])
     }
 
-    /// Where each point of a series is read; none for points without a place.
+    /// Where each point of a series can be selected; `None` for points without a place.
     pub(super) fn spots(&self) -> Vec<Vec<Option<Spot>>> {
         let [bottom, top] = self.y.ends();
         let layers = layers(self.chart);
@@ -155,7 +155,7 @@ impl Plot<'_> {
                     Some(match self.chart.kind {
                         Kind::Lines | Kind::Points => [place + aside, y, y],
                         Kind::Bars => [place + middle, top, bottom],
-                        // A little more than the mark, so that it is met before the layer below it.
+                        // Slightly larger than the mark, so that it is hit before the layer below.
                         _ if series.role == Role::Total => [place, y, y + 6.0],
                         Kind::Stacked | Kind::StackedBars => {
                             let at = places.binary_search_by(|other| other.total_cmp(&x)).ok()?;
@@ -171,7 +171,7 @@ impl Plot<'_> {
         .collect()
     }
 
-    /// Series, place, value and trials of a point.
+    /// Tooltip: series, x, value and trials of a point.
     fn tooltip(&self, series: &Series, point: &Point) -> String {
         if !self.has_tooltips || points(self.chart).nth(TOOLTIPS).is_some() {
             return String::new();
@@ -223,7 +223,8 @@ impl Plot<'_> {
         }
     }
 
-    /// How far points of a series are from the middle of their name, so that those of several series do not hide each other. Points that
+    /// Offset of a series' points from the middle of their name, so that series do not hide each other. Points with places from
+    /// the report are not moved.
     /// the report gave places of their own stay there.
     fn aside(&self, nth: usize) -> f64 {
         let Some(band) = self.x.band().filter(|_| self.chart.kind == Kind::Points) else { return 0.0 };
@@ -253,12 +254,12 @@ impl Plot<'_> {
         let attributes = filling(self.chart, &self.looks[nth]);
         for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
             let known: Vec<Layer> = piece.iter().copied().flatten().collect();
-            // A layer without any height would be a line that looks like something.
+            // A layer of zero height would look like a line.
             if known.iter().all(|layer| layer.low == layer.high) {
                 continue;
             }
             if let [one] = known.as_slice() {
-                // A place between two unknown ones has no width of its own.
+                // A place between two unknown ones has no width.
                 let (x, top) = (self.x.at(one.x), self.y.at(one.high));
                 let height = self.y.at(one.low) - top;
                 pen.rectangle([x - 3.0, top], [6.0, height], &attributes, name);
@@ -271,7 +272,7 @@ impl Plot<'_> {
         }
     }
 
-    /// A dot at the top of each layer, where it was measured.
+    /// A dot at the top of each measured layer.
     fn tops(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
         let series = &self.chart.series[nth];
         let points = by_place(series);
@@ -284,7 +285,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Where the bars of a series begin, from their place on, and how wide they are.
+    /// Where the bars of a series start relative to their x, and their width.
     fn bar(&self, nth: usize) -> (f64, f64) {
         let half = half_band(self);
         let each = 2.0 * half / self.chart.series.len().max(1) as f64;
@@ -320,7 +321,7 @@ impl Plot<'_> {
         }
     }
 
-    /// Intervals of layers, and sums with theirs, in front of everything.
+    /// Intervals of layers, and totals with theirs, on top of everything.
     fn spread(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
         let series = &self.chart.series[nth];
         if series.role == Role::Total {
@@ -337,7 +338,7 @@ impl Plot<'_> {
             if let Some((point, ends)) =
                 at_place(&points, layer.x).and_then(|point| Some((point, point.interval?)))
             {
-                // Where it is drawn it is not of the axis's ground but of the layer's own.
+                // The interval is relative to the layer's bottom, not to the axis.
                 let interval = Some(ends.map(|end| layer.low + end));
                 let own = Point { y: Some(layer.high), interval, ..point.clone() };
                 self.intervals(pen, &[own], INK, 0.0);
@@ -346,11 +347,11 @@ impl Plot<'_> {
     }
 }
 
-/// Strokes of intervals: in the colour of their series, and in front of bars and areas.
+/// Strokes of intervals: in the series' colour, in front of bars and areas.
 const OWN: &str = "stroke=\"currentColor\" stroke-width=\"1.2\"";
 const INK: &str = "class=\"ink\" stroke=\"#222222\" stroke-width=\"1.2\"";
 
-/// The colour of a series, as attributes with one more class. A page in dark colours has the other colour for its class.
+/// The colour of a series as attributes, with one more class. A dark page recolours the class.
 pub(super) fn coloured(look: &Look, class: &str) -> String {
     format!("class=\"series {class} {}\" color=\"{}\"", look.colour.class(), look.colour.light)
 }
@@ -401,7 +402,7 @@ pub(super) fn filling(chart: &Chart, look: &Look) -> String {
         .into()
 }
 
-/// A name that is the chart's own: several drawings may be on one page.
+/// An id unique to the chart: several drawings may be on one page.
 pub(super) fn own_id(what: &str, chart: &Chart) -> String {
     let id: String = chart.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     format!("{what}-{id}")

@@ -1,4 +1,4 @@
-//! Where everything of a chart is: title, plot with its axes and marks, legend, notes.
+//! The layout of a chart: title, plot with axes and marks, legend, notes.
 
 use super::axis::{Ends, Ruler, Tick, drawable};
 use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
@@ -11,38 +11,38 @@ use crate::palette::{Look, Palette};
 pub(super) const WIDTH: f64 = 780.0;
 pub(super) const PLOT_HEIGHT: f64 = 340.0;
 pub(super) const EDGE: f64 = 14.0;
-/// Fonts of about the same widths, one of which every system has.
+/// Fonts of similar widths; every system has one of them.
 const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 const TITLE: Style = Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
 const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middle, ..TITLE };
 const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
 const NOTE: Style = Style { size: 11.5, is_pale: true, ..LEGEND };
-/// By how much bold letters are wider.
+/// Width factor of bold letters.
 const BOLD: f64 = 1.07;
-/// Longest name that is written in full where names are turned.
+/// Longest rotated name that is written in full.
 const LONGEST_NAME: usize = 34;
 
 /// What is drawn besides the plot with its axes and marks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// Title, legend and notes, and a white sheet: a file.
+    /// Title, legend and notes on a white sheet: for a file.
     Whole,
-    /// Nothing: the page around it has these, and its own colours.
+    /// Nothing: the page has these, and its own colours.
     Plot,
 }
 
 /// Names under the plot.
 enum Under {
-    /// Upright, in lines.
+    /// Horizontal, in lines.
     Level(Vec<Vec<String>>),
-    /// Turned, as they are too long for that.
+    /// Rotated, because they are too long.
     Turned(Vec<String>),
     /// Numbers.
     Numbers,
 }
 
-/// A chart with everything laid out.
+/// A chart with its layout.
 pub(super) struct Sheet<'a> {
     pub(super) plot: Plot<'a>,
     title: Vec<String>,
@@ -50,9 +50,9 @@ pub(super) struct Sheet<'a> {
     pub(super) right: f64,
     pub(super) top: f64,
     under: Under,
-    /// Marks beyond what is drawn are not among them.
+    /// The drawn marks.
     pub(super) marks: Vec<&'a Mark>,
-    /// Labels of upright marks, by rows from the plot upwards: text, and where it begins.
+    /// Labels of vertical marks, by rows from the plot upwards: text and left end.
     pub(super) above: Vec<Vec<(String, f64)>>,
     extent: Extent,
 }
@@ -94,7 +94,7 @@ impl<'a> Sheet<'a> {
         sheet
     }
 
-    /// Finds out where the plot is: its left side depends on the labels there, its top on title and marks.
+    /// Places the plot: its left side depends on the labels there, its top on title and marks.
     fn place_plot(&mut self) {
         let widest_tick =
             self.plot.y.ticks(6).iter().map(|tick| width(&tick.label, TICK.size)).fold(0.0, f64::max);
@@ -148,7 +148,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// The marks in words: each with where it is, and whether it is drawn.
+    /// The marks as text: each with its position, and whether it is drawn.
     pub(super) fn marks(&self) -> Vec<(String, bool)> {
         let Plot { chart, x, y, .. } = &self.plot;
         let words = |mark: &Mark| {
@@ -174,7 +174,7 @@ impl<'a> Sheet<'a> {
         chart.marks.iter().map(|mark| (words(mark), is_drawn(mark))).collect()
     }
 
-    /// The chart's notes, and what its drawing could not show as it is.
+    /// The chart's notes, and limits of its drawing.
     pub(super) fn notes(&self) -> Vec<String> {
         let Plot { chart, x, y, .. } = &self.plot;
         let mut notes = chart.notes.clone();
@@ -239,7 +239,7 @@ impl<'a> Sheet<'a> {
         pen.finish()
     }
 
-    /// Where the title of the horizontal axis is.
+    /// Position of the horizontal axis title.
     fn heading(&self) -> f64 {
         self.top + PLOT_HEIGHT + self.height_under() + 16.0
     }
@@ -268,7 +268,7 @@ impl<'a> Sheet<'a> {
         own_id("plot", self.plot.chart)
     }
 
-    /// The plot's edge, with room for markers on it, and the hatching where something has it.
+    /// The clip path of the plot, with room for markers, and the hatching if needed.
     fn definitions(&self, pen: &mut Pen) {
         let [x, y, width, height] =
             [self.left - 6.0, self.top - 6.0, self.right - self.left + 12.0, PLOT_HEIGHT + 12.0].map(pixels);
@@ -345,7 +345,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Series in rows of the legend, by their numbers.
+    /// Series numbers in rows of the legend.
     fn legend(&self) -> Vec<Vec<usize>> {
         let mut rows: Vec<Vec<usize>> = Vec::new();
         let mut free = 0.0;
@@ -379,7 +379,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A sample of a series whose middle line begins here.
+/// A legend sample of a series, from this point on.
 fn sample(pen: &mut Pen, chart: &Chart, role: Role, look: &Look, [x, y]: [f64; 2]) {
     match chart.kind {
         Kind::Lines => {
@@ -396,7 +396,7 @@ fn sample(pen: &mut Pen, chart: &Chart, role: Role, look: &Look, [x, y]: [f64; 2
     }
 }
 
-/// The sample as a drawing of its own, for the legend of a page.
+/// The sample as a separate drawing, for the legend of a page.
 pub(super) fn sample_alone(chart: &Chart, role: Role, look: &Look) -> String {
     let attributes = format!("{} aria-hidden=\"true\"", coloured(look, "sample"));
     let mut pen = Pen::new(28.0, 14.0, &attributes);
@@ -404,13 +404,13 @@ pub(super) fn sample_alone(chart: &Chart, role: Role, look: &Look) -> String {
     pen.finish()
 }
 
-/// How far names are turned that are too long to be level, degrees.
+/// Rotation in degrees of names that are too long.
 const TURN: f64 = 35.0;
-/// What a sample of the series takes in the legend, and what is left before the next.
+/// Width of a legend sample, and the gap before the next one.
 const SWATCH: f64 = 30.0;
 const GAP: f64 = 18.0;
 
-/// What both axes must have room for, marks aside.
+/// The values that both axes must cover, without marks.
 fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     let across: Vec<f64> = shapes::places(chart);
     let mut up: Vec<f64> = match chart.kind {
@@ -430,7 +430,7 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
     (across, up)
 }
 
-/// Whether points are so high above 0, and so near each other, that nothing could be seen of them on an axis that begins there.
+/// Whether points are so far above 0, and so close to each other, that an axis from 0 would hide their differences.
 fn is_high(chart: &Chart, up: &[f64]) -> bool {
     let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
     chart.kind == Kind::Points

@@ -1,9 +1,9 @@
-//! Text in a drawing: how wide it is, where it breaks, and what must be escaped.
+//! Text in a drawing: its width, its line breaks, and escaping.
 
-/// DejaVu Sans, which replaces them where there is neither Helvetica nor Arial, is wider by this.
+/// DejaVu Sans replaces Helvetica and Arial on systems without them and is wider by this factor.
 const WIDEST_FONT: f64 = 1.13;
 
-/// How wide a text is at most at this size, in pixels: near enough to keep labels apart in whichever font it comes out.
+/// Upper bound of a text's width in pixels at this size: close enough to keep labels apart in any of the fonts.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '!' | '\'' | 'I' => 0.25,
@@ -17,7 +17,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(of).sum::<f64>() * size * WIDEST_FONT
 }
 
-/// In lines of at most this width, broken at spaces; a word that is longer has a line for itself.
+/// Wraps at spaces to lines of up to this width; a longer word gets its own line.
 pub(super) fn wrapped(text: &str, size: f64, widest: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -32,7 +32,7 @@ pub(super) fn wrapped(text: &str, size: f64, widest: f64) -> Vec<String> {
     lines
 }
 
-/// Escaped for an element or an attribute. Characters that XML 1.0 cannot hold are replaced.
+/// Escaped for an element or an attribute. Characters outside XML 1.0 are replaced.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

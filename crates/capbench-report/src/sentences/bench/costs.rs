@@ -1,15 +1,14 @@
-//! What packets cost at a load that all methods were given.
+//! CPU cost per packet at a load that all methods had.
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use super::set_ups::{limited_by_generator, methods};
 use crate::sentences::{finding, numbers, rate};
 
-/// Differences below this share between the costs of two methods are not called a difference: the clock that kernel
-/// time is read from is coarser.
+/// Costs that differ by less than this share are called equal: the clock of kernel time is coarser.
 const NOTABLE: f64 = 0.05;
 
-/// Who is cheapest at equal work.
+/// The cheapest method at equal work.
 pub(super) fn common_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let all: Vec<_> = group.iter().filter(|trial| trial.phase == Phase::CommonLoad).copied().collect();
     let Some(pps) = all.iter().filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp) else { return };
@@ -76,8 +75,8 @@ pub(super) fn common_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     findings.push(finding(text, numbers(&compared)));
 }
 
-/// The CPU time per packet of a trial in words, with what its clocks leave open. Where nothing is known of an
-/// application's share, as of methods that count in the kernel, nothing is said of it.
+/// The CPU time per packet of a trial in words, with the uncertainty of its clocks. The application's share is omitted if
+/// unknown, as for methods that count in the kernel.
 fn cost(total: f64, trial: &TrialResult) -> String {
     let doubt = trial.cpu_uncertainty_ns();
     let total = if doubt >= 1.0 { format!("{total:.0} ± {doubt:.0}") } else { format!("{total:.0}") };

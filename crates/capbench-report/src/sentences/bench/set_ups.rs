@@ -1,4 +1,4 @@
-//! What the trials of each set-up show: which methods lose nothing, what the others lose and where, and who is cheapest.
+//! Findings of each set-up: which methods lose nothing, what the others lose and where, and which is cheapest.
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
@@ -6,7 +6,7 @@ use super::{costs, visits};
 use crate::groups::grouped;
 use crate::sentences::{finding, numbers, percent, rate};
 
-/// What the trials of each frame size and placement show.
+/// Findings of each frame size and placement.
 pub(crate) fn of_set_ups(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let scene = |trial: &&TrialResult| (trial.profile.placement.clone(), trial.profile.frame_size.clone());
@@ -23,7 +23,7 @@ pub(crate) fn of_set_ups(trials: &[TrialResult]) -> Vec<Finding> {
     findings
 }
 
-/// Who is lossless at what rate, and what limited the others.
+/// Which methods are lossless at which rate, and what limited the others.
 fn best_effort(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let trials = || group.iter().filter(|trial| trial.phase == Phase::BestEffort);
     let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).copied().collect();
@@ -49,7 +49,7 @@ fn best_effort(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     lossy(trials().copied(), findings);
 }
 
-/// What a load that the user named shows of each method.
+/// Findings about each method at a load that the user named.
 fn fixed_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let trials = || group.iter().filter(|trial| trial.phase == Phase::FixedLoad).copied();
     let clean: Vec<_> = trials().filter(|trial| trial.verdict == Verdict::Lossless).collect();
@@ -66,7 +66,7 @@ fn fixed_load(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     lossy(trials(), findings);
 }
 
-/// Where the load that was asked for was not reached, though nothing was lost.
+/// Trials without loss in which the requested load was not reached.
 pub(super) fn limited_by_generator(limited: &[&TrialResult], findings: &mut Vec<Finding>) {
     if limited.is_empty() {
         return;

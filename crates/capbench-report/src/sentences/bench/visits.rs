@@ -1,18 +1,18 @@
-//! Set-ups that were visited more than once: one trial of each stands for them.
+//! Set-ups with several visits: one trial of each represents them.
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 
 use crate::groups::grouped;
 use crate::sentences::{finding, numbers};
 
-/// A trial for each method and load: of loss the one that lost most, since a method that captures everything does it every
-/// time; of costs the middle one.
+/// One trial per method and load. For loss the one that lost most, because a lossless method loses nothing every time; for cost
+/// the median one.
 pub(super) fn representatives<'t>(group: &[&'t TrialResult]) -> Vec<&'t TrialResult> {
     let visited = grouped(group.iter().copied(), |trial| key(trial));
     visited.iter().filter_map(|(_, visits)| representative(visits)).collect()
 }
 
-/// What tells visits of a set-up from those of another one. Loads of sweeps and searches are looked at elsewhere.
+/// The key of visits of one set-up. Loads of sweeps and searches are covered elsewhere.
 fn key(trial: &TrialResult) -> (&str, Phase, Option<u64>, Option<u32>) {
     let is_visited = matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad);
     let own = (!is_visited).then_some(trial.number);
@@ -37,7 +37,7 @@ fn representative<'t>(visits: &[&'t TrialResult]) -> Option<&'t TrialResult> {
     by_cost.get(by_cost.len() / 2).copied()
 }
 
-/// That there were several visits, said once.
+/// One statement that there were several visits.
 pub(super) fn several(group: &[&TrialResult], findings: &mut Vec<Finding>) {
     let of = |trial: &TrialResult| group.iter().filter(|other| key(other) == key(trial)).count();
     let most = group.iter().map(|trial| of(trial)).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What searches have shown, in sentences with the trials that they rest on.
+//! Findings of searches, in sentences with their trials.
 use capbench_measure::results::Finding;
 use capbench_measure::search::ranking::{self, Ranked, Ranking};
 use capbench_measure::search::repeats::{self, Repeated};
@@ -7,7 +7,7 @@ use capbench_measure::search::{
 };
 use capbench_model::figures::grouped;
 
-/// What all searches of a run show: each by itself, those of the same set-up together, and methods against each other.
+/// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
     let mut findings: Vec<_> = searches.iter().flat_map(of_search).collect();
     findings.extend(repeats::of(searches).iter().map(of_repeats));
@@ -15,7 +15,7 @@ pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
     findings
 }
 
-/// A sentence for each goal, with what limits it; one with the numbers that belong together, and what limits the search.
+/// One sentence per goal with its limit; one with the related numbers and the limit of the search.
 fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     let scene = search.frame_size.as_ref().zip(search.placement.as_ref());
     let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
@@ -77,7 +77,7 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     }
     findings
 }
-/// Where its bounds may differ by chance, or rest on trials that the host disturbed: how far they can be believed.
+/// How far its bounds can be trusted: they may differ by chance, or depend on trials that the host disturbed.
 fn doubt(goal: &GoalResult) -> Option<String> {
     let (lower, upper) = goal.best_bounds()?;
     let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
@@ -107,7 +107,7 @@ fn doubt(goal: &GoalResult) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What limits, and where frames were lost at the upper bound.
+/// The limit, and where frames were lost at the upper bound.
 fn loss(goal: &GoalResult) -> Option<String> {
     let upper = goal.best_upper()?;
     let lost = upper.losses.as_ref().map(|losses| format!("lost {}", places(losses)));
@@ -126,7 +126,7 @@ fn loss(goal: &GoalResult) -> Option<String> {
     Some(format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
 }
 
-/// Where loss at the upper bound is that of single moments, and not of too high a load.
+/// A note if loss at the upper bound comes from single moments, not from too high a load.
 fn stalls(goal: &GoalResult) -> Option<String> {
     goal.stalls().map(|moments| {
         format!(
@@ -137,7 +137,7 @@ fn stalls(goal: &GoalResult) -> Option<String> {
     })
 }
 
-/// Lossy trials among all, with the shares that this is compatible with.
+/// The number of lossy trials, with the compatible shares of loss.
 fn share(high: &HighLoss) -> String {
     format!(
         "{} of {} trials ({:.0} to {:.0} %)",
@@ -148,7 +148,7 @@ fn share(high: &HighLoss) -> String {
     )
 }
 
-/// Where, and how much at a time.
+/// Where frames were lost, and in which burst lengths.
 fn places(losses: &Losses) -> String {
     let all: u64 = losses.lost.iter().map(|lost| lost.frames).sum();
     let places: Vec<_> = losses
@@ -170,7 +170,7 @@ fn places(losses: &Losses) -> String {
     format!("{places}{}", longest.unwrap_or_default())
 }
 
-/// How far the searches lie apart, in words.
+/// The spread of the searches in words.
 fn spread(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
     let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {
@@ -220,7 +220,7 @@ fn bounds(ranked: &Ranked) -> String {
     }
 }
 
-/// The methods in their order, and between which of them chance explains it.
+/// The methods in order, and the pairs whose difference chance explains.
 fn of_ranking(ranking: &Ranking) -> Finding {
     let mut text =
         format!("{} by method, highest first, packets/s: {}", ranking.goal, bounds(&ranking.methods[0]));
@@ -255,11 +255,11 @@ fn sorted(mut trials: Vec<u32>) -> Vec<u32> {
     trials
 }
 
-/// The conditional throughput, where it says more than the lower bound.
+/// The conditional throughput, if it adds to the lower bound.
 fn forwarded(goal: &GoalResult) -> String {
     match (goal.conditional_throughput_pps, &goal.lower) {
         (Some(forwarded), Some(lower))
-            // Early versions gave it for what is held at least, too.
+            // Early versions also reported it for lower bounds.
             if goal.status != Status::AtLeast && forwarded < lower.achieved_pps =>
         {
             format!(", conditional throughput {} packets/s", grouped(forwarded.floor()))
@@ -268,7 +268,7 @@ fn forwarded(goal: &GoalResult) -> String {
     }
 }
 
-/// A load that is held, and by which goal where that is not plain.
+/// A sustained load, and its goal if that is not obvious.
 fn pps(held: &Held, by: Option<&str>) -> String {
     let at_least = if held.at_least { "at least " } else { "" };
     let by = by.map(|by| format!("by {by}"));

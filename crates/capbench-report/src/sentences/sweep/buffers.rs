@@ -1,4 +1,4 @@
-//! How long buffers hold for, by ring, and what ends their growth.
+//! How long buffers last, by ring size, and what limits their growth.
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::outcome::{Reading, Series};
@@ -12,7 +12,7 @@ use crate::model::Unit;
 use crate::naming;
 use crate::sentences::{percent, time};
 
-/// A buffer that grows by less than this part of what the ring does has another limit.
+/// A buffer that grows by less than this share of the ring's growth has another limit.
 const KEEPS_UP: f64 = 0.5;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
@@ -66,7 +66,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     findings.push(about(series, text, trials));
 }
 
-/// Up to where the buffer grows as the ring does, and what is full beyond.
+/// Up to which ring size the buffer grows with the ring, and what is full beyond.
 fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut String) {
     let at = |reading: &Reading| swept.outcome.points.get(reading.point).and_then(|point| point.at);
     let mut grows = true;
@@ -93,7 +93,7 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
     }
 }
 
-/// What is full where a larger ring holds no longer burst, by where the shortest bursts that lost frames lost them.
+/// The full resource if a larger ring allows no longer burst: where the shortest lossy bursts lost their frames.
 fn limit(test: &BackToBack) -> String {
     let losses = test.searches.iter().flat_map(|search| &search.lost);
     let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
@@ -114,8 +114,8 @@ fn limit(test: &BackToBack) -> String {
     format!("{what}; of what longer bursts lose, {share} is lost {}", most.place.words())
 }
 
-/// Whether it has not grown so much in any of the repeats: even the longest of those after the step is shorter than the
-/// shortest before it, grown by that.
+/// Whether all repeats agree that it did not grow: the longest burst after the step is shorter than the shortest before it
+/// times the expected growth.
 fn is_told(before: &BackToBack, after: &BackToBack, growth: f64) -> bool {
     let repeats = |test: &BackToBack| test.searches.iter().filter(|search| search.frames.is_some()).count();
     let apart = before
@@ -134,7 +134,7 @@ fn burst(test: &BackToBack) -> String {
     format!("{frames:.0}{spread} frames{time}")
 }
 
-/// The shortest and the longest of the bursts that a method takes without loss over the axis.
+/// The shortest and the longest burst without loss of a method over the axis.
 pub(crate) fn bursts_of(sweep: &SweepOutcome, series: &Series) -> Option<String> {
     let mut means: Vec<(&Reading, f64, Option<f64>)> = series
         .readings

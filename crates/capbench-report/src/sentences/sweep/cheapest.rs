@@ -1,5 +1,5 @@
-//! The cheapest method, and ring, that keeps up without loss. One is cheaper than another only where chance does not explain
-//! the difference.
+//! The cheapest method and ring that keep up without loss. A method counts as cheaper only if chance does not explain the
+//! difference.
 use std::ptr;
 
 use capbench_measure::results::Finding;
@@ -11,7 +11,7 @@ use capbench_measure::trial::TrialResult;
 
 use crate::sentences::time;
 
-/// A method that keeps up at a point, with what it costs there.
+/// A method that keeps up at a point, with its cost there.
 #[derive(Clone, Copy)]
 struct Held<'r> {
     series: &'r Series,
@@ -19,16 +19,16 @@ struct Held<'r> {
     cost_ns: f64,
 }
 
-/// Costs that differ by less, as a part of them, are the same: the kernel's clock is coarser.
+/// Costs that differ by less than this share are equal: the kernel's clock is coarser.
 const SAME: f64 = 0.05;
 
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     for scene in swept.scenes() {
-        // A ring is chosen; whatever else is on the axis is given.
+        // Users choose a ring; other axes are given.
         if swept.outcome.axis != AxisKind::Ring && scene.len() < 2 {
             continue;
         }
-        // Who is cheaper is ahead.
+        // The cheaper method leads.
         let leads = Leads::by(&scene, |reading| {
             let costs = costs(swept, reading).unwrap_or_default();
             costs.into_iter().map(|cost| -cost).collect()
@@ -41,7 +41,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// What a packet costs in each trial of a method that keeps up; `None` where it does not, or a trial cannot tell.
+/// The cost per packet in each trial of a method that keeps up; `None` if it does not, or a trial does not know its cost.
 fn costs(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
     let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet;
     keeps_up(swept, reading).then(|| swept.of(reading).map(cost).collect())?
@@ -51,23 +51,23 @@ fn keeps_up(swept: &Swept<'_>, reading: &Reading) -> bool {
     reading.back_to_back.is_none() && swept.keeps_up(reading)
 }
 
-/// Methods of a scene, and which of them are told to be cheaper than others.
+/// Methods of a scene, and which of them are proven cheaper than others.
 struct Costs<'s, 'r> {
     swept: &'s Swept<'r>,
     leads: Vec<Lead<'r>>,
 }
 
-/// What is said of a point.
+/// The statement about a point.
 #[derive(PartialEq)]
 enum Said<'r> {
     /// Only this method keeps up.
     Alone(&'r str),
-    /// Those of which none is told to be dearer than another, in the order of the scene.
+    /// Methods that are not proven more expensive than another one, in the order of the scene.
     Cheapest(Vec<&'r str>),
 }
 
 impl<'r> Costs<'_, 'r> {
-    /// What is said at each point, once for neighbours of which the same is said.
+    /// The statement at each point; equal neighbours share one.
     fn by_point(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
         let mut runs: Vec<(Said<'r>, Vec<usize>, Vec<Held<'r>>)> = Vec::new();
         for point in 0..self.swept.outcome.points.len() {
@@ -96,7 +96,7 @@ impl<'r> Costs<'_, 'r> {
         }
     }
 
-    /// What is said of methods at one point; `None` where costs of too few are known.
+    /// The statement about methods at one point; `None` if too few costs are known.
     fn said(
         &self,
         scene: &[&'r Series],
@@ -144,7 +144,7 @@ impl<'r> Costs<'_, 'r> {
         }
     }
 
-    /// The weakest of the evidence by which a method is cheaper than the others.
+    /// The weakest evidence that a method is cheaper than the others.
     fn evidence(&self, held: &[Held<'r>], cheapest: &str) -> String {
         let own = held.iter().filter(|held| held.series.method == cheapest);
         let told = own.flat_map(|own| {
@@ -154,13 +154,13 @@ impl<'r> Costs<'_, 'r> {
         told.reduce(Evidence::weaker).map_or(String::new(), |evidence| format!(" ({evidence})"))
     }
 
-    /// What it rests on that one method is dearer than another at the latter's point, and by enough to speak of.
+    /// The evidence that one method is notably more expensive than another at the latter's point.
     fn is_dearer(&self, than: &Held<'r>, held: &Held<'r>) -> Option<Evidence> {
         let is_there = |lead: &&Lead<'r>| lead.points.iter().any(|(one, _)| one.point == than.reading.point);
         self.lead(than, held, is_there)
     }
 
-    /// The best evidence among the leads of one method over another, if they cost enough less.
+    /// The best evidence among the leads of one method over another, if its cost is low enough.
     fn lead(
         &self,
         ahead: &Held<'r>,
@@ -174,7 +174,7 @@ impl<'r> Costs<'_, 'r> {
         leads.map(|lead| lead.evidence).min_by(|a, b| a.by_chance.total_cmp(&b.by_chance))
     }
 
-    /// Methods that keep up and whose costs are known, cheapest first.
+    /// Methods that keep up with known costs, cheapest first.
     fn held(&self, scene: &[&'r Series], at: impl Fn(&Reading) -> bool) -> Vec<Held<'r>> {
         let all =
             scene.iter().flat_map(|&series| series.readings.iter().map(move |reading| (series, reading)));
@@ -188,8 +188,8 @@ impl<'r> Costs<'_, 'r> {
         held
     }
 
-    /// The cheapest of all rings and methods. Methods are compared at the same rings; of rings that cost the same, the smallest
-    /// is enough.
+    /// The cheapest of all rings and methods. Methods are compared at the same rings; of rings with equal cost the smallest
+    /// wins.
     fn of_rings(&self, scene: &[&'r Series], findings: &mut Vec<Finding>) {
         let held = self.held(scene, |_| true);
         let Some(first) = held.first() else { return };
@@ -232,7 +232,7 @@ impl<'r> Costs<'_, 'r> {
     }
 }
 
-/// What a method costs at these points.
+/// The cost range of a method at these points.
 fn range(held: &[Held<'_>], method: &str) -> String {
     let costs = held.iter().filter(|held| held.series.method == method).map(|held| held.cost_ns);
     let (least, most) =

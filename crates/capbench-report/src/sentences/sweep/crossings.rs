@@ -26,7 +26,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Leads of two methods, in the order of the points: where the one behind is ahead in the next.
+/// Leads of two methods in point order, where the leader changes at the next point.
 fn crossing(swept: &Swept<'_>, leads: &[&Lead<'_>], findings: &mut Vec<Finding>) {
     let mut before: Option<&Lead<'_>> = None;
     for after in leads {
@@ -63,8 +63,8 @@ fn crossing(swept: &Swept<'_>, leads: &[&Lead<'_>], findings: &mut Vec<Finding>)
     }
 }
 
-/// The two costs that decide it: the kernel's, which every frame that arrives has, and the application's, which only
-/// delivered ones have. A ring saves the latter and can raise the former.
+/// The two deciding costs: the kernel's, for every frame that arrives, and the application's, only for delivered frames. A ring
+/// reduces the latter and can raise the former.
 fn why(swept: &Swept<'_>, ahead: &Series, first: &Reading, behind: &Series, second: &Reading) -> String {
     let costs = |reading: &Reading| {
         let kernel = swept.median(reading, |trial| trial.cpu.kernel_ns_per_packet)?;

@@ -1,4 +1,4 @@
-//! Where more load leads to fewer packets.
+//! Where more load delivers fewer packets.
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::Rises;
 use capbench_measure::sweep::outcome::{Reading, Series};
@@ -7,11 +7,11 @@ use capbench_model::figures::grouped;
 
 use super::about;
 
-/// A rate that falls by less than this part of the higher one has not fallen.
+/// A drop by less than this share of the higher rate does not count.
 const FALLS: f64 = 0.05;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
-    // What falls with the load rises with its sign turned.
+    // A value that falls with the load rises with its sign reversed.
     let found = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
     let falls = |low: &[Reading], gain: f64| {
         let most = low.iter().map(|reading| reading.delivered_pps.median).fold(0.0, f64::max);

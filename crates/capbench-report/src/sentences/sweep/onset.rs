@@ -1,4 +1,4 @@
-//! Where loss begins, or would in longer trials; where it is booked, and what limits.
+//! Where loss starts, or would start in longer trials; where it is counted, and the limit.
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
@@ -55,7 +55,7 @@ fn named(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mu
     findings.push(about(series, text, numbers(short)));
 }
 
-/// Where what comes is not kept up with, before any of it is lost.
+/// Where the method does not keep up although it has not yet lost frames.
 fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
     let whence = match clean {
         Some(clean) => format!(
@@ -74,7 +74,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
     )
 }
 
-/// What the application took of what came.
+/// The share of arriving frames that the application read.
 fn taken(reading: &Reading) -> String {
     format!(
         "it takes {} of {} frames a second and only has room for the rest",
@@ -83,7 +83,7 @@ fn taken(reading: &Reading) -> String {
     )
 }
 
-/// Where loss ends again, as loss by size does, as frames grow larger; and whether what comes is kept up with there.
+/// Where loss ends again, as it does when frames grow, and whether the method keeps up there.
 fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
     let from =
         |is_so: fn(&Reading) -> bool| readings.iter().rev().take_while(|reading| is_so(reading)).last();
@@ -100,7 +100,7 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
     format!(" It ends at {}.", swept.label(kept))
 }
 
-/// What limits from the first point on that is not kept up with. It may change on the way.
+/// The limit from the first point on at which the method does not keep up. It may change over the axis.
 fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
     let mut limits: Vec<(Limit, &Reading)> = Vec::new();
     for reading in readings.iter().filter(|reading| reading.falls_short()) {
@@ -109,7 +109,7 @@ fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
             limits.push((limit, reading));
         }
     }
-    // What cannot be told at a point is told by the others.
+    // Other points decide if one point is inconclusive.
     if limits.iter().any(|(limit, _)| *limit != Limit::RingOrApplication) {
         limits.retain(|(limit, _)| *limit != Limit::RingOrApplication);
         limits.dedup_by_key(|(limit, _)| *limit);
@@ -127,7 +127,7 @@ fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
     }
 }
 
-/// Nothing is lost at most points, or only now and then.
+/// No loss at most points, or only in some visits.
 fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mut Vec<Finding>) {
     let stained: Vec<_> = readings.iter().filter(|reading| !reading.is_clean()).collect();
     let (short, kept): (Vec<&Reading>, Vec<&Reading>) =
@@ -155,12 +155,12 @@ fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings:
     ));
 }
 
-/// Whether nothing is lost at a point because there is room for what is not taken.
+/// Whether a point has no loss only because buffers absorb the backlog.
 fn is_hidden(reading: &&Reading) -> bool {
     reading.is_saturated() && !reading.loses()
 }
 
-/// Points without loss at which that is due to buffers: they hide for the length of a trial that more comes than is taken.
+/// Points without loss where buffers hide, for the length of a trial, that frames arrive faster than they are read.
 fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
     let all: Vec<_> = readings.iter().filter(is_hidden).collect();
     let Some(first) = all.first() else { return String::new() };
@@ -179,7 +179,7 @@ fn hidden(swept: &Swept<'_>, readings: &[Reading]) -> String {
     )
 }
 
-/// How much was lost at a point, and where.
+/// The loss at a point, by place.
 fn places(reading: &Reading) -> String {
     let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
     let ratio = reading.sent_loss_ratio.median;
@@ -195,7 +195,7 @@ fn places(reading: &Reading) -> String {
     format!("{} of the frames, {places}", percent(ratio))
 }
 
-/// At which points a method loses frames.
+/// The points at which a method loses frames.
 pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Vec<u32>)> {
     let readings = &series.readings;
     let (first, last) = (readings.first()?, readings.last()?);
@@ -253,7 +253,7 @@ pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Ve
     Some((words, evidence.iter().flat_map(|reading| reading.trials.clone()).collect()))
 }
 
-/// Points at which nothing is lost only for as long as there is room for what is not taken.
+/// Points without loss only as long as buffers have room for the backlog.
 fn only_buffered(sweep: &SweepOutcome, readings: &[Reading]) -> String {
     let all: Vec<&Reading> = readings.iter().filter(is_hidden).collect();
     let at = match all.as_slice() {
@@ -264,14 +264,14 @@ fn only_buffered(sweep: &SweepOutcome, readings: &[Reading]) -> String {
     format!(", at {at} only because buffers hold what it does not take")
 }
 
-/// In how many of the visits frames are lost at points whose median visit loses some; empty where all visits do.
+/// The share of visits with loss at points whose median visit has loss; empty if all visits have it.
 fn how_often(losing: &[&Reading]) -> &'static str {
     if losing.iter().all(|reading| reading.lossless == 0) {
         ""
     } else if losing.iter().all(|reading| reading.trials.len() > 2 * reading.lossless as usize) {
         " in most visits"
     } else {
-        // The median of two visits is above 0 where one of them lost frames.
+        // The median of two visits is above 0 if one of them lost frames.
         " in half of the visits or more"
     }
 }

@@ -10,9 +10,9 @@ use capbench_model::ledger::Place;
 use super::about;
 use crate::sentences::{percent, time};
 
-/// A quantity that changes by this factor between two plateaus goes with the change.
+/// A quantity that changes by this factor between two plateaus is reported with the change.
 const NOTABLE: f64 = 1.5;
-/// A place whose share of the loss changes by this much goes with the change.
+/// A place whose share of the loss changes by this much is reported with the change.
 const MOVED: f64 = 0.25;
 
 pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
@@ -97,7 +97,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     findings.push(about(series, text, numbers(saturated)));
 }
 
-/// Points at which the kernel is the limit: what a packet costs the application cannot be read off there.
+/// Points where the kernel is the limit: they do not show the application's cost per packet.
 fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
     let limited: Vec<_> = series.readings.iter().filter(|reading| reading.is_limited_by_kernel()).collect();
     let (Some(first), Some(last)) = (limited.first(), limited.last()) else { return };
@@ -127,7 +127,7 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Find
     findings.push(about(series, text, numbers(limited)));
 }
 
-/// What changes between two plateaus together with the cost: it goes with it, which is not yet to cause it.
+/// Quantities that change between two plateaus together with the cost. This is a correlation, not a cause.
 fn goes_with(swept: &Swept<'_>, before: &[&Reading], after: &[&Reading]) -> String {
     let mean = |readings: &[&Reading], of: &dyn Fn(&Reading) -> Option<f64>| {
         let values: Option<Vec<f64>> = readings.iter().map(|reading| of(reading)).collect();

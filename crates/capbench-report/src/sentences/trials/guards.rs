@@ -1,4 +1,4 @@
-//! What guards have to say, in sentences with their trials.
+//! Findings of guards, in sentences with their trials.
 use std::collections::BTreeMap;
 
 use capbench_measure::guards::Standstill;
@@ -8,7 +8,7 @@ use capbench_model::ledger::Place;
 
 use crate::sentences::{numbers, rate};
 
-/// Adds what guards found.
+/// Adds the findings of guards.
 pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     invalid(trials, findings);
     livelock(trials, findings);
@@ -16,7 +16,7 @@ pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     standstills(trials, findings);
 }
 
-/// Trials that show nothing, and why.
+/// Inconclusive trials, and why.
 fn invalid(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     for trial in trials {
         let Some(reason) = &trial.invalid_because else { continue };
@@ -28,7 +28,7 @@ fn invalid(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Set-ups that deliver less of more: the worst trial against the best.
+/// Set-ups that deliver less at higher load: the worst trial against the best.
 fn livelock(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut worst: BTreeMap<u32, &TrialResult> = BTreeMap::new();
     for trial in trials {
@@ -61,7 +61,7 @@ fn livelock(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Attempts that do not stand, by reason.
+/// Discarded attempts, by reason.
 fn set_aside(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut reasons: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
     for attempt in
@@ -83,7 +83,7 @@ fn set_aside(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// CPUs that stood still, and the frames of the longest bursts of loss that were sent meanwhile.
+/// Stalled CPUs, and frames of the longest loss bursts that were sent meanwhile.
 fn standstills(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let mut cpus: BTreeMap<u32, Vec<(&TrialResult, &[Standstill])>> = BTreeMap::new();
     for trial in trials {
@@ -125,7 +125,7 @@ fn standstills(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether most of what the trial lost was lost in the softirq backlog.
+/// Whether the softirq backlog lost most of the trial's losses.
 fn is_lost_in_backlog(trial: &TrialResult) -> bool {
     let losses = trial.losses();
     let backlog =
@@ -133,7 +133,7 @@ fn is_lost_in_backlog(trial: &TrialResult) -> bool {
     backlog > 0 && backlog * 2 >= trial.lost()
 }
 
-/// Frames of the trial's longest bursts of loss that were sent while the CPU stood still.
+/// Frames of the trial's longest loss bursts that were sent while the CPU stalled.
 fn lost_meanwhile(trial: &TrialResult, stalls: &[Standstill]) -> u64 {
     let bursts = trial.loss_shape.iter().flat_map(|shape| &shape.longest);
     let meanwhile =

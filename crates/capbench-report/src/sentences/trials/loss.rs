@@ -1,22 +1,22 @@
-//! What the shape of loss shows, in sentences.
+//! Findings about the loss pattern, in sentences.
 use capbench_measure::loss_shape::LossShape;
 use capbench_measure::results::Finding;
 use capbench_measure::trial::{TrialResult, Verdict};
 
 use crate::sentences::percent;
 
-/// The worst 100 ms, and the worst flow, are worth a sentence when they lost so many times the mean share.
+/// The worst 100 ms and the worst flow get a sentence if they lost this many times the mean share.
 const NOTABLE: f64 = 3.0;
-/// And when they lost at least so many frames: of a few, some are always unlucky.
+/// They must also have lost this many frames: among few frames, some flow is always unlucky.
 const LEAST: u64 = 100;
-/// Trials of fewer times 100 ms have no start that could be told from the rest.
+/// In trials shorter than this many times 100 ms the start cannot be distinguished from the rest.
 const WINDOWS: u64 = 5;
 
-/// Everything that the shapes of trials show.
+/// All findings about the loss patterns of trials.
 pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     for trial in trials.iter().filter(|trial| trial.verdict == Verdict::Lossy) {
         let Some(shape) = &trial.loss_shape else { continue };
-        // Where loss is looked for, each loss is no news.
+        // Where the run searches for loss, each loss is expected.
         let course = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape)];
         let course = course.into_iter().filter(|_| !trial.phase.looks_for_loss());
         let texts = course.chain([contradiction(shape)]);
@@ -31,7 +31,7 @@ pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     agreement(trials, findings);
 }
 
-/// Loss of the start, which looks like want of capacity and is none.
+/// Loss at the start, which looks like a lack of capacity but is not.
 fn at_start(shape: &LossShape) -> Option<String> {
     let share = shape.lost_at_start as f64 / shape.lost as f64;
     (shape.windows >= WINDOWS && shape.lost >= LEAST && share >= 0.9).then(|| {
@@ -84,7 +84,7 @@ fn contradiction(shape: &LossShape) -> Option<String> {
     ))
 }
 
-/// Where marks and counters of the rings, and the numbers of the frames, say the same.
+/// Trials in which ring marks and counters agree with the frame numbers.
 fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let marks = |trial: &TrialResult| {
         let marks = trial.loss_shape.as_ref()?.marks?;

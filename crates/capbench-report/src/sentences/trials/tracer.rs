@@ -1,8 +1,8 @@
-//! What a run's findings say about the tracer: its own cost, and what it did not see.
+//! Findings about the tracer: its cost, and events that it missed.
 use capbench_measure::results::Finding;
 use capbench_measure::trial::TrialResult;
 
-/// Adds what the traced trials show.
+/// Adds the findings of traced trials.
 pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let cost = |trial: &&TrialResult| trial.cpu.tracer_ns_per_packet;
     let traced: Vec<_> = trials.iter().filter(|trial| cost(trial).is_some()).collect();
@@ -10,7 +10,7 @@ pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
     let (Some(least), Some(most)) = (costs().min_by(f64::total_cmp), costs().max_by(f64::total_cmp)) else {
         return;
     };
-    // The programs run on the CPU that does the kernel's receive work, while frames are sent.
+    // The programs run on the CPU of the kernel's receive work while frames are sent.
     let share =
         |trial: &&TrialResult| trial.cpu.tracer_ns.unwrap_or(0) as f64 / (trial.sending_s * 1e9).max(1.0);
     let largest = traced.iter().map(share).fold(0.0, f64::max) * 100.0;

@@ -1,10 +1,10 @@
-//! What the driver of an interface reports and lets be set: the ethtool ioctl (linux/ethtool.h), in the network namespace of the
-//! calling thread. Only changes need a privilege.
+//! Reports and settings of an interface's driver: the ethtool ioctl (linux/ethtool.h), in the calling thread's network
+//! namespace. Only changes need a privilege.
 //!
 //! | file | what |
 //! |---|---|
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
-//! | `named.rs` | what drivers and the kernel name: counters, switches, features |
+//! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
 mod named;
 mod settings;

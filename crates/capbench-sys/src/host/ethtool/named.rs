@@ -1,4 +1,5 @@
-//! What drivers and the kernel name: counters (`ethtool -S`), switches (`ethtool --show-priv-flags`) and features (`ethtool -k`).
+//! Named items of drivers and the kernel: counters (`ethtool -S`), switches (`ethtool --show-priv-flags`) and features
+//! (`ethtool -k`).
 
 use std::collections::BTreeMap;
 
@@ -65,20 +66,20 @@ impl StringSet {
 /// One counter of a driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverCounter {
-    /// Its name as the driver writes it, leading blanks included. Not unique: vmxnet3 repeats its names for each queue.
+    /// Its name in the driver, including leading blanks. Not unique: vmxnet3 repeats its names for each queue.
     pub name: String,
     /// Its value; most count up from the driver's start, some are gauges.
     pub value: u64,
 }
 
-/// The driver's counters, in its order; `None` where it has none.
+/// The driver's counters, in its order; `None` if it has none.
 ///
-/// With many drivers the reading itself brings the counters up to date, those of `struct rtnl_link_stats64` included:
-/// read these first where both are needed.
+/// With many drivers this read also updates the counters, including those of `struct rtnl_link_stats64`: read these first if
+/// you need both.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface; an argument error where the driver claims more counters than any has, or
-/// where their number keeps changing.
+/// `ENODEV` if the interface does not exist; an argument error if the driver reports an implausible number of counters, or if
+/// their number keeps changing.
 pub fn counters(interface: &str) -> Result<Option<Vec<DriverCounter>>> {
     for _ in 0..ATTEMPTS {
         let Some(count) = StringSet::Counters.number(interface)? else { return Ok(None) };
@@ -99,20 +100,20 @@ pub fn counters(interface: &str) -> Result<Option<Vec<DriverCounter>>> {
     ))
 }
 
-/// The driver's own switches, of which there can be 32, and whether they are on; `None` where it has none.
+/// The driver's own switches, up to 32, and whether they are on; `None` if it has none.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface.
+/// `ENODEV` if the interface does not exist.
 pub fn switches(interface: &str) -> Result<Option<BTreeMap<String, bool>>> {
     let Some(count) = StringSet::Switches.number(interface)? else { return Ok(None) };
     let names = StringSet::Switches.names(interface, count)?;
     Ok(supported(call(interface, GPFLAGS, &[]))?.map(|[_, switches]| named(names, &[switches])))
 }
 
-/// The offloads that this kernel knows, `rx-gro-hw` for example, and whether they are active; `None` where it names none.
+/// The offloads that this kernel knows, for example `rx-gro-hw`, and whether they are active; `None` if it names none.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface.
+/// `ENODEV` if the interface does not exist.
 pub fn features(interface: &str) -> Result<Option<BTreeMap<String, bool>>> {
     let Some(count) = StringSet::Features.number(interface)? else { return Ok(None) };
     let names = StringSet::Features.names(interface, count)?;

@@ -1,4 +1,4 @@
-//! An interface's driver, and how it is set: rings, queues, interrupt moderation, pause frames, RSS, offloads.
+//! An interface's driver and settings: rings, queues, interrupt moderation, pause frames, RSS, offloads.
 
 use super::{
     Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH, GRXCSUM,
@@ -8,23 +8,23 @@ use super::{
 use crate::host::SysfsView;
 use crate::{Result, SysError};
 
-/// What a driver says about itself. A text that it leaves out is empty.
+/// The driver's description of itself. A missing text is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DriverInfo {
-    /// Its name, `ixgbe` for example.
+    /// Its name, for example `ixgbe`.
     pub driver: String,
-    /// Its version; for drivers of the kernel usually the kernel's.
+    /// Its version; for in-kernel drivers usually the kernel's.
     pub version: String,
     /// Version of the firmware.
     pub firmware: String,
-    /// Address of the device, `0000:00:06.0` for example.
+    /// Address of the device, for example `0000:00:06.0`.
     pub bus: String,
 }
 
 /// The driver of the interface.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface, `EOPNOTSUPP` where it has no driver that tells (`lo`).
+/// `ENODEV` if the interface does not exist, `EOPNOTSUPP` if it has no driver that reports (`lo`).
 pub fn driver(interface: &str) -> Result<DriverInfo> {
     // struct ethtool_drvinfo: the command, six texts of 32 octets, of which the first four are used here, and numbers.
     let answer = ask(interface, GDRVINFO, &[], 196)?;
@@ -36,20 +36,20 @@ pub fn driver(interface: &str) -> Result<DriverInfo> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Rings {
-    /// In a receive ring.
+    /// Size of a receive ring.
     pub receive_descriptors: u32,
-    /// In a receive ring, at most.
+    /// Size limit of a receive ring.
     pub most_receive_descriptors: u32,
-    /// In a transmit ring.
+    /// Size of a transmit ring.
     pub transmit_descriptors: u32,
-    /// In a transmit ring, at most.
+    /// Size limit of a transmit ring.
     pub most_transmit_descriptors: u32,
 }
 
-/// The sizes of the rings; `None` where the driver does not tell.
+/// The sizes of the rings; `None` if the driver does not report them.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface.
+/// `ENODEV` if the interface does not exist.
 pub fn rings(interface: &str) -> Result<Option<Rings>> {
     let Some(answer) = supported(call(interface, GRINGPARAM, &[]))? else { return Ok(None) };
     // struct ethtool_ringparam: the command, four maxima, of receive, mini, jumbo and transmit rings, and four sizes.
@@ -62,28 +62,28 @@ pub fn rings(interface: &str) -> Result<Option<Rings>> {
     }))
 }
 
-/// Queues as the driver counts them (`ethtool -l`).
+/// The driver's numbers of queues (`ethtool -l`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Queues {
-    /// That only receive.
+    /// Receive-only queues.
     pub receive: u32,
-    /// That only transmit.
+    /// Transmit-only queues.
     pub transmit: u32,
-    /// Pairs of both with one interrupt.
+    /// Combined queues: pairs with one interrupt.
     pub combined: u32,
-    /// That only receive, at most.
+    /// Limit of receive-only queues.
     pub most_receive: u32,
-    /// That only transmit, at most.
+    /// Limit of transmit-only queues.
     pub most_transmit: u32,
-    /// Pairs, at most.
+    /// Limit of combined queues.
     pub most_combined: u32,
 }
 
-/// What the driver says about its queues; `None` where it does not say.
+/// The driver's numbers of queues; `None` if it does not report them.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface.
+/// `ENODEV` if the interface does not exist.
 pub fn queues(interface: &str) -> Result<Option<Queues>> {
     // struct ethtool_channels: the command, four maxima, of receive, transmit, other and combined queues, and four numbers.
     let answer = supported(call(interface, GCHANNELS, &[]))?;
@@ -92,10 +92,10 @@ pub fn queues(interface: &str) -> Result<Option<Queues>> {
     }))
 }
 
-/// Receive queues that the interface uses now, as the driver says or sysfs shows.
+/// Active receive queues of the interface, from the driver or sysfs.
 ///
 /// # Errors
-/// The driver's reason, where it does not say and sysfs cannot be read (which takes CAP_SYS_ADMIN).
+/// The driver's reason, if it does not report them and sysfs cannot be read (needs CAP_SYS_ADMIN).
 pub fn receive_queues(interface: &str) -> Result<u32> {
     match queues(interface)? {
         Some(queues) if queues.receive + queues.combined > 0 => return Ok(queues.receive + queues.combined),
@@ -105,25 +105,25 @@ pub fn receive_queues(interface: &str) -> Result<u32> {
     Ok(names.iter().filter(|name| name.starts_with("rx-")).count() as u32)
 }
 
-/// How interrupts are held back (`ethtool -c`).
+/// Interrupt moderation (`ethtool -c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Moderation {
-    /// For how many microseconds one is held back after a frame came.
+    /// Delay of the interrupt after a received frame, in microseconds.
     pub receive_us: u32,
-    /// For how many frames; 0: whatever their number.
+    /// Number of received frames that trigger it; 0: no limit.
     pub receive_frames: u32,
-    /// Whether the driver chooses these by the traffic.
+    /// Whether the driver adapts these to the traffic.
     pub receive_adaptive: bool,
-    /// Likewise after a frame was sent.
+    /// Delay of the interrupt after a sent frame, in microseconds.
     pub transmit_us: u32,
-    /// Likewise.
+    /// Number of sent frames that trigger it; 0: no limit.
     pub transmit_frames: u32,
-    /// Likewise.
+    /// Whether the driver adapts these to the traffic.
     pub transmit_adaptive: bool,
 }
 
-/// All that `struct ethtool_coalesce` holds of an interface but the command, so that all can be put back.
+/// All of `struct ethtool_coalesce` of an interface except the command, so that it can be restored completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing([u32; 22]);
 
@@ -132,10 +132,10 @@ impl Coalescing {
     const RECEIVE_USECS: usize = 0;
     const RECEIVE_ADAPTIVE: usize = 9;
 
-    /// The settings now; `None` where the driver has none.
+    /// The current settings; `None` if the driver has none.
     ///
     /// # Errors
-    /// `ENODEV` where there is no such interface.
+    /// `ENODEV` if the interface does not exist.
     pub fn read(interface: &str) -> Result<Option<Self>> {
         let answer = supported(call::<23>(interface, GCOALESCE, &[]))?;
         Ok(answer.map(|[_, settings @ ..]| Self(settings)))
@@ -144,12 +144,12 @@ impl Coalescing {
     /// Applies these settings.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` and `EINVAL` where the driver refuses a value, `EPERM` without CAP_NET_ADMIN.
+    /// `EOPNOTSUPP` and `EINVAL` if the driver refuses a value, `EPERM` without CAP_NET_ADMIN.
     pub fn write(&self, interface: &str) -> Result<()> {
         call::<23>(interface, SCOALESCE, &self.0).map(drop)
     }
 
-    /// What of this results save.
+    /// The part that results save.
     pub fn moderation(&self) -> Moderation {
         // Between these are settings for when an interrupt is already served, and how often statistics are updated.
         let [receive_us, receive_frames, _, _, transmit_us, transmit_frames, _, _, _, receive, transmit, ..] =
@@ -165,14 +165,14 @@ impl Coalescing {
         }
     }
 
-    /// The same with other microseconds for receiving.
+    /// The same with another receive delay in microseconds.
     #[must_use]
     pub fn with_receive_usecs(mut self, usecs: u32) -> Self {
         self.0[Self::RECEIVE_USECS] = usecs;
         self
     }
 
-    /// The same, the driver choosing these or not.
+    /// The same with adaptive moderation on or off.
     #[must_use]
     pub fn with_adaptive(mut self, adaptive: bool) -> Self {
         self.0[Self::RECEIVE_ADAPTIVE] = adaptive.into();
@@ -180,22 +180,22 @@ impl Coalescing {
     }
 }
 
-/// What is done about pause frames, which make a sender wait where a receiver would lose (`ethtool -a`).
+/// Settings of pause frames, which make a sender wait instead of a receiver losing frames (`ethtool -a`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct PauseFrames {
-    /// Whether both ends agree on it by themselves.
+    /// Whether both ends negotiate it.
     pub negotiated: bool,
-    /// Whether the interface waits when it is told to.
+    /// Whether the interface waits on received pause frames.
     pub obeys: bool,
-    /// Whether it makes the other end wait.
+    /// Whether it sends pause frames.
     pub sends: bool,
 }
 
-/// What the interface does about pause frames (IEEE 802.3 annex 31B); `None` where the driver has no such setting.
+/// The interface's pause settings (IEEE 802.3 annex 31B); `None` if the driver has none.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface.
+/// `ENODEV` if the interface does not exist.
 pub fn pause_frames(interface: &str) -> Result<Option<PauseFrames>> {
     // struct ethtool_pauseparam.
     let answer = supported(call(interface, GPAUSEPARAM, &[]))?;
@@ -207,31 +207,31 @@ pub fn pause_frames(interface: &str) -> Result<Option<PauseFrames>> {
     Ok(answer.map(on))
 }
 
-/// How received frames are shared out to queues (`ethtool -x`, `ethtool -n rx-flow-hash`).
+/// Distribution of received frames to queues (`ethtool -x`, `ethtool -n rx-flow-hash`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct Sharing {
-    /// What the hash is computed by: `toeplitz`, `xor`, `crc32`, `other`.
+    /// Hash function: `toeplitz`, `xor`, `crc32`, `other`.
     pub function: String,
-    /// Entries of the table that leads from the hash to a queue.
+    /// Entries of the table from hash to queue.
     pub table_entries: u32,
-    /// Queues that stand in it.
+    /// Queues in the table.
     pub queues_in_table: u32,
-    /// Whether both directions of a connection get the same hash because the key repeats itself; absent without a key.
+    /// Whether both directions of a connection have the same hash because the key repeats itself; `None` without a key.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub symmetric_key: Option<bool>,
-    /// Whether the addresses of UDP over IPv4 go into the hash.
+    /// Whether the hash includes the addresses of UDP over IPv4.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub udp4_by_addresses: Option<bool>,
-    /// Whether the ports do, without which all flows between two hosts share a queue.
+    /// Whether it includes the ports. Otherwise all flows between two hosts share a queue.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub udp4_by_ports: Option<bool>,
 }
 
-/// How frames find their queues (RSS); `None` where the driver has no table for that: then nothing is shared out.
+/// Distribution of frames to queues (RSS); `None` if the driver has no table: then nothing is distributed.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface; an argument error where the driver claims a larger table than any has.
+/// `ENODEV` if the interface does not exist; an argument error if the driver reports an implausibly large table.
 pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
     /// More than any card has.
     const MOST: u32 = 1 << 16;
@@ -287,24 +287,24 @@ impl Sharing {
     }
 }
 
-/// An offload that can be turned on and off.
+/// An offload that can be switched on and off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offload {
-    /// Generic receive offload. On a veth it also decides whether frames go through NAPI (Linux 5.13).
+    /// Generic receive offload. On a veth it also enables NAPI (Linux 5.13).
     Gro,
-    /// TCP segmentation offload, of IPv4 and IPv6.
+    /// TCP segmentation offload for IPv4 and IPv6.
     Tso,
     /// Generic segmentation offload.
     Gso,
-    /// Large receive offload: the NIC joins segments before anybody sees them.
+    /// Large receive offload: the NIC joins segments before the kernel sees them.
     Lro,
-    /// VLAN tags are taken out of received frames by the NIC and told beside them.
+    /// The NIC removes VLAN tags from received frames and passes them as metadata.
     ReceiveVlan,
-    /// Checksums of received packets are verified by the NIC.
+    /// The NIC verifies checksums of received packets.
     ReceiveChecksum,
-    /// Checksums of sent packets are filled in by the NIC: those captured on their way out are unfinished.
+    /// The NIC fills in checksums of sent packets: outgoing captured packets have incomplete checksums.
     TransmitChecksum,
-    /// Hashes of flows are computed by the NIC for received packets.
+    /// The NIC computes flow hashes of received packets.
     ReceiveHash,
 }
 
@@ -328,7 +328,7 @@ impl Offload {
 /// Whether `offload` is on.
 ///
 /// # Errors
-/// `ENODEV` where there is no such interface, `EOPNOTSUPP` where the driver has no such setting.
+/// `ENODEV` if the interface does not exist, `EOPNOTSUPP` if the driver has no such setting.
 pub fn offload(interface: &str, offload: Offload) -> Result<bool> {
     let (get, _, bits) = offload.commands();
     let [_, value] = call(interface, get, &[])?;
@@ -338,7 +338,7 @@ pub fn offload(interface: &str, offload: Offload) -> Result<bool> {
 /// Turns `offload` on or off.
 ///
 /// # Errors
-/// `EPERM` without CAP_NET_ADMIN over the network namespace, `EOPNOTSUPP` where the driver has no such setting.
+/// `EPERM` without CAP_NET_ADMIN in the network namespace, `EOPNOTSUPP` if the driver has no such setting.
 pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
     let (get, set, bits) = offload.commands();
     let value = match bits {

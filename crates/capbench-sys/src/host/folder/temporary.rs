@@ -11,17 +11,17 @@ use super::Folder;
 /// Names that are tried before somebody else's files with them are an error.
 const TRIES: usize = 8;
 
-/// A new file with a random name. Dropped, it is removed, unless it got its name.
+/// A new file with a random name. Dropping it removes the file, unless it has its final name.
 #[derive(Debug)]
 pub struct Temporary<'f> {
     folder: &'f Folder,
     file: File,
-    /// Empty once the file has its own name.
+    /// Empty once the file has its final name.
     name: OsString,
 }
 
 impl Folder {
-    /// A new file in this folder, with a name that nobody can know before. The umask applies to `mode`.
+    /// A new file in this folder with an unpredictable name. The umask applies to `mode`.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -42,12 +42,12 @@ impl Folder {
 }
 
 impl Temporary<'_> {
-    /// The file, to write to it.
+    /// The file, for writing.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// The same with this content behind what it has.
+    /// The same with this content appended.
     ///
     /// # Errors
     /// The kernel's reason.
@@ -56,15 +56,15 @@ impl Temporary<'_> {
         Ok(self)
     }
 
-    /// Gives it its name, once its content is on the disk. A file that has the name already is replaced.
+    /// Syncs the content to the disk, then gives the file its final name. Replaces an existing file of that name.
     ///
     /// # Errors
-    /// The kernel's reason; what had the name is then as it was, unless the folder could not be synced.
+    /// The kernel's reason; an existing file is then unchanged, unless only the sync of the folder failed.
     pub fn replace(self, name: &OsStr) -> io::Result<()> {
         self.publish(|folder, from| folder.rename(from, name))
     }
 
-    /// Gives it a name that no file has, once its content is on the disk.
+    /// Syncs the content to the disk, then gives the file an unused name.
     ///
     /// # Errors
     /// `AlreadyExists`; otherwise the kernel's reason.

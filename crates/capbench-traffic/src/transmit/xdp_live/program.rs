@@ -11,17 +11,17 @@ use crate::error::{Result, TrafficError};
 
 /// The program in the kernel, on the sending interface.
 pub(super) struct Program {
-    // Fields are dropped in this order: the program leaves the interface first.
+    // Drop order: the program leaves the interface first.
     _link: XdpLink,
     object: Loaded,
 }
 
 impl Program {
-    /// Loads it with slots of `slot_octets` octets, attaches it, and gives the slots.
+    /// Loads it with slots of `slot_octets` octets, attaches it, and returns the slots.
     ///
-    /// It is attached for two reasons. Many drivers send frames of programs only while they run one themselves. And a
-    /// program that is attached nowhere would make every run wait for the kernel to patch its dispatcher twice, some
-    /// 25 ms (`bpf_dispatcher_change_prog` of kernel/bpf/dispatcher.c, measured with Linux 6.18).
+    /// It is attached for two reasons. Many drivers send frames of programs only while they run one themselves. And for a
+    /// detached program the kernel patches its dispatcher twice in every run, which takes about 25 ms
+    /// (`bpf_dispatcher_change_prog` of kernel/bpf/dispatcher.c, measured with Linux 6.18).
     pub(super) fn load(
         interface: InterfaceIndex,
         slots: u32,
@@ -33,7 +33,7 @@ impl Program {
         Ok((Self { _link: link, object }, frames))
     }
 
-    /// How many frames it has made so far.
+    /// Number of frames generated so far.
     pub(super) fn made(&self) -> std::result::Result<u64, SysError> {
         let variables = self.object.variables()?;
         let made = variables.first_chunk().map(|octets| u64::from_ne_bytes(*octets));
@@ -41,7 +41,7 @@ impl Program {
     }
 }
 
-/// Loads it, attached to nothing, to send on the interface with this number.
+/// Loads it without attaching it, to send on the interface with this number.
 fn load(
     interface: u32,
     slots: u32,
@@ -59,8 +59,8 @@ fn load(
     Ok((object, frames))
 }
 
-/// Whether the kernel takes the program and runs it on frames of its own making: one is tried, which is sent to an
-/// interface that cannot be, so that it goes nowhere.
+/// Whether the kernel loads the program and runs it on frames that it generates. Tries one frame to an invalid interface, so
+/// that it is sent nowhere.
 pub(in super::super) fn supported() -> std::result::Result<(), String> {
     const NOWHERE: u32 = u32::MAX;
     const OCTETS: u16 = 60;
@@ -83,7 +83,7 @@ pub(in super::super) fn supported() -> std::result::Result<(), String> {
 const EPERM: i32 = 1;
 const EINVAL: i32 = 22;
 
-/// Names what is missing where the kernel only says that something is.
+/// Names the missing feature where the kernel returns only a general error.
 pub(super) fn explained(source: SysError) -> TrafficError {
     if source.errno() == Some(EPERM) {
         return TrafficError::Privilege { capability: "CAP_BPF and CAP_NET_ADMIN over the host", source };

@@ -1,4 +1,4 @@
-//! Drives the program: frames are written into slots, and each batch is one run.
+//! Drives the program: writes frames into slots. Each batch is one run.
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,21 @@ use crate::error::{Result, TrafficError};
 use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
 use crate::transmit::{Opened, TransmitConfig, TransmitFacts};
 
-/// Slots: those of a batch that a signal cut short, and the next batch.
+/// Slots for a batch that a signal interrupted, and for the next batch.
 const SLOTS: u32 = 2 * MOST_BATCH as u32;
 
-/// Frames that the program's sends are handed to the driver in. Larger ones take more pages for the same frames, and the
-/// queue of a veth holds 256.
+/// Frames that the kernel passes to the driver at once. Larger batches need more pages for the same frames, and the queue of
+/// a veth holds 256.
 const DRIVER_BATCH: u32 = 64;
 
-/// What a page holds beside headroom and the kernel's own data, at least (`bpf_prog_test_run_xdp` of
-/// net/bpf/test_run.c; depends on the size of cache lines).
+/// Minimum room of a page after headroom and the kernel's data (`bpf_prog_test_run_xdp` of net/bpf/test_run.c; depends on the
+/// size of cache lines).
 const LARGEST: usize = 3216;
 
-/// The length in front of each frame.
+/// The length before each frame.
 const HEADER: usize = 8;
 
-/// How long drivers of network cards take to bring their counters up to date.
+/// How long drivers of network cards need to update their counters.
 const DRIVER_REFRESH: Duration = Duration::from_millis(2100);
 
 /// A program that sends frames.
@@ -34,10 +34,10 @@ pub(super) struct XdpLive {
     frames: LiveFrames,
     /// Frames submitted so far: the number of the next slot.
     submitted: u64,
-    /// Frames that the program has made, as far as is known.
+    /// Frames that the program is known to have generated.
     made: u64,
     interface: InterfaceIndex,
-    /// Where the last phase ended: frames made, and frames that the interface had been given.
+    /// State at the end of the last phase: frames generated, and frames that the interface had received for sending.
     last: (u64, Option<u64>),
 }
 
@@ -59,7 +59,7 @@ pub(in super::super) fn open(config: &TransmitConfig) -> Result<Opened> {
         qdisc_bypass: true,
         ring_slots: Some(SLOTS),
         copied_up_to: None,
-        // The kernel makes a page for each frame and waits for none of them.
+        // The kernel allocates a page for each frame and waits for none of them.
         in_flight: u32::MAX,
     };
     let interface = config.interface;
@@ -71,7 +71,7 @@ pub(in super::super) fn open(config: &TransmitConfig) -> Result<Opened> {
 }
 
 impl XdpLive {
-    /// Has the program send what has been submitted.
+    /// Makes the program send the submitted frames.
     fn run(&mut self) -> Result<Handed> {
         const EINTR: i32 = 4;
         let pending = (self.submitted - self.made) as u32;
@@ -81,9 +81,9 @@ impl XdpLive {
         let accepted = match self.frames.run(pending, DRIVER_BATCH) {
             Ok(()) => u64::from(pending),
             Err(error) => match self.program.made()? - self.made {
-                // A signal is no failure; the frames are offered again.
+                // A signal is no failure. The frames are offered again.
                 0 if error.errno() != Some(EINTR) => return Err(explained(error)),
-                // What was made before is told first; a failure comes again at the next run.
+                // Frames generated before the failure are reported first. The failure occurs again at the next run.
                 some => some,
             },
         };
@@ -93,8 +93,8 @@ impl XdpLive {
 }
 
 impl XdpLive {
-    /// Whether frames left at all. A driver that cannot send those of programs drops them without counting them
-    /// anywhere, and nobody tells the program.
+    /// Checks that any frames left. A driver that cannot send frames of programs drops them without counting them, and the
+    /// program gets no error.
     fn check_that_some_left(&mut self) -> Result<()> {
         let (made, given) = self.last;
         let begun = Instant::now();
@@ -143,7 +143,7 @@ impl Transmit for XdpLive {
 
     fn finish(&mut self) -> Result<Finish> {
         let handed = self.run()?;
-        // What is left would be sent first in the next phase: the program takes slots by its own count.
+        // Otherwise the next phase would send the rest first: the program reads slots by its count.
         let withdrawn = self.submitted - self.made;
         self.submitted = self.made;
         self.check_that_some_left()?;

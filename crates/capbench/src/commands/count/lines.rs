@@ -1,7 +1,7 @@
 //! What `count` prints: a line per second, and totals.
 
 use anyhow::Result;
-use capbench_capture::{Counters, Fill, Tally};
+use capbench_capture::{Counters, Occupancy, Tally};
 use capbench_model::arrivals::Arrivals;
 use console::Term;
 use serde_json::{Value, json};
@@ -9,38 +9,38 @@ use serde_json::{Value, json};
 use crate::exit::print;
 use crate::status::{Figures, InPlace, Losses, in_words};
 
-/// What was counted up to a moment.
+/// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     pub packets: u64,
-    /// Without FCS.
+    /// Octets without the FCS.
     pub octets: u64,
     pub seconds: f64,
-    /// What the method counted.
+    /// Counters of the method.
     pub counters: Counters,
-    /// CPU time of the thread that counts.
+    /// CPU time of the counting thread in ns.
     pub cpu_ns: u64,
 }
 
 /// What is known of a trial's frames.
 #[derive(Debug)]
 pub enum Told {
-    /// Each was verified.
+    /// capbench verified each frame.
     Verified(Arrivals),
-    /// The method counted them where they arrived.
+    /// The method counted the frames where they arrived.
     Counted(Tally),
 }
 
-/// Prints lines: one in the place of the other on a terminal, and as text or JSON objects elsewhere.
+/// Prints lines. On a terminal each line replaces the one before; elsewhere text or JSON objects follow each other.
 #[derive(Debug)]
 pub struct Lines {
     json: bool,
     in_place: Option<InPlace>,
     last: Totals,
-    /// How full the capture was at most since the last line.
-    fill: Option<Fill>,
-    /// And since the beginning.
-    fullest: Option<Fill>,
+    /// Highest fill level since the last line.
+    fill: Option<Occupancy>,
+    /// Highest fill level since the start.
+    fullest: Option<Occupancy>,
 }
 
 impl Lines {
@@ -49,20 +49,20 @@ impl Lines {
         Self { json, in_place, last: Totals::default(), fill: None, fullest: None }
     }
 
-    /// The capture is so full.
-    pub fn note(&mut self, fill: Option<Fill>) {
-        self.fill = Fill::fullest([self.fill, fill]);
-        self.fullest = Fill::fullest([self.fullest, fill]);
+    /// Notes a fill level.
+    pub fn note(&mut self, fill: Option<Occupancy>) {
+        self.fill = Occupancy::fullest([self.fill, fill]);
+        self.fullest = Occupancy::fullest([self.fullest, fill]);
     }
 
-    /// Counters were read: whether they show that the capture was full since `before`.
+    /// Notes a full capture when the counters changed since `before` in a way that shows one.
     pub fn note_full(&mut self, before: &Counters, now: &Counters) {
         if now.shows_full_ring_since(before) {
-            self.note(Some(Fill::FULL));
+            self.note(Some(Occupancy::FULL));
         }
     }
 
-    /// What is new since the last line.
+    /// Prints what is new since the last line.
     pub fn print(&mut self, now: Totals) -> Result<()> {
         let seconds = (now.seconds - self.last.seconds).max(1e-9);
         let (packets, octets) = (now.packets - self.last.packets, now.octets - self.last.octets);
@@ -79,7 +79,7 @@ impl Lines {
                     "packets_per_s": per_second,
                     "dropped": since.dropped(),
                     "losses": by_place(&losses),
-                    "ring_fill": fill.map(Fill::share),
+                    "ring_fill": fill.map(Occupancy::share),
                 })
             ))
         } else if let Some(line) = &mut self.in_place {
@@ -109,7 +109,7 @@ impl Lines {
         written
     }
 
-    /// What was counted so far, on standard error, for who asks by a signal.
+    /// Prints the totals so far on standard error when a signal asks for them.
     pub fn tell(&mut self, now: &Totals, told: Option<&Told>) {
         if let Some(line) = &mut self.in_place {
             line.clear();
@@ -117,7 +117,7 @@ impl Lines {
         crate::tell::text(&self.totals(now, told));
     }
 
-    /// Everything, at the end.
+    /// Prints everything at the end.
     pub fn close(mut self, end: &Totals, told: Option<&Told>) -> Result<()> {
         if let Some(line) = &mut self.in_place {
             line.clear();
@@ -143,7 +143,7 @@ impl Lines {
             "accepted": end.counters.accepted,
             "dropped": end.counters.dropped(),
             "losses": by_place(&Losses::of(&end.counters)),
-            "ring_fullest": self.fullest.map(Fill::share),
+            "ring_fullest": self.fullest.map(Occupancy::share),
             "cpu_s": end.cpu_ns as f64 / 1e9,
             "verified": arrivals.map(|seen| json!({
                 "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
@@ -155,7 +155,7 @@ impl Lines {
         })
     }
 
-    /// tcpdump's three lines first, since scripts read them, then the rest.
+    /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
         let Totals { packets, octets, counters, cpu_ns, .. } = end;
         let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());

@@ -1,4 +1,4 @@
-//! Captures into the pipe that Wireshark reads, until it goes away or says so.
+//! Captures into the pipe of Wireshark until the reader closes it or Wireshark stops the capture.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -15,16 +15,17 @@ use crate::exit::Exit;
 use crate::privileges;
 use crate::stop::Stop;
 
-/// How long a reader is waited for that would only see the end.
+/// How long to wait for a reader when only the end is left to send.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Captures into the file, a pipe mostly, until nobody reads it any more or the user stops it. `source` says from where.
+/// Captures into the file, usually a pipe, until its reader closes it or the user stops the capture. `source` selects what to
+/// capture.
 ///
-/// Where that fails, whoever reads the pipe is shown its end: dumpcap would wait for its beginning for ever.
+/// On failure the reader of the pipe still gets an end of file: dumpcap would wait forever for the first octet.
 pub fn capture_to(path: &Path, stop: &Stop, source: impl FnOnce() -> Result<Source>) -> Result<Exit> {
     let captured = source().and_then(|source| capture(path, stop, source));
     if captured.is_err() {
-        // What kept it from capturing is the news, not what becomes of the pipe.
+        // Return the error of the capture, not that of the pipe.
         let _ = pipe::with_reader(path, stop, Some(Instant::now() + PATIENCE), || {});
     }
     captured
@@ -51,12 +52,12 @@ fn capture(path: &Path, stop: &Stop, source: Source) -> Result<Exit> {
             return Err(error).with_context(|| format!("--fifo {}: cannot open it", path.display()));
         }
     };
-    // Where it is not confined, nothing is said: Wireshark shows whatever is printed as an error.
+    // Print no warning if the process is not confined: Wireshark shows every output as an error.
     privileges::keep_and_confine(opened.plan(), None)?;
     let session = opened.start()?;
     drop(held);
     recording::drive(&session, stop, |_| ControlFlow::Continue(()));
-    // What was lost stands in the file. Whatever is printed, Wireshark shows as an error.
+    // The file records the losses. Print nothing: Wireshark shows every output as an error.
     recording::outcome(session.finish().failures)?;
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! What Wireshark reads: sentences of extcap(4), one a line.
+//! Sentences of extcap(4), which Wireshark parses, one per line.
 
 use std::fmt::Write;
 
@@ -6,16 +6,16 @@ use capbench_capture::{CaptureOptions, SnapLength};
 
 use crate::cli::extcap::DEFAULT_METHOD;
 
-/// What stands before an interface's name, since Wireshark has the interfaces themselves under their own names.
+/// Prefix of interface names. Wireshark lists the interfaces themselves under their own names.
 const PREFIX: &str = "capbench-";
 
-/// Who answers.
+/// Name and version of the program.
 pub fn version() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("extcap {{version={version}}}{{display=capbench, a choice of capture methods}}\n")
 }
 
-/// The interfaces. Those whose names would break a sentence are left out: nothing can be said about them in one.
+/// The interfaces. A name that would break a sentence is left out.
 pub fn interfaces(names: &[String]) -> String {
     let can_be_said = |name: &&String| !name.contains(|c: char| "{}".contains(c) || c.is_control());
     names.iter().filter(can_be_said).fold(String::new(), |mut lines, name| {
@@ -25,17 +25,17 @@ pub fn interfaces(names: &[String]) -> String {
     })
 }
 
-/// The host's name for what [`interfaces`] calls an interface.
+/// The host's name of an interface that [`interfaces`] lists.
 pub fn host_interface(called: &str) -> Option<&str> {
     called.strip_prefix(PREFIX).filter(|name| !name.is_empty())
 }
 
-/// The one type of frames: `LINKTYPE_ETHERNET`.
+/// The only link type: `LINKTYPE_ETHERNET`.
 pub fn dlts() -> &'static str {
     "dlt {number=1}{name=EN10MB}{display=Ethernet}\n"
 }
 
-/// What can be set, with the methods that there are, each with how it works.
+/// The options, with the available methods and their descriptions.
 pub fn config(methods: &[(&str, String)]) -> String {
     let CaptureOptions { ring, .. } = CaptureOptions::default();
     let most = SnapLength::EVERYTHING.octets();
@@ -72,7 +72,7 @@ pub fn config(methods: &[(&str, String)]) -> String {
     lines
 }
 
-/// A text without what would end its place in a sentence.
+/// A text without the characters that end a value in a sentence.
 fn plain(text: &str) -> String {
     let plain = |c: char| match c {
         '{' => '(',

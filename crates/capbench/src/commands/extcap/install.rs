@@ -13,7 +13,7 @@ use capbench_sys::host::trust::Trust;
 use crate::cli::extcap::PROGRAM;
 use crate::exit::{Usage, print};
 
-/// Makes the link, and says where.
+/// Makes the link and prints its path.
 pub fn run(folder: Option<&Path>) -> Result<()> {
     let program = env::current_exe().context("cannot find out where this program lies")?;
     let folders = match folder {
@@ -32,7 +32,7 @@ pub fn run(folder: Option<&Path>) -> Result<()> {
     print(&text)
 }
 
-/// Where this user's Wireshark looks for programs, each with which Wireshark does.
+/// Folders of this user where Wireshark looks for programs, each with the Wireshark that does.
 fn own_folders() -> Result<Vec<(PathBuf, &'static str)>> {
     let folder_of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let Some(home) = folder_of("HOME") else {
@@ -45,7 +45,7 @@ fn own_folders() -> Result<Vec<(PathBuf, &'static str)>> {
     ])
 }
 
-/// Makes the link in a folder; what was done.
+/// Makes the link in a folder and returns what it did.
 fn link(program: &Path, folder: &Path) -> Result<String> {
     Folder::create(folder, &Trust::for_output())
         .with_context(|| format!("cannot make {}", folder.display()))?;

@@ -1,8 +1,8 @@
-//! The method that nobody named: what the newest bench of this host found.
+//! `--method auto`: selects the method by the newest bench of this host.
 //!
-//! The user who wrote these results decides what runs, with the privileges of the recording. So they are read only where they
-//! and every folder above them belong to root or to the effective user, and nobody else can write them; they are opened by
-//! descriptors, which are what is checked. What they name is chosen only where it names no code of its own.
+//! The author of these results decides what runs with the privileges of the recording. So results are read only if they and
+//! every folder above them belong to root or the effective user and nobody else can write them. They are opened by descriptor,
+//! and the descriptor is checked. A method that names code, such as a library path, is never chosen.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -21,23 +21,23 @@ use serde_json::Value;
 
 use crate::commands::recording;
 
-/// What is chosen when nothing is known.
+/// The method without usable results.
 const FALLBACK: &str = "packet-v3";
 
-/// Where runs are saved by default.
+/// The default folder of runs.
 const RESULTS: &str = "capbench-results";
 
-/// The longest results that are read, in octets: those of a long bench have a few million.
+/// Size limit of results in octets. A long bench has a few million.
 const LONGEST: u64 = 32 << 20;
 
-/// A method, and why this one.
+/// The method, and why it was chosen.
 pub fn choose() -> (MethodSpec, String) {
     choose_below(Path::new("")).unwrap_or_else(|why| {
         (MethodSpec::plain(FALLBACK), format!("{why}; bench finds out what suits this host"))
     })
 }
 
-/// The method that the newest bench below a folder shows; or why none can be chosen by it.
+/// The method that the newest bench below a folder suggests, or why there is none.
 fn choose_below(folder: &Path) -> Result<(MethodSpec, String), String> {
     let Bench { name, text } = newest(folder)?;
     let file = format!("{RESULTS}/{name}/results.json");
@@ -67,12 +67,12 @@ fn choose_below(folder: &Path) -> Result<(MethodSpec, String), String> {
     }
 }
 
-/// What is taken of the methods that a bench shows.
+/// The methods of a bench as `auto` judges them.
 #[derive(Debug, PartialEq)]
 struct Choice<'r> {
-    /// With CPU time per packet in ns.
+    /// The chosen method with its CPU time per packet in ns.
     taken: Option<(MethodSpec, f64)>,
-    /// Cheaper ones that the user has to name.
+    /// Cheaper methods that only `--method` can select.
     passed_over: Vec<PassedOver<'r>>,
 }
 
@@ -83,9 +83,9 @@ struct PassedOver<'r> {
     why: &'static str,
 }
 
-/// It would cut the host off from its network.
+/// The method would cut the host off from its network.
 const TAKES_FRAMES: &str = "the host would not get its frames";
-/// Results are no place for a library's path.
+/// A library's path must not come from results.
 const NAMES_CODE: &str = "only --method can name a device or a library";
 
 impl std::fmt::Display for PassedOver<'_> {
@@ -95,7 +95,7 @@ impl std::fmt::Display for PassedOver<'_> {
 }
 
 impl<'r> Choice<'r> {
-    /// The first of `by_cost` that leaves the host its frames and names no code.
+    /// Chooses the first of `by_cost` that leaves the host its frames and names no code.
     fn of(by_cost: &[(&'r str, f64)]) -> Self {
         let mut passed_over = Vec::new();
         for &(text, ns) in by_cost {
@@ -112,7 +112,7 @@ impl<'r> Choice<'r> {
     }
 }
 
-/// Chooses by results of any host, for the fuzz target.
+/// Chooses by the results of any host, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(octets: &[u8]) {
     if let Ok(results) = serde_json::from_slice::<Value>(octets) {
@@ -127,7 +127,7 @@ struct Bench {
     text: Vec<u8>,
 }
 
-/// Reads the newest bench below a folder, an empty one being the working directory; or says why that is not read.
+/// Reads the newest bench below a folder, or returns why it is not read. An empty folder name is the working directory.
 fn newest(folder: &Path) -> Result<Bench, String> {
     let nothing = || format!("there is no bench in {RESULTS} that could say more");
     if folder.join(RESULTS).symlink_metadata().is_err() {
@@ -146,7 +146,7 @@ fn newest(folder: &Path) -> Result<Bench, String> {
                 newest = Some((time, name, file));
             }
             Ok(_) => {}
-            // A run that has not saved anything.
+            // A run that has not saved anything yet.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => why_not = Some(distrusted(error)),
         }
@@ -163,18 +163,18 @@ fn newest(folder: &Path) -> Result<Bench, String> {
     }
 }
 
-/// The results of a run below a folder, and when they were written.
+/// Opens the results of a run below a folder and returns when they were written.
 fn opened(runs: &Folder, name: &OsStr, trust: &Trust) -> io::Result<(SystemTime, File)> {
     let file = runs.below(name, trust)?.open_file(OsStr::new("results.json"), trust)?;
     Ok((file.metadata()?.modified()?, file))
 }
 
-/// Whether the host disturbed a trial, as the trial itself says.
+/// Whether the trial reports noise of the host.
 fn is_noisy(trial: &Value) -> bool {
     trial["noise"].as_array().is_some_and(|reasons| !reasons.is_empty())
 }
 
-/// Whether kernel, processor and memory are those of the host that runs this.
+/// Whether kernel, processor and memory are those of this host.
 fn is_of_this_host(results: &Value) -> bool {
     let Ok(Ok(here)) = environment::read().map(serde_json::to_value) else { return false };
     let there = &results["environment"];
@@ -183,8 +183,8 @@ fn is_of_this_host(results: &Value) -> bool {
         .all(|key| there[key] == here[key])
 }
 
-/// Methods with the median of CPU time per packet in ns, cheapest first, at the load that all were given: those that lost
-/// nothing in any trial, and ran wherever others did.
+/// Methods with the median CPU time per packet in ns at the common load, cheapest first. Only methods that lost nothing in any
+/// trial and ran in every set-up.
 fn by_cost(results: &Value) -> Vec<(&str, f64)> {
     let trials = standing(results);
     let is_lossless = |trial: &Value| trial["verdict"] == "lossless";
@@ -197,15 +197,15 @@ fn by_cost(results: &Value) -> Vec<(&str, f64)> {
         });
         Some((method, median(costs.collect::<Option<Vec<_>>>()?)?))
     };
-    // In the order of names, which sorting keeps where costs are the same.
+    // Sorted by name; a stable sort keeps this order for equal costs.
     let methods: BTreeSet<&str> = trials.iter().filter_map(|trial| trial["method"].as_str()).collect();
     let mut costs: Vec<_> = methods.into_iter().filter_map(of_method).collect();
     costs.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     costs
 }
 
-/// Trials that say something of a method at the common load of their set-up: the lowest, since a load that one method did
-/// not hold was lowered before the others had to hold it.
+/// Valid trials at the common load of their set-up. That is the lowest load: the load is lowered when a method does not sustain
+/// it, before the others are measured.
 fn standing(results: &Value) -> Vec<&Value> {
     let trials = results["trials"].as_array().map_or(&[][..], Vec::as_slice);
     let common: Vec<&Value> = trials.iter().filter(|trial| trial["phase"] == "common-load").collect();
@@ -217,7 +217,7 @@ fn standing(results: &Value) -> Vec<&Value> {
     common.iter().copied().filter(stands).collect()
 }
 
-/// What all methods that are compared have in common.
+/// The key of trials that are compared with each other.
 fn scene(trial: &Value) -> [&Value; 2] {
     [&trial["placement"], &trial["frame_size"]]
 }

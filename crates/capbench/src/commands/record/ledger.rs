@@ -1,23 +1,23 @@
-//! What became of every packet, in words and as data.
+//! The ledger: what happened to every packet, as text and as data.
 
-use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_capture::{Loss, LossPlace, Occupancy};
 use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
 
 use crate::status::{in_a_word, in_words};
 
-/// tcpdump's three lines, which scripts read.
+/// tcpdump's three closing lines, which scripts read.
 pub fn closing(account: &Account) -> String {
     counts(account).map(|line| line + "\n").concat()
 }
 
-/// The same in one line, as tcpdump has it when a signal asks.
+/// The same in one line, as tcpdump prints it on a signal.
 pub fn in_a_line(account: &Account) -> String {
     counts(account).join(", ")
 }
 
-/// Sums over all interfaces, and `unknown` where one of them cannot tell.
+/// Sums over all interfaces; `unknown` if one interface does not report a count.
 fn counts(account: &Account) -> [String; 3] {
     let known = |of: fn(&InterfaceAccount) -> Option<u64>| {
         let sum = account.interfaces.iter().map(of).sum::<Option<u64>>();
@@ -31,7 +31,7 @@ fn counts(account: &Account) -> [String; 3] {
     ]
 }
 
-/// Why it is not known of every interface how many packets were lost.
+/// Why the number of lost packets is unknown for some interface.
 pub fn unknown_losses(account: &Account) -> Option<String> {
     let interface = account.interfaces.iter().find(|interface| !interface.knows_missing())?;
     let InterfaceAccount { name, method, .. } = interface;
@@ -48,7 +48,7 @@ pub fn unknown_losses(account: &Account) -> Option<String> {
     })
 }
 
-/// Share of the packets that are in no file, as far as is known: of those that were accepted, or lost in front of the method.
+/// Share of the packets that are in no file, as far as known. 1 is all packets that were accepted or lost before the method.
 pub fn loss_ratio(account: &Account) -> f64 {
     let expected = expected(account);
     if expected == 0 { 0.0 } else { missing(account) as f64 / expected as f64 }
@@ -88,7 +88,7 @@ pub fn losses_in_words(account: &Account) -> String {
     format!("{} of {} packets are in no file ({})", missing(account), expected(account), places.join(", "))
 }
 
-/// The ledger of every interface, of a recording that is running or has ended.
+/// The ledger of every interface of a running or ended recording.
 pub fn text(account: &Account, is_running: bool) -> String {
     let mut text = String::new();
     for interface in &account.interfaces {
@@ -209,7 +209,7 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
         row("in hand", Some(interface.in_hand()), "taken less all of those"),
     ]);
     let rest = interface.unexplained();
-    // While frames come, the ring holds some of those that were accepted. What is left at the end is explained by nothing.
+    // While frames arrive, the ring holds some accepted frames. A rest at the end has no explanation.
     let waiting = rest.filter(|rest| is_running && *rest > 0);
     if waiting.is_some() {
         rows.push(row(
@@ -236,7 +236,7 @@ fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
     columns(&["packets", "count", "source"], &rows)
 }
 
-/// The account as one JSON document. What is unknown is null.
+/// The account as one JSON document. Unknown numbers are null.
 pub fn document(account: &Account, end: End) -> Value {
     let end = match end {
         End::Asked => "asked",
@@ -301,8 +301,8 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "unexplained": interface.unexplained(),
         "cut": interface.cut,
         "octets": interface.octets,
-        "ring_fill": interface.fill.map(Fill::share),
-        "ring_fullest": interface.fullest.map(Fill::share),
+        "ring_fill": interface.fill.map(Occupancy::share),
+        "ring_fullest": interface.fullest.map(Occupancy::share),
         "drops_told": interface.told,
         "drops_behind_last": interface.behind_last,
         "late": interface.merged.map(|merged| merged.late),

@@ -1,4 +1,4 @@
-//! What is asked for instead of recording: interfaces, link types, a filter's program.
+//! What `record` prints instead of recording: interfaces, link types, a filter's program.
 
 use anyhow::{Context, Result};
 use capbench_capture::SnapLength;
@@ -19,15 +19,15 @@ pub fn interfaces() -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Names of the interfaces, as the calling thread's network namespace has them.
+/// Names of the interfaces in the calling thread's network namespace.
 fn names() -> Result<Vec<String>> {
     const FILE: &str = "/proc/thread-self/net/dev";
     let text = std::fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
-    // Two lines of heads come first.
+    // Skip the two header lines.
     Ok(text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect())
 }
 
-/// `-L`: all methods give Ethernet frames.
+/// `-L`: all methods deliver Ethernet frames.
 pub fn link_types(interfaces: &[String]) -> Result<Exit> {
     if interfaces.is_empty() {
         return Err(Usage("-i: link types of which interface? -D lists them".into()).into());

@@ -1,4 +1,4 @@
-//! From flags to what is recorded.
+//! Builds the recording plan from the flags.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::commands::file_format;
 use crate::commands::recording::{self, Wanted};
 use crate::exit::Usage;
 
-/// What the flags ask for, with filters compiled on their interfaces.
+/// The plan, with filters compiled for their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
@@ -57,8 +57,8 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
     })
 }
 
-/// How long packets may wait for others, where nobody has said it: long for a file of one capture, which nobody reads yet, so
-/// that blocks are full. Several captures that are merged wait for each other, and would hold as much of their rings.
+/// Default time after which a partly filled block is delivered. Long for a file of one capture, which nobody reads yet, so that
+/// blocks are full. Short for merged captures, which wait for each other and would fill their rings.
 fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
     let is_alone = flags.interface.len() * flags.members.unwrap_or(1) == 1 && flags.workers.is_none();
     let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
@@ -78,7 +78,7 @@ fn workers(flags: &RecordFlags) -> Option<Workers> {
     })
 }
 
-/// How libpcap is to compile.
+/// How libpcap compiles the filter.
 pub fn optimise(flags: &RecordFlags) -> Optimise {
     if flags.no_optimise { Optimise::No } else { Optimise::Yes }
 }
@@ -92,7 +92,7 @@ pub fn filter_text(flags: &RecordFlags) -> Result<Option<FilterText>> {
     Ok((text != FilterText::Expression(String::new())).then_some(text))
 }
 
-/// The method that was named, or the one that suits this host.
+/// The method that the user named, or the best one for this host.
 fn method(text: &str) -> Result<MethodSpec> {
     if text == "auto" {
         let (method, why) = auto::choose();
@@ -128,7 +128,7 @@ fn group(name: &str) -> Result<u32> {
     Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
 }
 
-/// Says at the start where names of a pattern come again, and where numbered files replace those of an earlier recording.
+/// Warns at the start if names of a pattern repeat, or numbered files replace those of an earlier recording.
 pub fn warn_of_names(write: &WriteOptions) {
     if let Some(file) = write.first_replaced() {
         tell!(
@@ -150,7 +150,7 @@ pub fn warn_of_names(write: &WriteOptions) {
 fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
     let Some(text) = &flags.cpu else { return Ok(Vec::new()) };
     let online = online_cpus()?;
-    // Part by part, since a list as a whole is a set: here threads take CPUs in the order given, and may share one.
+    // Parse part by part: a CPU list is a set, but here threads use CPUs in the given order and may share one.
     let parts: Option<Vec<_>> = text.split(',').map(parse_cpu_list).collect();
     let cpus = parts
         .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
@@ -171,9 +171,9 @@ pub fn is_standard_output(flags: &OutputFlags) -> bool {
     flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
 }
 
-/// Where the account of a recording goes, which a classic pcap file has no place for. Where the file's name is a pattern of
-/// strftime(3), the account is called after `first`, the first file: the same pattern can have given that a number, and the
-/// account of an earlier recording stays. `None` also where a pattern has given no file.
+/// File of the account, for which a classic pcap file has no room. With a pattern of strftime(3) the account is named after
+/// `first`, the first file: the pattern may have added a number, and the account of an earlier recording must stay. `None` also
+/// if the pattern has produced no file.
 pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
     let file = flags.file.as_deref().filter(|_| format(flags) == FileFormat::Pcap)?;
     let is_special = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
@@ -185,7 +185,7 @@ pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
     Some(name.into())
 }
 
-/// What stands between captures and the file, as the second line tells it.
+/// The path from captures to the file, for the second line.
 pub fn workers_in_words(plan: &hand_off::Plan) -> String {
     let hand_off::Plan { workers, queue, .. } = *plan;
     format!(
@@ -199,7 +199,7 @@ pub fn workers_in_words(plan: &hand_off::Plan) -> String {
     )
 }
 
-/// What is listened to, as the first line tells it.
+/// The interfaces and methods, for the first line.
 pub fn in_words(plan: &Plan) -> String {
     let names: Vec<_> = plan.sources.iter().map(|source| source.interface.name.as_str()).collect();
     let method = plan.sources.first().map(|source| source.method.to_string()).unwrap_or_default();

@@ -2,34 +2,34 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Fill, Loss, LossPlace};
+use capbench_capture::{Loss, LossPlace, Occupancy};
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
 
 use crate::status::{Figures, InPlace, Losses, in_words};
 
-/// Share of a ring that is in use from which on the operator is warned.
+/// Share of a ring in use (0 to 1) from which on a warning is printed.
 const NEARLY_FULL: f64 = 0.75;
 
-/// What was told last.
+/// What was reported last.
 pub struct Status {
     line: Option<InPlace>,
     before: Totals,
     at: Instant,
     writer: WriterCounts,
-    /// Whether the operator knows that the output falls behind.
+    /// Whether "the output falls behind" was reported.
     was_behind: bool,
-    /// How often each interface had gone down, and whether it was down.
+    /// How often each interface went down, and whether it was down.
     downs: Vec<(u64, bool)>,
-    /// Whether the operator knows that the ring of an interface runs full.
+    /// Whether a nearly full ring of the interface was reported.
     were_full: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Totals {
     packets: u64,
-    /// Absent where nobody looks at each packet.
+    /// `None` if no code looks at each packet.
     octets: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Status {
             line: InPlace::on(Term::stderr()),
             before: Totals::default(),
             at: Instant::now(),
-            // What the start could not remove is still to be said.
+            // A retention failure of the start is still to be reported.
             writer: WriterCounts { retention_failure: None, ..session.writer() },
             was_behind: false,
             downs: Vec::new(),
@@ -57,7 +57,7 @@ impl Status {
         }
     }
 
-    /// What is new since this was last called, about a second ago.
+    /// Prints what is new since the last call, about a second ago.
     pub fn show(&mut self, session: &Session) {
         let (account, writer) = (session.account(), session.writer());
         self.warn(&writer);
@@ -72,7 +72,7 @@ impl Status {
                 packets: now.packets,
                 packets_per_s: rate(now.packets, self.before.packets),
                 bits_per_s: now.octets.map(|octets| 8.0 * rate(octets, self.before.octets.unwrap_or(0))),
-                ring: Fill::fullest(account.interfaces.iter().map(|interface| interface.fill)),
+                ring: Occupancy::fullest(account.interfaces.iter().map(|interface| interface.fill)),
                 buffers: Some((account.buffers_in_use, account.buffers)),
                 losses: losses(&account),
             };
@@ -91,7 +91,7 @@ impl Status {
     fn warn(&mut self, writer: &WriterCounts) {
         let lag = writer.lag_since(&self.writer);
         let is_behind = matches!(lag, Some(Lag::Behind { .. }));
-        // Losing is said each second, falling behind when it begins.
+        // Loss is reported every second, falling behind only when it begins.
         if let Some(lag) = lag
             && !(is_behind && self.was_behind)
         {
@@ -101,7 +101,7 @@ impl Status {
         self.was_behind = is_behind;
     }
 
-    /// Old files that were removed in the last second, and why some were not; a folder that cannot be synced.
+    /// Reports old files removed in the last second, those that could not be removed, and a folder that cannot be synced.
     fn show_deleted(&mut self, writer: &WriterCounts) {
         let files = writer.deleted_files - self.writer.deleted_files;
         if files > 0 {
@@ -123,8 +123,8 @@ impl Status {
         }
     }
 
-    /// A ring that runs full is what comes before packets are lost: frames are not taken out fast enough or, where
-    /// they wait in it for the writer, not written.
+    /// Warns of a nearly full ring, which precedes loss: frames are not read fast enough or, where the writer uses them in the
+    /// ring, not written fast enough.
     fn tell_fills(&mut self, account: &Account) {
         self.were_full.resize(account.interfaces.len(), false);
         for (at, interface) in account.interfaces.iter().enumerate() {
@@ -154,7 +154,7 @@ impl Status {
     }
 }
 
-/// What to say of an interface that went down since it was last looked at, or did not.
+/// The message if an interface went down or came up since the last look.
 fn change(went_down: bool, was_down: bool, is_down: bool) -> Option<&'static str> {
     match (went_down, was_down, is_down) {
         (_, false, true) => Some("went down; recording goes on when it comes back"),
@@ -169,7 +169,7 @@ fn change(went_down: bool, was_down: bool, is_down: bool) -> Option<&'static str
 fn losses(account: &Account) -> Losses {
     let mut losses = Losses::default();
     for interface in &account.interfaces {
-        // Packets that cannot be compared are no loss to watch.
+        // Packets that cannot be compared are not reported as loss.
         let is_shown = |loss: &&Loss| loss.place != LossPlace::Stack || loss.count.is_some();
         for loss in interface.losses.iter().chain(&interface.queues).filter(is_shown) {
             losses.add(loss.place, loss.count);

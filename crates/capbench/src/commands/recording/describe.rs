@@ -1,10 +1,10 @@
-//! What a file says of the host and of an interface.
+//! What a file says about the host and an interface.
 
 use capbench_capture::{Filter, Interface};
 use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_sys::host::ethtool::{self, Offload};
 
-/// The section: the program, and what it runs on.
+/// The section: program and host.
 pub fn section() -> SectionDescription {
     SectionDescription {
         hardware: read("/sys/class/dmi/id/product_name"),
@@ -24,7 +24,7 @@ fn read(file: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// An interface of the calling thread's namespace. What cannot be found out is left out.
+/// An interface of the calling thread's namespace. Unknown facts are left out.
 pub fn interface(
     interface: &Interface,
     mac: Option<[u8; 6]>,
@@ -46,12 +46,12 @@ pub fn interface(
     }
 }
 
-/// Whether its packets come with flow hashes that the NIC has computed. Where it cannot be found out they do not.
+/// Whether the NIC computes flow hashes; false if unknown.
 pub fn has_flow_hashes(interface: &Interface) -> bool {
     ethtool::offload(&interface.name, Offload::ReceiveHash).unwrap_or(false)
 }
 
-/// Which offloads are on: those that make packets look other than on the wire.
+/// Active offloads: those that change packets from what was on the wire.
 fn offloads(interface: &str) -> Option<String> {
     const ASKED: [(&str, Offload); 7] = [
         ("gro", Offload::Gro),

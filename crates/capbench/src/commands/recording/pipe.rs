@@ -10,13 +10,13 @@ use capbench_sys::host::filesystem::open_pipe;
 
 use crate::stop::Stop;
 
-/// How long until it is looked again whether the pipe has a reader: no event tells.
+/// How often to check for a reader of the pipe: no event reports it.
 const READER: Duration = Duration::from_millis(10);
 
-/// The pipe, once somebody reads it: opened then, it does not wait, and while this lives the reader sees no end. `None` when
-/// the user stops it before, or its time is over. `waits` is called once if there is no reader at first.
+/// Returns the pipe once it has a reader. The open pipe never blocks, and the reader sees no end while it lives. `None` if the
+/// user stops or the deadline passes first. `waits` is called once if there is no reader at first.
 ///
-/// Opening a pipe waits for its reader, and a signal does not end that: so it is tried again and again.
+/// Opening a pipe blocks until a reader comes, and a signal does not interrupt it. So this opens without blocking, in a loop.
 pub fn with_reader(
     path: &Path,
     stop: &Stop,

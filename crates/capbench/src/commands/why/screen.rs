@@ -1,4 +1,4 @@
-//! A terminal that shows one text and then another in its place. Control sequences are those of ECMA-48.
+//! A terminal on which one text replaces another. Control sequences are those of ECMA-48.
 
 use std::io::IsTerminal;
 
@@ -7,27 +7,27 @@ use console::Term;
 
 /// Cursor to the first line.
 const HOME: &str = "\x1b[H";
-/// Clears what is right of the cursor.
+/// Clears the rest of the line.
 const CLEAR_LINE: &str = "\x1b[K";
-/// Clears what is below the cursor.
+/// Clears everything below the cursor.
 const CLEAR_BELOW: &str = "\x1b[J";
-/// Bold, and no longer.
+/// Bold on, bold off.
 const BOLD: [&str; 2] = ["\x1b[1m", "\x1b[0m"];
 
 /// Standard output, where it is a terminal.
 #[derive(Debug)]
 pub struct Screen {
     is_styled: bool,
-    /// A size that stays, for tests.
+    /// A fixed size, for tests.
     size: Option<(usize, usize)>,
 }
 
 impl Screen {
-    /// `None` where nothing can be drawn.
+    /// `None` if the terminal cannot be redrawn.
     pub fn new() -> Option<Self> {
         let can_draw =
             std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        // It heeds NO_COLOR.
+        // console respects NO_COLOR.
         can_draw.then(|| Self { is_styled: console::colors_enabled(), size: None })
     }
 
@@ -37,7 +37,7 @@ impl Screen {
         self.size.or_else(now).unwrap_or((24, 80))
     }
 
-    /// A text in the place of the one before, as much of it as there is room for. The text itself is made printable.
+    /// A text that replaces the one before, cut to the terminal's size. This function makes it printable.
     pub fn drawn(&self, text: &str) -> String {
         let (lines, columns) = self.size();
         let text = printable::text(text);
@@ -59,14 +59,14 @@ impl Screen {
         drawn
     }
 
-    /// A text in the place of the one before that stays when the program ends, all of it.
+    /// The last text, complete: it stays when the program ends.
     pub fn left(&self, text: &str) -> String {
         let text = printable::text(text);
         let lines = text.lines().map(|line| format!("{}{CLEAR_LINE}\n", self.styled(line.into())));
         format!("{HOME}{CLEAR_BELOW}{}", lines.collect::<String>())
     }
 
-    /// Headings are bold: lines that end with a colon.
+    /// Makes headings bold: lines that end with a colon.
     fn styled(&self, line: String) -> String {
         let [on, off] = BOLD;
         let is_heading = line.ends_with(':') && !line.starts_with(' ');

@@ -1,4 +1,4 @@
-//! A look as text: one line of it, or all in 80 columns.
+//! A look as text: one line, or everything in 80 columns.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use capbench_report::printable;
 
 use capbench_report::formats::text::{COLUMNS, wrapped};
 
-/// Counters of a driver that are shown; all are in the JSON.
+/// Most driver counters that the text shows; the JSON has all.
 const MOST_COUNTERS: usize = 12;
 
 /// A look in one line, for logs.
@@ -18,7 +18,7 @@ pub fn line(look: &Look) -> String {
     format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, printable::line(&look.verdict))
 }
 
-/// A look with everything: what loses and why, then every place, every socket and what else there is to know.
+/// The whole look: what loses packets and why, then every place, every socket and the remaining facts.
 pub fn whole(look: &Look) -> String {
     let mut text = String::new();
     head(&mut text, look);
@@ -111,7 +111,7 @@ fn sockets(text: &mut String, look: &Look) {
         }
         let _ = writeln!(text, "\n{heading}");
         cells(text, "", ["state", "CPU %", "taken/s", "lost/s", "lost", "in all"].map(Into::into));
-        // Sockets of one kind, those of a fanout group for example, are described once.
+        // Sockets of one kind, for example those of a fanout group, are described once.
         let mut described = String::new();
         for socket in list {
             let what = description(socket, is_here, look);
@@ -127,7 +127,7 @@ fn sockets(text: &mut String, look: &Look) {
     }
 }
 
-/// The closed sockets that are in no row of their own: those in rows lost more.
+/// The closed sockets without a row. Those with a row lost more.
 fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
     let sum = |of: fn(&ClosedSockets) -> u64| closed.iter().map(|group| of(group)).sum::<u64>();
     let (sockets, dropped, unknown) =
@@ -151,7 +151,7 @@ fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
     cells(text, "closed sockets", values);
 }
 
-/// What kind of socket it is, and where.
+/// The kind of a socket, and where it is.
 fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
     let mut what = format!("{}, {}", socket.what(), buffer(socket));
     if let Some(fanout) = &socket.fanout {
@@ -178,7 +178,7 @@ fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
     what
 }
 
-/// A line about one socket, and its process above it where that is long.
+/// A line about one socket. A long process name comes on a line above.
 fn row(text: &mut String, socket: &Socket, seconds: f64) {
     let count = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());
     let rate =
@@ -196,7 +196,7 @@ fn row(text: &mut String, socket: &Socket, seconds: f64) {
     let values = [
         state,
         cpu.map_or("-".into(), |cpu_s| format!("{:.0}", 100.0 * cpu_s / seconds)),
-        // AF_XDP does not count them.
+        // AF_XDP does not count accepted frames.
         socket.accepted.map_or("-".into(), |_| rate(socket.accepted)),
         rate(socket.dropped),
         format!("{}{}", if socket.at_least { "≥" } else { "" }, count(socket.dropped)),
@@ -238,7 +238,7 @@ fn notes(text: &mut String, look: &Look) {
     }
 }
 
-/// A ring as blocks × octets, a queue as its octets.
+/// A ring as blocks × octets, a queue in octets.
 fn buffer(socket: &Socket) -> String {
     match (socket.ring, socket.receive_buffer) {
         (Some(ring), _) => format!("{} × {}", ring.blocks, octets(ring.block_octets)),

@@ -8,7 +8,7 @@ use capbench_sys::packet::{PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::*;
-use crate::capture::Revisit;
+use crate::capture::SeekableBatch;
 use crate::capture::TimeSpan;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;

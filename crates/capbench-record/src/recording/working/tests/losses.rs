@@ -7,7 +7,7 @@ use super::{Gated, Rig, START, US, hand_off, number_of, octets};
 use crate::hand_off::WhenFull;
 
 /// Blocks of two frames each.
-fn pair(rig: &mut Rig, port: usize, number: u64) -> Marked {
+fn pair(rig: &mut Rig, port: usize, number: u64) -> BatchWithLosses {
     let frame = |at| (START + at * US, octets(at, 60));
     rig.batch(port, 0, &[frame(2 * number), frame(2 * number + 1)])
 }
@@ -19,12 +19,12 @@ fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
     let port_of = |number: u64| usize::from(number == 5 || number == 10);
     let given: Vec<_> =
         (0..12).map(|number| (port_of(number), pair(&mut rig, port_of(number), number))).collect();
-    let outcome = rig.record(|scribe, merge| {
+    let outcome = rig.record(|recorder, merge| {
         let (started, starts) = mpsc::channel();
         let (open, gate) = mpsc::channel::<()>();
         let (always_open, (closed, gate)) = (mpsc::channel().1, (open, gate));
         let gates = [Arc::new(Mutex::new(gate)), Arc::new(Mutex::new(always_open))];
-        let setup = rig.setup(hand_off(2, 1, WhenFull::Drop), scribe);
+        let setup = rig.setup(hand_off(2, 1, WhenFull::Drop), recorder);
         let gated = move |worker: usize, inner| Gated {
             inner,
             gate: Arc::clone(&gates[worker]),
@@ -94,8 +94,8 @@ impl Worker<Entrusted> for Delicate {
 fn what_a_worker_had_when_it_panicked_is_lost_and_the_others_go_on() {
     let mut rig = Rig::new(1, None);
     let given: Vec<_> = (0..40).map(|number| pair(&mut rig, 0, number)).collect();
-    let outcome = rig.record(|scribe, merge| {
-        let setup = rig.setup(hand_off(2, 1, WhenFull::Wait), scribe);
+    let outcome = rig.record(|recorder, merge| {
+        let setup = rig.setup(hand_off(2, 1, WhenFull::Wait), recorder);
         let workers = Workers::start_as(setup, merge, |_, inner| Delicate(inner, 9)).unwrap();
         for marked in given {
             workers.give(0, marked, &rig.boards[0]).unwrap();

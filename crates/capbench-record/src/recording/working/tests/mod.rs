@@ -19,11 +19,11 @@ use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
 use capbench_testing::Scratch;
 
-use super::super::board::{LaneBoard, Wishes};
-use super::super::giving::Told;
-use super::super::merging::{self, Lay, Port};
+use super::super::board::{InterfaceBoard, Requests};
+use super::super::file_recorder::FileRecorder;
+use super::super::giving::LossReport;
+use super::super::merging::{self, Encode, Port};
 use super::super::plan::{self, Source};
-use super::super::scribe::Scribe;
 use super::*;
 use crate::file::{
     CaptureReader, FileFormat, HashAlgorithm, InterfaceDescription, Record, SectionDescription,
@@ -106,15 +106,15 @@ impl Rig {
     }
 
     /// A block of a port with frames of these times, behind so many lost ones.
-    fn batch(&mut self, port: usize, lost: u64, frames: &[(u64, Vec<u8>)]) -> Marked {
+    fn batch(&mut self, port: usize, lost: u64, frames: &[(u64, Vec<u8>)]) -> BatchWithLosses {
         let (kernel, ring) = &mut self.rings[port];
         let timed = frames.iter().map(|(time_ns, octets)| (*time_ns, &octets[..]));
         assert_eq!(kernel.fill_timed(timed), Some(frames.len()));
         let batch = OwnedBatch::Block(ring.take().unwrap());
         assert_eq!(batch.loss_mark(), LossMark::Batch(false));
-        let told = Told { lost, read_ns: frames[0].0, number: self.given[port] };
+        let told = LossReport { lost, read_ns: frames[0].0, number: self.given[port] };
         self.given[port] += 1;
-        Marked { batch, told }
+        BatchWithLosses { batch, told }
     }
 
     fn port_plan(&self) -> PortPlan {
@@ -122,11 +122,11 @@ impl Rig {
         PortPlan { hold: Duration::from_secs(3600), batches: 10_000, ..PortPlan::new(Duration::ZERO, 8) }
     }
 
-    fn setup(&self, plan: Plan, scribe: &Scribe) -> Setup {
+    fn setup(&self, plan: Plan, recorder: &FileRecorder) -> Setup {
         let lane = |interface| Lane { interface, filter: self.filter.clone() };
         Setup {
             plan,
-            encoding: scribe.encoding().clone(),
+            encoding: recorder.encoding().clone(),
             lanes: (0..self.boards.len() as u32).map(lane).collect(),
             held: vec![self.port_plan(); self.boards.len()],
             cpus: Vec::new(),
@@ -134,9 +134,9 @@ impl Rig {
     }
 
     /// Records what `give` gives into a file, and reads it.
-    fn record<B: Lay>(
+    fn record<B: Encode>(
         &self,
-        give: impl FnOnce(&Scribe, mpsc::SyncSender<News<B>>) -> Option<Workers>,
+        give: impl FnOnce(&FileRecorder, mpsc::SyncSender<MergeEvent<B>>) -> Option<Workers>,
     ) -> Outcome {
         let folder = Scratch::new();
         let mut plan = self.plan.clone();
@@ -145,29 +145,32 @@ impl Rig {
         let lanes: Vec<_> = self
             .boards
             .iter()
-            .map(|board| (Arc::new(LaneBoard::default()), vec![Arc::clone(board)]))
+            .map(|board| (Arc::new(InterfaceBoard::default()), vec![Arc::clone(board)]))
             .collect();
         let descriptions = vec![InterfaceDescription::default(); self.boards.len()];
-        let scribe = Scribe::open(&plan, &descriptions, &lanes).unwrap();
+        let recorder = FileRecorder::open(&plan, &descriptions, &lanes).unwrap();
         let (merge, news) = sync_channel(4096);
-        let workers = give(&scribe, merge.clone());
+        let workers = give(&recorder, merge.clone());
         for port in 0..self.boards.len() {
-            merge.send(News::Ended(port, 0)).unwrap();
+            merge.send(MergeEvent::Ended(port, 0)).unwrap();
         }
         let port = |(interface, board): (usize, &Arc<CaptureBoard>)| {
             Port::new(interface as u32, self.port_plan(), self.filter.clone(), Arc::clone(board))
         };
         let ports = self.boards.iter().enumerate().map(port).collect();
         let boards: Vec<_> = lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
-        let (scribe, tally) = merging::merge(ports, &news, scribe, &boards, &Wishes::default());
-        scribe.finish();
+        let (recorder, tally) = merging::merge(ports, &news, recorder, &boards, &Requests::default());
+        recorder.finish();
         drop(workers);
         let load = |count: &std::sync::atomic::AtomicU64| count.load(std::sync::atomic::Ordering::Relaxed);
         let (packets, lost) = read(&plan.write.path, boards.len());
         Outcome {
             packets,
             lost,
-            told: boards.iter().map(|lane| [&lane.told, &lane.untold, &lane.filtered].map(load)).collect(),
+            told: boards
+                .iter()
+                .map(|lane| [&lane.told, &lane.pending_drops, &lane.filtered].map(load))
+                .collect(),
             late: tally.ports.iter().map(|port| port.late).sum(),
         }
     }

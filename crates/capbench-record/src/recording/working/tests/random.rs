@@ -20,7 +20,7 @@ fn made(ports: usize) -> impl Strategy<Value = Vec<Made>> {
 }
 
 /// The batches, in the order in which they are given.
-fn batches(rig: &mut Rig, made: &[Made]) -> Vec<(usize, Marked)> {
+fn batches(rig: &mut Rig, made: &[Made]) -> Vec<(usize, BatchWithLosses)> {
     let (mut now, mut number) = (START, vec![0; rig.boards.len()]);
     let mut batch = |(port, lost, frames): &Made| {
         let frame = |&(later, back, length): &(u64, u64, usize)| {
@@ -48,14 +48,14 @@ proptest! {
         let mut rig = Rig::new(3, filters.then(odd));
         let given = batches(&mut rig, &made);
         let without = rig.record(|_, merge| {
-            given.into_iter().for_each(|(port, marked)| merge.send(News::Batch(port, marked)).unwrap());
+            given.into_iter().for_each(|(port, marked)| merge.send(MergeEvent::Batch(port, marked)).unwrap());
             None
         });
         prop_assert_eq!(without.late, 0);
         let mut rig = Rig::new(3, filters.then(odd));
         let given = batches(&mut rig, &made);
-        let with = rig.record(|scribe, merge| {
-            let setup = rig.setup(hand_off(workers, queue, WhenFull::Wait), scribe);
+        let with = rig.record(|recorder, merge| {
+            let setup = rig.setup(hand_off(workers, queue, WhenFull::Wait), recorder);
             let workers = Workers::start(setup, merge).unwrap();
             for (port, marked) in given {
                 workers.give(port, marked, &rig.boards[port]).unwrap();
@@ -85,10 +85,10 @@ proptest! {
         };
         let given = batches(&mut rig, &made);
         let mut lost = Vec::new();
-        let outcome = rig.record(|scribe, merge| {
+        let outcome = rig.record(|recorder, merge| {
             let (open, gate) = mpsc::channel::<()>();
             let gate = Arc::new(Mutex::new(gate));
-            let setup = rig.setup(hand_off(workers, queue, WhenFull::Drop), scribe);
+            let setup = rig.setup(hand_off(workers, queue, WhenFull::Drop), recorder);
             let gated = move |_, inner| Gated { inner, gate: Arc::clone(&gate), started: None };
             let workers = Workers::start_as(setup, merge, gated).unwrap();
             let mut allowed = 0;

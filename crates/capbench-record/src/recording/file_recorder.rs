@@ -1,4 +1,4 @@
-//! Frames and statistics into the output, each frame with what was lost before it.
+//! Writes frames and statistics to the output, each frame with its drop count.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,7 +9,7 @@ use capbench_capture::units::ByteCount;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
-use super::board::{CaptureBoard, LaneBoard};
+use super::board::{CaptureBoard, InterfaceBoard};
 use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
@@ -20,16 +20,16 @@ use crate::file::{
 };
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
 
-/// What a file begins and ends with: the statistics as they were read last.
+/// First and last records of a file: the statistics as last read.
 #[derive(Debug)]
 struct Ends {
     encoding: Encoding,
     statistics: Vec<InterfaceStatistics>,
     /// The captures of each interface.
     captures: Vec<Vec<Arc<CaptureBoard>>>,
-    /// Absent while the first file is opened.
+    /// Absent while the first file is being opened.
     gauge: Option<WriterGauge>,
-    /// Whether there are queues where frames can be lost.
+    /// Whether there are worker queues, which can lose frames.
     has_workers: bool,
     /// When the recording ended.
     end_ns: Option<u64>,
@@ -61,7 +61,7 @@ impl Ends {
                 let place = "link".into();
                 losses.insert(0, LostAt { place, booking: Booking::Interface, count: link.missed });
             }
-            // That nobody can compare is no place of a loss.
+            // An impossible comparison is not listed as a loss.
             let unreached = readings.first().and_then(|reading| reading.unreached.as_ref());
             losses.extend(LostAt::of(unreached.filter(|loss| loss.count.is_some())));
             if *has_workers {
@@ -88,41 +88,41 @@ impl Ends {
     }
 }
 
-/// What is known of an interface of the file.
+/// State of an interface of the file.
 #[derive(Debug)]
-struct Lane {
-    board: Arc<LaneBoard>,
-    /// Lost frames to be told with its next one.
-    untold: u64,
+struct InterfaceState {
+    board: Arc<InterfaceBoard>,
+    /// Drops that its next frame reports.
+    pending_drops: u64,
     told: u64,
     octets: u64,
     past: u64,
 }
 
-/// Writes the recording.
+/// Records frames and statistics.
 #[derive(Debug)]
-pub(super) struct Scribe {
+pub(super) struct FileRecorder {
     encoding: Encoding,
     ends: Ends,
     output: Output,
-    lanes: Vec<Lane>,
-    /// Packets that may still be recorded.
+    lanes: Vec<InterfaceState>,
+    /// Packets until the limit.
     left: u64,
     has_ended: bool,
     packet_buffered: bool,
     hash: HashAlgorithm,
-    /// Empty buffers that the next batch of a capture may need: as much as a block, which is more than most methods give.
+    /// Empty buffers that the next batch of a capture may need: the size of a block, which exceeds the batches of most methods.
     batch: usize,
     /// When the first file was begun.
     began_ns: u64,
 }
 
-impl Scribe {
+impl FileRecorder {
     /// Opens the first file. `descriptions` and `boards` are those of the interfaces, in the order of the plan.
     pub(super) fn open(
         plan: &Plan,
         descriptions: &[InterfaceDescription],
-        boards: &[(Arc<LaneBoard>, Vec<Arc<CaptureBoard>>)],
+        boards: &[(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
         let encoding = Encoding::new(plan, descriptions)?;
         check_buffer(plan.write.buffer, &encoding)?;
@@ -143,16 +143,16 @@ impl Scribe {
         };
         let mut options = WriteOptions { interfaces: plan.sources.len(), ..plan.write.clone() };
         if plan.format == FileFormat::Verbatim {
-            // What waits to be written is missing in the ring.
+            // Data that waits for the writer occupies the ring.
             options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
         }
         let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
         ends.gauge = Some(output.gauge());
         let blocks = plan.sources.iter().map(|source| source.options.block);
         let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
-        let lane = |(board, _): &(Arc<LaneBoard>, _)| Lane {
+        let lane = |(board, _): &(Arc<InterfaceBoard>, _)| InterfaceState {
             board: Arc::clone(board),
-            untold: 0,
+            pending_drops: 0,
             told: 0,
             octets: 0,
             past: 0,
@@ -176,19 +176,19 @@ impl Scribe {
         self.began_ns
     }
 
-    /// What encodes frames for it.
+    /// The encoder for its frames.
     pub(super) fn encoding(&self) -> &Encoding {
         &self.encoding
     }
 
-    /// Reads what the writer does, from any thread.
+    /// A reader of the writer's counters, for any thread.
     pub(super) fn gauge(&self) -> WriterGauge {
         self.output.gauge()
     }
 
-    /// So many frames were lost between the last frame of the interface and the next one.
+    /// Notes `frames` lost before the next frame of the interface.
     pub(super) fn lost(&mut self, interface: u32, frames: u64) {
-        self.lanes[interface as usize].untold += frames;
+        self.lanes[interface as usize].pending_drops += frames;
     }
 
     /// Records a frame.
@@ -199,7 +199,7 @@ impl Scribe {
         });
     }
 
-    /// Records a frame whose octets are its record, made by [`Scribe::encoding`] without a drop count.
+    /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoding`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
         self.lay(interface, frame, |encoding, dropped, room| match dropped {
@@ -224,13 +224,13 @@ impl Scribe {
             lane.past += 1;
             return;
         }
-        let untold = lane.untold;
-        let dropped = (untold > 0).then_some(untold);
+        let pending_drops = lane.pending_drops;
+        let dropped = (pending_drops > 0).then_some(pending_drops);
         let origin = Origin { interface, time_ns: frame.time_ns };
         match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
             Ok(()) => {
-                lane.told += untold;
-                lane.untold = 0;
+                lane.told += pending_drops;
+                lane.pending_drops = 0;
                 lane.octets += u64::from(frame.wire_length);
                 *left -= 1;
             }
@@ -238,10 +238,10 @@ impl Scribe {
         }
     }
 
-    /// Records a block of a ring from where it lies, its frames being of interface 0.
+    /// Records a ring block straight from the ring; all its frames belong to interface 0.
     ///
     /// # Errors
-    /// The block, where it cannot stand in the file as a whole: its frames are to be recorded one by one.
+    /// The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
         if frames > self.left {
@@ -253,10 +253,12 @@ impl Scribe {
         }
         let times = (first_ns, block.closed_ns().max(first_ns));
         let lane = &mut self.lanes[0];
-        let Some(length) = verbatim::enclose(&mut block, lane.untold, self.hash) else { return Err(block) };
+        let Some(length) = verbatim::enclose(&mut block, lane.pending_drops, self.hash) else {
+            return Err(block);
+        };
         self.output.block(block, length, times)?;
-        lane.told += lane.untold;
-        lane.untold = 0;
+        lane.told += lane.pending_drops;
+        lane.pending_drops = 0;
         self.left -= frames;
         Ok(())
     }
@@ -265,80 +267,80 @@ impl Scribe {
     fn refused(&mut self, interface: usize, refusal: NoRoom) {
         let lane = &mut self.lanes[interface];
         match refusal {
-            NoRoom::Full | NoRoom::TooLong => lane.untold += 1,
+            NoRoom::Full | NoRoom::TooLong => lane.pending_drops += 1,
             NoRoom::Ended => {
-                // The last file is complete, and the output does not count it; or writing failed, and it does.
+                // If the last file is complete, the output does not count these packets. If writing failed, it does.
                 lane.past += u64::from(self.output.is_complete());
                 self.has_ended = true;
             }
         }
     }
 
-    /// Whether it has as many packets as were asked for.
+    /// Whether the requested number of packets is recorded.
     pub(super) fn is_full(&self) -> bool {
         self.left == 0
     }
 
-    /// Whether the writer leaves no room for a batch.
+    /// Whether the writer has no room for a batch.
     #[inline]
     pub(super) fn is_short(&self) -> bool {
         self.output.is_short_of(self.batch)
     }
 
-    /// The same after waiting for it, that long.
+    /// As `is_short`, after waiting up to `timeout` for room.
     pub(super) fn stays_short(&self, timeout: Duration) -> bool {
         self.output.stays_short_of(self.batch, timeout)
     }
 
-    /// Whether no more packets are recorded.
+    /// Whether the recording accepts no more packets.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {
         self.left == 0 || self.has_ended || self.output.has_ended()
     }
 
-    /// Tells the board what is counted and, with `packet_buffered`, lets readers have what is there; to be called after every
-    /// few packets, and when there are none.
+    /// Publishes counts on the board. With `packet_buffered`, also flushes to readers. Call it after every few packets, and when
+    /// there are none.
     #[inline]
-    pub(super) fn breathe(&mut self) {
+    pub(super) fn publish_and_flush(&mut self) {
         if self.packet_buffered {
             self.output.flush_if_idle();
         }
         self.publish();
     }
 
-    /// Ends a file whose interval is over; to be called when there are no packets.
+    /// Ends a file whose interval is over. Call it when there are no packets.
     pub(super) fn end_interval(&mut self) {
         self.output.end_interval(realtime_ns(), &mut self.ends);
     }
 
-    /// Lets readers have everything.
+    /// Flushes everything to readers.
     pub(super) fn flush(&mut self) {
         self.output.flush();
     }
 
-    /// Tells the board what this thread counts.
+    /// Publishes the counts of this thread on the board.
     pub(super) fn publish(&self) {
-        for Lane { board, untold, told, octets, past, .. } in &self.lanes {
-            board.untold.store(*untold, Relaxed);
+        for InterfaceState { board, pending_drops, told, octets, past, .. } in &self.lanes {
+            board.pending_drops.store(*pending_drops, Relaxed);
             board.told.store(*told, Relaxed);
             board.octets.store(*octets, Relaxed);
             board.past.store(*past, Relaxed);
         }
     }
 
-    /// Puts the counters of all interfaces as they stand into the file.
+    /// Writes the current counters of all interfaces to the file.
     pub(super) fn statistics(&mut self) {
         self.publish();
         self.ends.take_statistics();
         for statistics in &self.ends.statistics {
             let Some(record) = self.encoding.statistics(statistics) else { continue };
-            // Without room for it, the next ones say the same and more.
+            // If there is no room, the next statistics contain these counts anyway.
             let _ = self.output.record(&record);
         }
         self.output.flush_if_idle();
     }
 
-    /// Ends the file with the counters as they stand, and waits until everything is written.
+    /// Ends the file with the current counters, and waits until everything is written.
     pub(super) fn finish(mut self) -> Recorded {
         self.publish();
         self.ends.end_ns = Some(realtime_ns());

@@ -39,8 +39,8 @@ fn frame(layout: &FrameLayout, extra: u16, flow: u32, stamp: Stamp) -> Vec<u8> {
     slot
 }
 
-fn look(layout: &FrameLayout, frame: &[u8]) -> Seen {
-    let recogniser = Recogniser::new(TRIAL, layout, None).unwrap();
+fn look(layout: &FrameLayout, frame: &[u8]) -> FrameClass {
+    let recogniser = Classifier::new(TRIAL, layout, None).unwrap();
     recogniser.look(frame, frame.len() as u32, TagMetadata::Absent)
 }
 
@@ -49,17 +49,17 @@ fn a_flip_of_any_single_bit_is_noticed() {
     for layout in every_layout() {
         for (extra, flow) in [(0, 0), (13, 299)] {
             let mut frame = frame(&layout, extra, flow, stamp());
-            assert_eq!(look(&layout, &frame), Seen::Ours(stamp()), "{layout}");
+            assert_eq!(look(&layout, &frame), FrameClass::Own(stamp()), "{layout}");
             for bit in 0..frame.len() * 8 {
                 frame[bit / 8] ^= 1 << (bit % 8);
                 let seen = look(&layout, &frame);
                 assert!(
-                    !matches!(seen, Seen::Ours(_) | Seen::Truncated),
+                    !matches!(seen, FrameClass::Own(_) | FrameClass::Truncated),
                     "{layout}: bit {bit} gave {seen:?}"
                 );
                 // From the stamp on, the frame is clearly one of ours.
                 if bit / 8 >= layout.network_at() + layout.stamp_end() {
-                    assert_eq!(seen, Seen::Corrupt, "{layout}: bit {bit}");
+                    assert_eq!(seen, FrameClass::Corrupt, "{layout}: bit {bit}");
                 }
                 frame[bit / 8] ^= 1 << (bit % 8);
             }
@@ -71,18 +71,21 @@ fn a_flip_of_any_single_bit_is_noticed() {
 fn octets_that_are_missing_are_noticed() {
     for layout in every_layout() {
         let frame = frame(&layout, 40, 1, stamp());
-        let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+        let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
         for kept in 6..frame.len() {
             let seen = recogniser.look(&frame[..kept], frame.len() as u32, TagMetadata::Absent);
-            assert_eq!(seen, Seen::Truncated, "{layout}: {kept} octets");
+            assert_eq!(seen, FrameClass::Truncated, "{layout}: {kept} octets");
             // The same with a wire length that hides it.
             let seen = recogniser.look(&frame[..kept], kept as u32, TagMetadata::Absent);
-            assert!(matches!(seen, Seen::Corrupt | Seen::Foreign), "{layout}: {kept} octets gave {seen:?}");
+            assert!(
+                matches!(seen, FrameClass::Corrupt | FrameClass::Foreign),
+                "{layout}: {kept} octets gave {seen:?}"
+            );
         }
-        assert_eq!(recogniser.look(&[], 100, TagMetadata::Absent), Seen::Foreign);
-        let next = Recogniser::new(TrialId(8), &layout, None).unwrap();
+        assert_eq!(recogniser.look(&[], 100, TagMetadata::Absent), FrameClass::Foreign);
+        let next = Classifier::new(TrialId(8), &layout, None).unwrap();
         let seen = next.look(&frame[..frame.len() - 1], frame.len() as u32, TagMetadata::Absent);
-        assert_eq!(seen, Seen::Foreign, "a cut frame of another trial");
+        assert_eq!(seen, FrameClass::Foreign, "a cut frame of another trial");
     }
 }
 
@@ -91,10 +94,10 @@ fn octets_too_many_are_noticed() {
     for layout in every_layout() {
         let mut frame = frame(&layout, 40, 1, stamp());
         frame.push(0);
-        assert_eq!(look(&layout, &frame), Seen::Corrupt);
-        let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+        assert_eq!(look(&layout, &frame), FrameClass::Corrupt);
+        let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
         let seen = recogniser.look(&frame, frame.len() as u32 - 1, TagMetadata::Absent);
-        assert_eq!(seen, Seen::Corrupt, "more captured than there was");
+        assert_eq!(seen, FrameClass::Corrupt, "more captured than there was");
     }
 }
 
@@ -104,21 +107,23 @@ fn padding_of_a_runt_is_not_corruption() {
     let mut frame = frame(&layout, 0, 0, stamp());
     assert_eq!(frame.len(), 58);
     frame.extend([0xaa, 0x55]);
-    assert_eq!(look(&layout, &frame), Seen::Ours(stamp()));
+    assert_eq!(look(&layout, &frame), FrameClass::Own(stamp()));
 }
 
 #[test]
 fn other_trials_and_layouts_are_foreign() {
     for layout in every_layout() {
         let other = Stamp { trial: TrialId(6), ..stamp() };
-        assert_eq!(look(&layout, &frame(&layout, 4, 5, other)), Seen::Foreign);
+        assert_eq!(look(&layout, &frame(&layout, 4, 5, other)), FrameClass::Foreign);
         for sent in every_layout() {
             let seen = look(&layout, &frame(&sent, 20, 5, stamp()));
             let like = sent.network == layout.network && sent.transport == layout.transport;
             match (sent == layout, like) {
-                (true, _) => assert_eq!(seen, Seen::Ours(stamp())),
-                (false, true) => assert_eq!(seen, Seen::Corrupt, "{sent} as {layout}: the tag is wrong"),
-                (false, false) => assert_eq!(seen, Seen::Foreign, "{sent} as {layout}"),
+                (true, _) => assert_eq!(seen, FrameClass::Own(stamp())),
+                (false, true) => {
+                    assert_eq!(seen, FrameClass::Corrupt, "{sent} as {layout}: the tag is wrong")
+                }
+                (false, false) => assert_eq!(seen, FrameClass::Foreign, "{sent} as {layout}"),
             }
         }
     }
@@ -128,7 +133,7 @@ fn other_trials_and_layouts_are_foreign() {
 fn flows_that_were_not_sent_are_noticed() {
     let sent = FrameLayout::default();
     let layout = FrameLayout { flows: Flows::new(301).unwrap(), ..sent };
-    assert_eq!(look(&sent, &frame(&layout, 4, 300, stamp())), Seen::Corrupt);
+    assert_eq!(look(&sent, &frame(&layout, 4, 300, stamp())), FrameClass::Corrupt);
 }
 
 #[test]
@@ -136,12 +141,12 @@ fn a_tag_may_be_in_the_metadata() {
     let layout = layout(true, Network::V4, Transport::Udp);
     let mut frame = frame(&layout, 4, 5, stamp());
     frame.drain(12..16);
-    let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+    let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
     let look = |tag| recogniser.look(&frame, frame.len() as u32, tag);
-    assert_eq!(look(TagMetadata::Stripped(VlanTag { tci: 0x2064 })), Seen::Ours(stamp()));
-    assert_eq!(look(TagMetadata::Unknown), Seen::Ours(stamp()));
-    assert_eq!(look(TagMetadata::Absent), Seen::Corrupt);
-    assert_eq!(look(TagMetadata::Stripped(VlanTag { tci: 0x2065 })), Seen::Corrupt);
+    assert_eq!(look(TagMetadata::Stripped(VlanTag { tci: 0x2064 })), FrameClass::Own(stamp()));
+    assert_eq!(look(TagMetadata::Unknown), FrameClass::Own(stamp()));
+    assert_eq!(look(TagMetadata::Absent), FrameClass::Corrupt);
+    assert_eq!(look(TagMetadata::Stripped(VlanTag { tci: 0x2065 })), FrameClass::Corrupt);
 }
 
 #[test]
@@ -149,16 +154,16 @@ fn a_snapshot_length_is_no_truncation() {
     for layout in every_layout() {
         let least = layout.network_at() + layout.stamp_end();
         let snaplen = least as u32 + 3;
-        let recogniser = Recogniser::new(TRIAL, &layout, Some(snaplen)).unwrap();
+        let recogniser = Classifier::new(TRIAL, &layout, Some(snaplen)).unwrap();
         let mut frame = frame(&layout, 100, 1, stamp());
         let wire_length = frame.len() as u32;
         frame.truncate(snaplen as usize);
         let look = |octets: &[u8]| recogniser.look(octets, wire_length, TagMetadata::Absent);
-        assert_eq!(look(&frame), Seen::Ours(stamp()));
-        assert_eq!(look(&frame[..least]), Seen::Truncated);
+        assert_eq!(look(&frame), FrameClass::Own(stamp()));
+        assert_eq!(look(&frame[..least]), FrameClass::Truncated);
         frame[least] ^= 1;
-        assert_eq!(look(&frame), Seen::Corrupt, "{layout}: a harmed octet within the snapshot");
-        let error = Recogniser::new(TRIAL, &layout, Some(least as u32 - 1)).unwrap_err().to_string();
+        assert_eq!(look(&frame), FrameClass::Corrupt, "{layout}: a harmed octet within the snapshot");
+        let error = Classifier::new(TRIAL, &layout, Some(least as u32 - 1)).unwrap_err().to_string();
         assert!(error.contains(&format!("at least {least} octets")), "{error}");
     }
 }
@@ -169,9 +174,9 @@ proptest! {
         octets in proptest::collection::vec(any::<u8>(), 0..200), wire_length: u32, index in 0..8_usize,
         snaplen in proptest::option::of(90..200_u32),
     ) {
-        let recogniser = Recogniser::new(TRIAL, &every_layout()[index], snaplen).unwrap();
+        let recogniser = Classifier::new(TRIAL, &every_layout()[index], snaplen).unwrap();
         for tag in [TagMetadata::Absent, TagMetadata::Unknown, TagMetadata::Stripped(VlanTag { tci: 1 })] {
-            prop_assert!(!matches!(recogniser.look(&octets, wire_length, tag), Seen::Ours(_)));
+            prop_assert!(!matches!(recogniser.look(&octets, wire_length, tag), FrameClass::Own(_)));
         }
     }
 
@@ -187,7 +192,7 @@ proptest! {
             let at = at.index(frame.len());
             frame[at] = value;
         }
-        let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+        let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
         recogniser.look(&frame[..kept.index(frame.len() + 1)], wire_length, TagMetadata::Absent);
     }
 
@@ -206,7 +211,7 @@ proptest! {
             }
             None => TagMetadata::Absent,
         };
-        let recogniser = Recogniser::new(TRIAL, &layout, None).unwrap();
+        let recogniser = Classifier::new(TRIAL, &layout, None).unwrap();
         prop_assert_eq!(recogniser.whole.stamp(&frame), Some(stamp()));
         for (at, value) in changes {
             let at = at.index(frame.len());
@@ -214,7 +219,7 @@ proptest! {
         }
         if let Some(stamp) = recogniser.whole.stamp(&frame) {
             let closely = recogniser.look_closely(&frame, frame.len(), tag);
-            let expected = if stamp.trial == TRIAL { Seen::Ours(stamp) } else { Seen::Foreign };
+            let expected = if stamp.trial == TRIAL { FrameClass::Own(stamp) } else { FrameClass::Foreign };
             prop_assert_eq!(closely, expected);
         }
     }
@@ -226,6 +231,6 @@ proptest! {
     ) {
         let layout = every_layout()[index];
         let stamp = Stamp { sequence, planned_ns, ..stamp() };
-        prop_assert_eq!(look(&layout, &frame(&layout, extra, flow, stamp)), Seen::Ours(stamp));
+        prop_assert_eq!(look(&layout, &frame(&layout, extra, flow, stamp)), FrameClass::Own(stamp));
     }
 }

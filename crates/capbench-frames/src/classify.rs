@@ -1,4 +1,4 @@
-//! Tells the frames of a trial from everything else, on the receiving side, and intact ones from damaged ones.
+//! Classifies received frames: of this trial or not, intact or damaged.
 
 use crate::checksum::{fold, sum_native};
 use crate::error::{FrameError, Result};
@@ -11,56 +11,55 @@ use crate::layout::{
 use crate::stamp::{STAMP_OCTETS, Stamp, TrialId};
 use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
 
-/// The network layer's part of the least frame: hardware pads shorter ones to it (IEEE 802.3 3.2.8).
+/// Network-layer octets of the smallest frame: hardware pads shorter frames to this (IEEE 802.3 3.2.8).
 const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize - ETHERNET_OCTETS;
 
-/// What a captured frame is.
+/// The class of a captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// A frame of this trial, unharmed as far as it was captured.
-    Ours(Stamp),
-    /// A frame sent to the address and port of generated frames, of which a header field, a length or a checksum
-    /// is wrong.
+pub enum FrameClass {
+    /// A frame of this trial, intact as far as it was captured.
+    Own(Stamp),
+    /// A frame to the address and port of generated frames, with a wrong header field, length or checksum.
     Corrupt,
-    /// Such a frame, of which fewer octets were captured than the snapshot length allows.
+    /// Such a frame, captured with fewer octets than the snapshot length allows.
     Truncated,
-    /// Anything else: other traffic, or an unharmed frame of another trial.
+    /// Any other frame: other traffic, or an intact frame of another trial.
     Foreign,
 }
 
-/// What the capture method knows of a VLAN tag beside the octets of the frame. The kernel takes a tag out of the
-/// frame on receipt and keeps it in metadata (`struct tpacket_auxdata`, packet(7)).
+/// The capture method's metadata on a VLAN tag. The kernel removes a tag from the frame on receipt and keeps it in metadata
+/// (`struct tpacket_auxdata`, packet(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagMetadata {
-    /// No tag was taken out.
+    /// No tag was removed.
     Absent,
-    /// This tag was taken out.
+    /// This tag was removed.
     Stripped(VlanTag),
-    /// The method has no such metadata: a frame without the tag of the layout is accepted.
+    /// The method has no such metadata. A frame without the layout's tag is accepted.
     Unknown,
 }
 
-/// Recognises the frames of one trial.
+/// Classifies the frames of one trial.
 ///
-/// With a snapshot length, frames are cut on purpose: what is there is verified, including the checksum, because
-/// the octets that were cut off are known to be zero. A snapshot length that cuts off the stamp is refused by
-/// [`Recogniser::new`], since nothing could be accounted for.
+/// A snapshot length cuts frames on purpose. The captured octets are verified, including the checksum, because the missing
+/// octets are known to be zero. [`Classifier::new`] refuses a snapshot length that cuts off the stamp, because no frame could
+/// be accounted for.
 #[derive(Debug, Clone)]
-pub struct Recogniser {
+pub struct Classifier {
     trial: TrialId,
     layout: FrameLayout,
-    /// The head of flow 0, to compare with.
+    /// The head of flow 0, for comparison.
     head: Head,
-    /// The same for whole frames, in machine words.
+    /// The same for whole frames, compared in machine words.
     whole: HeadMatch,
     /// Octets from the network header to the end of the stamp.
     stamp_end: usize,
-    /// Octets that the capture method delivers of a frame at most.
+    /// Maximum number of octets that the capture method delivers of a frame.
     snaplen: usize,
 }
 
-impl Recogniser {
-    /// A recogniser for the frames of one trial and layout, captured with `snaplen` octets at most, `None` for all.
+impl Classifier {
+    /// A classifier for the frames of one trial and layout, captured with up to `snaplen` octets, or whole if `None`.
     ///
     /// # Errors
     /// A snapshot length that cuts off the stamp.
@@ -77,20 +76,20 @@ impl Recogniser {
         Ok(Self { trial, layout: *layout, head, whole, stamp_end: layout.stamp_end(), snaplen: octets })
     }
 
-    /// What this frame is. `captured` are its octets without FCS, `wire_length` how many there were when it was
-    /// captured (without FCS and without a stripped tag, as in `tp_len`). Never panics, whatever the octets.
+    /// Classifies a frame. `captured` are its octets without FCS. `wire_length` is its full length when captured (without FCS
+    /// and without a removed tag, as in `tp_len`). Never panics, for any octets.
     #[inline]
-    pub fn look(&self, captured: &[u8], wire_length: u32, tag: TagMetadata) -> Seen {
+    pub fn look(&self, captured: &[u8], wire_length: u32, tag: TagMetadata) -> FrameClass {
         if captured.len() == wire_length as usize
             && self.stripped_tag_fits(tag)
             && let Some(stamp) = self.whole.stamp(captured)
         {
-            return if stamp.trial == self.trial { Seen::Ours(stamp) } else { Seen::Foreign };
+            return if stamp.trial == self.trial { FrameClass::Own(stamp) } else { FrameClass::Foreign };
         }
         self.look_closely(captured, wire_length as usize, tag)
     }
 
-    /// Whether a frame without inline tag has what the layout wants.
+    /// Whether the removed tag of a frame without inline tag is the layout's.
     #[inline]
     fn stripped_tag_fits(&self, tag: TagMetadata) -> bool {
         match (self.layout.vlan, tag) {
@@ -100,8 +99,8 @@ impl Recogniser {
         }
     }
 
-    /// Any frame: cut, padded, tagged, damaged, of others.
-    fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> Seen {
+    /// Any frame: cut, padded, tagged, damaged, or foreign.
+    fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> FrameClass {
         let inline = captured.get(12..14) == Some(&VlanTag::TPID.to_be_bytes());
         let network_at = if inline { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS };
         let cut_short = captured.len() < wire_length.min(self.snaplen);
@@ -109,35 +108,35 @@ impl Recogniser {
             return self.look_at_stub(captured, cut_short);
         };
         if !self.is_addressed_to_us(captured, packet, network_at) {
-            return Seen::Foreign;
+            return FrameClass::Foreign;
         }
         let stamp = self.stamp(packet);
         let verified = self.is_verified(packet, wire_length - network_at.min(wire_length));
         if stamp.trial != self.trial && (verified || cut_short) {
-            return Seen::Foreign;
+            return FrameClass::Foreign;
         }
         if cut_short {
-            return Seen::Truncated;
+            return FrameClass::Truncated;
         }
         if verified && self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
-            Seen::Ours(stamp)
+            FrameClass::Own(stamp)
         } else {
-            Seen::Corrupt
+            FrameClass::Corrupt
         }
     }
 
-    /// Too few octets for a stamp: ours if the Ethernet destination says so, as nothing else does.
+    /// Too few octets for a stamp. The frame is ours if the Ethernet destination matches; nothing else identifies it.
     #[cold]
-    fn look_at_stub(&self, captured: &[u8], cut_short: bool) -> Seen {
+    fn look_at_stub(&self, captured: &[u8], cut_short: bool) -> FrameClass {
         if cut_short && captured.get(..6) == Some(&self.layout.destination.0) {
-            Seen::Truncated
+            FrameClass::Truncated
         } else {
-            Seen::Foreign
+            FrameClass::Foreign
         }
     }
 
-    /// Whether the fields that nothing but generated traffic bears are there: protocol, destination address of the
-    /// benchmarking range, destination port.
+    /// Whether the fields that only generated traffic has are present: protocol, destination address of the benchmarking
+    /// range, destination port.
     fn is_addressed_to_us(&self, captured: &[u8], packet: &[u8], network_at: usize) -> bool {
         let expected = self.expected();
         let own_network_at = self.layout.network_at();
@@ -157,7 +156,7 @@ impl Recogniser {
         ether_type && address && port
     }
 
-    /// The stamp of a packet that is long enough for one.
+    /// The stamp of a packet that is long enough.
     fn stamp(&self, packet: &[u8]) -> Stamp {
         let segment = &packet[self.transport_at()..];
         let mut stamp = [0; STAMP_OCTETS];
@@ -171,19 +170,19 @@ impl Recogniser {
         Stamp::from_bytes(stamp)
     }
 
-    /// Whether lengths and checksums are right. `wire_length` counts from the network header.
+    /// Whether lengths and checksums are correct. `wire_length` counts from the network header.
     fn is_verified(&self, packet: &[u8], wire_length: usize) -> bool {
         let transport_at = self.transport_at();
         let length = match self.layout.network {
             Network::V4 => get(packet, 2),
             Network::V6 => get(packet, 4) + NETWORK_V6_OCTETS,
         };
-        // A short frame may have been padded on a real link; the padding may hold anything.
+        // A real link may have padded a short frame; the padding can have any content.
         let padded = length < wire_length && wire_length <= PADDED_OCTETS;
         if (length != wire_length && !padded) || length < self.stamp_end || packet.len() > wire_length {
             return false;
         }
-        // Of a frame that a snapshot length cut, the missing octets are zero and add nothing.
+        // The octets cut by a snapshot length are zero and add nothing to the sum.
         let segment = &packet[transport_at..length.min(packet.len())];
         let segment_length = length - transport_at;
         let (addresses, protocol) = match self.layout.network {
@@ -201,7 +200,7 @@ impl Recogniser {
         fold(sum) == u16::MAX
     }
 
-    /// Whether the fields that no checksum covers, and the flow, are those of the layout.
+    /// Whether the flow, and the fields that no checksum covers, match the layout.
     fn fits_layout(&self, captured: &[u8], packet: &[u8]) -> bool {
         let expected = self.expected();
         let transport_at = self.transport_at();

@@ -1,4 +1,4 @@
-//! What goes with a capture besides its frames: its counters, its entrance, and an interface that goes down and comes back.
+//! An open capture without its frames: counters, status of the interface, end of the capture.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use capbench_capture::capture::Capture;
 use capbench_capture::counters::Counters;
 use capbench_capture::error::{CaptureError, Result};
-use capbench_capture::intake::Intake;
 use capbench_capture::interface::Interface;
+use capbench_capture::stats_socket::StatsSocket;
 use capbench_sys::SysError;
 use capbench_sys::host::interface::Watched;
 
@@ -18,26 +18,26 @@ use super::link::{Link, LinkCounts, LinkSample};
 use super::plan::Source;
 use super::unreached::Unreached;
 
-/// How long one wait for frames lasts. The merge needs to hear at least every 20 ms that there are none.
+/// Timeout of one wait for frames. The merge needs a report at least every 20 ms.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 
-/// How long frames may still come, at most, out of a capture whose entrance cannot be shut, or that goes on giving.
+/// How long a capture is read at the end if it cannot be closed, or still has frames.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// How long the output may keep it from being emptied, at most.
+/// Maximum by which a full output may prolong that.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known of an open capture.
+/// An open capture without its frames.
 #[derive(Debug)]
-pub(super) struct Entrance {
-    pub(super) intake: Option<Intake>,
+pub(super) struct CaptureSide {
+    pub(super) stats: Option<StatsSocket>,
     pub(super) board: Arc<CaptureBoard>,
     interface: Interface,
     watched: Watched,
     link: Link,
-    /// What the interface had counted when the entrance was shut.
+    /// Counters of the interface at the close of the capture.
     at_end: Cell<Option<LinkSample>>,
-    /// Absent for captures that are no packet socket.
+    /// Absent if the capture is not a packet socket.
     unreached: Option<Unreached>,
 }
 
@@ -45,74 +45,75 @@ pub(super) struct Entrance {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivered {
     pub(super) frames: u64,
-    /// Those of them that this host sent; 0 where nobody looks at each.
+    /// Frames that this host sent; 0 if the recorder does not look at single frames.
     pub(super) outgoing: u64,
 }
 
-/// How far emptying a capture has come.
+/// Progress of emptying a capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
     is_shut: bool,
-    /// Until when it may hold frames back.
+    /// Until this time the method may keep frames back.
     holds_until: Instant,
     latest: Instant,
-    /// What may still be added to that.
+    /// Time by which the end may still be extended.
     patience: Duration,
 }
 
-impl Entrance {
-    /// Of a capture that was just opened: frames arrive.
+impl CaptureSide {
+    /// For a capture that was just opened and already receives frames.
     pub(super) fn of(capture: &mut impl Capture, source: &Source, board: Arc<CaptureBoard>) -> Result<Self> {
-        let intake = capture.intake()?;
-        let accepted = if intake.is_some() { capture.counters()?.accepted } else { None };
+        let stats = capture.stats_socket()?;
+        let accepted = if stats.is_some() { capture.counters()?.accepted } else { None };
         let link = Link::of(&source.interface.name, accepted.unwrap_or(0));
-        let unreached = intake.is_some().then(|| Unreached::of(source));
-        // Whoever asks before the first reading hears whether there is anything to hear.
+        let unreached = stats.is_some().then(|| Unreached::of(source));
+        // A query before the first reading shows which counters exist.
         board.publish_reading(Reading { link: link.read(), ..Reading::default() });
         let (interface, at_end) = (source.interface.clone(), Cell::new(None));
         let failed =
             |error| CaptureError::Call { method: "record", interface: interface.name.clone(), source: error };
         let watched = Watched::new(interface.index).map_err(failed)?;
-        Ok(Self { intake, board, interface, watched, link, at_end, unreached })
+        Ok(Self { stats, board, interface, watched, link, at_end, unreached })
     }
 
-    /// Frames came: where the interface was down, this tells whether it is up again. They may have lain in the ring.
+    /// Frames came: if the interface was down, checks whether it is up again. The frames may have been in the ring before.
     #[inline]
     pub(super) fn gave(&self) {
         if self.board.is_down() {
-            // One that is gone stays down.
+            // An interface that is gone stays down.
             let _ = self.look_again();
         }
     }
 
-    /// Looks whether the interface is up.
+    /// Checks whether the interface is up.
     ///
     /// # Errors
-    /// It is gone.
+    /// The interface is gone.
     #[cold]
     fn look_again(&self) -> std::result::Result<(), SysError> {
         self.board.set_down(!self.watched.flags()?.up());
         Ok(())
     }
 
-    /// How often the capture found nothing and had to wait: when that has grown, its ring was empty.
+    /// How often the capture found no frames and had to wait. When this grows, the ring was empty.
     #[inline]
     pub(super) fn waited(capture: &impl Capture) -> u64 {
         let counts = capture.waits();
         counts.waits + counts.spun
     }
 
-    /// Whether the capture just found its ring empty, and it has not filled up since, as while this process was stopped: then
-    /// no loss lies between what was taken and what comes. `before` is what [`Entrance::waited`] said before the last take.
+    /// Whether the capture just found its ring empty, and the ring has not filled since (for example while this process was
+    /// stopped). Then no loss separates the frames before from the next ones. `before` is [`CaptureSide::waited`] before the last
+    /// read.
     pub(super) fn is_calm(capture: &mut impl Capture, gave: bool, before: u64) -> bool {
         let was_empty = !gave || Self::waited(capture) > before;
         was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
     }
 
-    /// Reads and publishes the counters of a capture that has delivered so many frames; what was lost in front of its socket and
-    /// after it was accepted, where the method knows.
+    /// Reads and publishes the counters of a capture that has delivered these frames. Returns the losses before its socket and
+    /// after acceptance, if the method knows them.
     pub(super) fn read(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
-        // Before the method's counters: a frame that the interface has counted by then is accepted, or on its way.
+        // Read this before the method's counters: a frame that the interface has counted is then accepted, or on its way.
         let sample = self.at_end.get().unwrap_or_else(|| self.link.sample());
         let counters = capture.counters()?;
         if let Some(unreached) = &self.unreached {
@@ -121,12 +122,12 @@ impl Entrance {
         Ok(self.publish(counters, sample.counts, delivered))
     }
 
-    /// The same for a capture whose frames are being looked at, without what the interface itself counts. `None` also where
-    /// only the capture can read its counters.
+    /// As `read`, while frames of the capture are in use, and without the interface's counters. `None` also if only the capture
+    /// itself can read its counters.
     #[cold]
-    pub(super) fn read_beside(&self, delivered: Delivered) -> Result<Option<u64>> {
-        let Some(intake) = &self.intake else { return Ok(None) };
-        let Some(counters) = intake.counters()? else { return Ok(None) };
+    pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<u64>> {
+        let Some(stats) = &self.stats else { return Ok(None) };
+        let Some(counters) = stats.counters()? else { return Ok(None) };
         Ok(self.publish(counters, self.board.reading().link, delivered))
     }
 
@@ -139,23 +140,24 @@ impl Entrance {
         lost
     }
 
-    /// Looks how full the capture is and whether its interface is up, and publishes it.
+    /// Reads and publishes the capture's occupancy and the status of its interface.
     ///
     /// # Errors
-    /// The interface is gone. The kernel tells a packet socket only that it went down, which is the first step of that.
+    /// The interface is gone. The kernel reports to a packet socket only that the interface went down, the first step of its
+    /// removal.
     pub(super) fn look(&self, capture: &mut impl Capture) -> Result<()> {
         self.board.tell_fill(capture.fill());
         self.link.look();
         match self.look_again() {
-            Err(source) if self.intake.is_some() && self.interface.is_gone() => {
+            Err(source) if self.stats.is_some() && self.interface.is_gone() => {
                 Err(CaptureError::Removed { interface: self.interface.name.clone(), source })
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether a take gave frames. It gave none where its interface went down and is still there: a packet socket stays bound to
-    /// it, and goes on when it comes up again.
+    /// Whether a read delivered frames. It delivers none if the interface went down but still exists: a packet socket stays bound
+    /// and continues when the interface comes up again.
     #[inline]
     pub(super) fn survive(&self, outcome: Result<bool>) -> Result<bool> {
         const ENETDOWN: i32 = 100;
@@ -166,7 +168,7 @@ impl Entrance {
         match self.interface.or_removed(error) {
             CaptureError::Call { source, .. } if source.errno() == Some(ENETDOWN) => {
                 self.board.set_down(true);
-                // Methods that go on refusing do not use up a CPU.
+                // Limits the CPU use of a method that keeps failing.
                 thread::sleep(Duration::from_millis(5));
                 Ok(false)
             }
@@ -174,36 +176,36 @@ impl Entrance {
         }
     }
 
-    /// Lets nothing more in, where that can be, to be emptied.
+    /// Stops new frames, if the method can, so that the capture can be drained.
     pub(super) fn shut(&self, capture: &impl Capture) -> Drain {
-        // What the interface received until now is all that the recording can be asked for.
-        self.at_end.set(self.intake.as_ref().map(|_| self.link.sample()));
-        let is_shut = self.intake.as_ref().is_some_and(|intake| intake.close().is_ok());
+        // The recording covers what the interface has received until now.
+        self.at_end.set(self.stats.as_ref().map(|_| self.link.sample()));
+        let is_shut = self.stats.as_ref().is_some_and(|stats| stats.close().is_ok());
         if is_shut {
             self.board.set_shut();
         }
         let now = Instant::now();
-        // A timer of the kernel can be one tick of 10 ms late.
+        // A kernel timer can be one tick of 10 ms late.
         let holds_until = now + capture.running().holds + Duration::from_millis(20);
         Drain { is_shut, holds_until, latest: holds_until + DRAIN, patience: PATIENCE }
     }
 }
 
 impl Drain {
-    /// For so long nothing could be taken, for want of memory for it: that time does not count.
+    /// Nothing could be read for this time, because there was no memory: it does not count.
     pub(super) fn prolong(&mut self, waited: Duration) {
         let more = waited.min(self.patience);
         self.patience -= more;
         self.latest += more;
     }
 
-    /// Whether a capture that gave nothing more is read on. Nothing comes in any more, and its counters say that accepted frames
-    /// are still to come out: a timer of the kernel, or this thread, was late.
+    /// Whether to continue reading a capture that delivered nothing more. Its counters say that accepted frames are still inside:
+    /// a kernel timer, or this thread, was late.
     pub(super) fn is_incomplete(&self, unread: Option<i64>) -> bool {
         self.is_shut && unread.is_some_and(|unread| unread > 0) && Instant::now() < self.latest
     }
 
-    /// Whether the capture is empty, or has had its time; `gave` is whether it just gave something.
+    /// Whether the capture is empty, or its time is over. `gave` is whether the last read delivered frames.
     pub(super) fn is_over(&self, gave: bool) -> bool {
         let now = Instant::now();
         (!gave && now >= self.holds_until) || (!self.is_shut && now >= self.latest)
