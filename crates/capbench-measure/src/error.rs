@@ -33,16 +33,6 @@ pub enum MeasureError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file of the kernel does not have the documented form.
-    #[error("{file}: cannot understand {line:?}: {reason}")]
-    Parse {
-        /// The file.
-        file: &'static str,
-        /// The line as read.
-        line: String,
-        /// What was expected.
-        reason: &'static str,
-    },
     /// An interface cannot be used as it is; `reason` ends with what to do.
     #[error("interface {interface}: {reason}")]
     Interface {
