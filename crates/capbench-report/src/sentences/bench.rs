@@ -1,8 +1,6 @@
 //! Which methods lose nothing, what the others lose and where, and which is cheapest.
 
-mod costs;
 mod set_ups;
-mod visits;
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult, Verdict};
 use capbench_model::statistics::interval::Estimate;

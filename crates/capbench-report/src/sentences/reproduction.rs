@@ -40,10 +40,9 @@ fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
     let names: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
     let unfinished: Vec<&str> =
         results.reproductions.iter().filter(|one| !one.complete).map(|one| one.key.as_str()).collect();
-    let care = if unfinished.is_empty() {
-        String::new()
-    } else {
-        format!("; not all trials of {} were run", list(&unfinished))
+    let care = match unfinished.len() {
+        0 => String::new(),
+        _ => format!("; not all trials of {} were run", list(&unfinished)),
     };
     let all = many(claims.len() as u64, "claim", "claims");
     let text = format!("Of {all} of {}, {}{care}.", list(&names), list(&words));

@@ -1,7 +1,6 @@
 //! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
 use capbench_measure::limit::Limit;
-use capbench_measure::results::Results;
 use capbench_measure::search::repeats::Repeated;
 use capbench_measure::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
@@ -13,20 +12,11 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
+use crate::sentences::search::goals as of_goals;
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
-    let searches = &results.searches;
-    [
-        goals(searches),
-        bounds(searches),
-        numbers(searches),
-        repeats(searches),
-        buffered(searches),
-        conduct(searches),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
+    let tables = [goals, bounds, numbers, repeats, buffered, conduct];
+    tables.iter().filter_map(|table| table(searches)).collect()
 }
 
 /// The set-up of a search and its method.
@@ -46,12 +36,8 @@ pub(crate) fn which<'c>() -> Columns<'c, &'c SearchOutcome> {
     set_up().words("nth", "search", |search| search.nth.map_or(Cell::Empty, Cell::from))
 }
 
-/// Every goal of every search.
+/// A goal of a search.
 pub(crate) type OfGoal<'r> = (&'r SearchOutcome, &'r GoalResult);
-
-pub(crate) fn of_goals(searches: &[SearchOutcome]) -> impl Iterator<Item = OfGoal<'_>> {
-    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
-}
 
 /// The lower bound of a goal as a cell: "at least" if the result is only a lower bound.
 pub(crate) fn lower(status: Status, bound: Option<&Bound>) -> Cell {
