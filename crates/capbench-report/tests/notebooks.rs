@@ -2,6 +2,7 @@
 //!
 //! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
 
+#[path = "reports/runs/mod.rs"]
 mod runs;
 
 use std::collections::BTreeMap;

@@ -6,9 +6,8 @@ use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
 use capbench_measure::trial::{Phase, TrialResult};
 
 use super::parts::{
-    self, Estimate, chart, estimated, grouped, keep_few, logarithmic, point, resting_on, series, upright,
+    self, Estimate, Varied, chart, estimated, grouped, logarithmic, point, resting_on, series, upright,
 };
-use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
@@ -43,9 +42,8 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
     let trials: Vec<&TrialResult> = results.trials.iter().filter(recorded).collect();
     let mut charts = curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
     charts.extend(results.sweeps.iter().map(|sweep| over(sweep, numbered)));
-    let left_out = keep_few(&mut charts);
     let lossy = resting_on(numbers(trials.into_iter().filter(|trial| trial.lost() > 0)), LOSSY);
-    parts::section("latency", "Latency", charts, TEXT, lossy.into_iter().chain(left_out))
+    parts::section("latency", "Latency", charts, TEXT, lossy)
 }
 
 /// Percentile curves of every set-up and leg, one line per method and load.

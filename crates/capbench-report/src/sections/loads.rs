@@ -5,10 +5,8 @@ use capbench_measure::rfc2544::Found;
 use capbench_measure::sweep::AxisKind;
 use capbench_measure::trial::{LoadShape, Phase, TrialResult};
 
-use super::layers::stacked;
-use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};
+use super::parts::{PlacedTrials, Varied, grouped, linear, names, of_bench, section, stacked, upright};
 use super::searches::by_set_up;
-use super::varied::Varied;
 use crate::model::{Chart, Kind, Section, Unit};
 use crate::naming::{Numbered, Scene, intended_or_offered, load};
 
@@ -22,12 +20,9 @@ const CURVES: &str = "The height of all layers is the load that was to be sent. 
                       load are taken together, long ones and short ones by their time.";
 
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterator<Item = Section> {
-    let (mut bars, mut areas) = (bench(results), curves(results, trials));
-    let (more_bars, more_areas) = (keep_few(&mut bars), keep_few(&mut areas));
-    let bars = section("delivered-and-lost", "Delivered and lost", bars, BARS, more_bars);
-    let heading = "Delivered and lost against the load";
-    let areas = section("loss-against-load", heading, areas, CURVES, more_areas);
-    bars.into_iter().chain(areas)
+    let bars = section("delivered-and-lost", "Delivered and lost", bench(results), BARS, []);
+    let (heading, areas) = ("Delivered and lost against the load", curves(results, trials));
+    bars.into_iter().chain(section("loss-against-load", heading, areas, CURVES, []))
 }
 
 /// Trials of a bench: bars by method, or by frame size if there are many.

@@ -15,11 +15,10 @@
 //! | `moments` | when frames were lost during a trial |
 //! | `soak` | a soak over its time |
 //!
-//! Shared code: `parts` makes sections, charts, axes and points, `layers` stacks the ledger, `varied` has the axis of a sweep.
+//! `parts` makes sections, charts, axes and points.
 
 mod cpu;
 mod latency;
-mod layers;
 mod loads;
 mod moments;
 mod parts;
@@ -30,9 +29,6 @@ mod searches;
 mod sizes;
 mod soak;
 mod sweeps;
-#[cfg(test)]
-mod tests;
-mod varied;
 
 use capbench_measure::results::Results;
 

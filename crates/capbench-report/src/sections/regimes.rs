@@ -5,26 +5,20 @@ use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
 use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
 
-use super::parts::{self, chart, grouped, keep_few, linear, point, series};
-use super::varied::Varied;
+use super::parts::{self, Varied, chart, grouped, linear, point, series};
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 
 pub(super) fn section(results: &Results) -> Option<Section> {
-    let mut charts: Vec<Chart> = results
-        .sweeps
-        .iter()
-        .filter(|sweep| sweep.axis == AxisKind::Work)
-        .flat_map(|sweep| {
-            grouped(&sweep.series, |line| line.scene()).into_iter().map(move |lines| (sweep, lines))
-        })
-        .filter_map(|(sweep, (scene, lines))| of_scene(results, sweep, scene.as_deref(), &lines))
-        .collect();
-    let more = keep_few(&mut charts);
+    let sweeps = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Work);
+    let charts = sweeps.flat_map(|sweep| {
+        let scenes = grouped(&sweep.series, |line| line.scene()).into_iter();
+        scenes.filter_map(move |(scene, lines)| of_scene(results, sweep, scene.as_deref(), &lines))
+    });
     let text = "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
          packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
          more than where many are taken at a time. Points at which the application kept up show no cost and are not here.";
-    parts::section("cost-regimes", "What a packet costs beside its work", charts, text, more)
+    parts::section("cost-regimes", "What a packet costs beside its work", charts.collect(), text, [])
 }
 
 /// Methods in one set-up, each with its regimes.

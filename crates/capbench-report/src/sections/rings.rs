@@ -4,8 +4,7 @@ use capbench_measure::results::Results;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
-use super::parts::{self, chart, logarithmic, point, series};
-use super::varied::Varied;
+use super::parts::{self, Varied, chart, logarithmic, point, series};
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::Numbered;
 
@@ -18,7 +17,7 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
         let across = across(sweep, trials);
         [bursts(sweep, &across), times(sweep, &across)]
     });
-    parts::section("buffers", "What buffers hold", charts.collect(), TEXT, [])
+    parts::whole_section("buffers", "What buffers hold", charts.collect(), TEXT, [])
 }
 
 fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {

@@ -28,15 +28,14 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     let mut of_trials: Vec<Chart> =
         by_set_up(results).into_iter().filter_map(|searches| trials_of(&searches, trials)).collect();
     let left_out = keep_few(&mut of_trials);
-    let mut charts: Vec<Chart> =
-        goals(results).into_iter().map(|goal| of_goal(searches, goal).noting([BARS])).collect();
-    charts.extend(of_trials);
+    let goals = goals(results).into_iter().map(|goal| of_goal(searches, goal).noting([BARS]));
+    let charts = goals.chain(of_trials).collect();
     let buffered = resting_on(
         buffered(searches),
         "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
          their load counts as not held.",
     );
-    parts::section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
+    parts::whole_section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
 }
 
 /// Searches by set-up.

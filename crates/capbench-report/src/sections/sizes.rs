@@ -4,9 +4,8 @@ use capbench_measure::results::Results;
 use capbench_measure::search::SearchOutcome;
 use capbench_measure::trial::{Phase, SizeLabel, TrialResult};
 
-use super::parts::{self, Estimate, chart, estimated, grouped, linear, sentence, series};
+use super::parts::{self, Estimate, Varied, chart, estimated, grouped, linear, sentence, series};
 use super::searches::{bounds, goals, is_at_least};
-use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Unit};
 use crate::naming::{self, Scene, is_sound, numbers};
 
@@ -22,7 +21,7 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     let has_rate = results.trials.iter().any(|trial| trial.line_rate_pps.is_some());
     let no_rate = "No line rate is drawn: the link has no speed, as virtual ones.";
     let more = (!has_rate).then(|| sentence(no_rate, Vec::new()));
-    parts::section("frame-sizes", "Rates against the frame size", charts, text, more)
+    parts::whole_section("frame-sizes", "Rates against the frame size", charts, text, more)
 }
 
 /// Frame sizes as an axis: octets, or names if a mix is among them.

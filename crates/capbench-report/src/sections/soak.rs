@@ -4,8 +4,7 @@ use capbench_measure::results::Results;
 use capbench_measure::soak::record::{Interval, SoakRecord};
 use capbench_model::places;
 
-use super::layers::{UNEXPLAINED, of_unknown};
-use super::parts::{self, chart, linear, point, series, upright};
+use super::parts::{self, UNEXPLAINED, chart, linear, of_unknown, point, series, upright};
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
 

@@ -3,10 +3,10 @@
 use capbench_measure::results::Results;
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
-use super::layers::stacked;
-use super::parts::{Estimate, chart, estimated, grouped, keep_few, linear, section, sentence, series};
+use super::parts::{
+    Estimate, Varied, chart, estimated, grouped, keep_few, linear, sentence, series, stacked, whole_section,
+};
 use super::sizes::line_rate;
-use super::varied::Varied;
 use crate::model::{Chart, Kind, Mark, Place, Role, Section, Unit};
 use crate::naming::{self, Numbered};
 
@@ -83,7 +83,13 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> O
     );
     let short = "This sweep did not go to its end: points have fewer repeats, or none.";
     let stopped = sweep.stopped.then(|| sentence(short, Vec::new()));
-    section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, stopped.into_iter().chain(left_out))
+    whole_section(
+        &format!("sweep-{}", sweep.axis),
+        &heading,
+        charts,
+        &text,
+        stopped.into_iter().chain(left_out),
+    )
 }
 
 /// Lines of one chart: all of them, or those of one placement and load, which the title names.

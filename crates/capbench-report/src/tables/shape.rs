@@ -77,18 +77,6 @@ impl Cell {
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
 /// Text; `None` is empty.
 impl<T: Into<String>> From<Option<T>> for Cell {
     fn from(text: Option<T>) -> Self {
@@ -96,41 +84,26 @@ impl<T: Into<String>> From<Option<T>> for Cell {
     }
 }
 
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
+macro_rules! cells {
+    ($($value:ty => $cell:expr),* $(,)?) => {
+        $(impl From<$value> for Cell {
+            fn from(value: $value) -> Self {
+                $cell(value)
+            }
+        })*
+    };
 }
 
-impl From<u32> for Cell {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl From<usize> for Cell {
-    fn from(count: usize) -> Self {
-        Self::Count(count as u64)
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Self::Signed(number)
-    }
-}
-
-/// Unknown if not finite.
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        Self::number(Some(number))
-    }
-}
-
-impl From<&Estimate> for Cell {
-    fn from(estimate: &Estimate) -> Self {
-        Self::estimate(Some(estimate))
-    }
+cells! {
+    &str => Cell::text,
+    String => Cell::Text,
+    u64 => Cell::Count,
+    u32 => |count| Cell::Count(u64::from(count)),
+    usize => |count| Cell::Count(count as u64),
+    i64 => Cell::Signed,
+    // Unknown if not finite.
+    f64 => |number| Cell::number(Some(number)),
+    &Estimate => |estimate| Cell::estimate(Some(estimate)),
 }
 
 /// Function that makes a column's cell from a row.
@@ -247,27 +220,16 @@ impl Table {
 
     /// The same without columns that are empty in all rows.
     pub(crate) fn without_empty_columns(mut self) -> Self {
-        let says = |index: usize| {
-            self.rows.iter().any(|row| row.cells.get(index).is_some_and(|cell| *cell != Cell::Empty))
+        let says = |nth: usize| {
+            self.rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| *cell != Cell::Empty))
         };
-        let kept: Vec<bool> = (0..self.columns.len()).map(says).collect();
-        let keep = |index: usize| kept.get(index).copied().unwrap_or(true);
+        let says: Vec<bool> = (0..self.columns.len()).map(says).collect();
         for row in &mut self.rows {
-            let cells = std::mem::take(&mut row.cells);
-            row.cells = cells
-                .into_iter()
-                .enumerate()
-                .filter(|(index, _)| keep(*index))
-                .map(|(_, cell)| cell)
-                .collect();
+            let mut says = says.iter();
+            row.cells.retain(|_| says.next().is_none_or(|says| *says));
         }
-        let columns = std::mem::take(&mut self.columns);
-        self.columns = columns
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| keep(*index))
-            .map(|(_, column)| column)
-            .collect();
+        let mut says = says.iter();
+        self.columns.retain(|_| says.next().is_none_or(|says| *says));
         self
     }
 }

@@ -231,12 +231,10 @@ fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
         return Division::Linear { low: 0.0, high: factor };
     };
     let is_one = |low: f64, high: f64| high - low <= NARROWEST * low.abs().max(high.abs());
-    if ends == Ends::Near && !is_one(low, high) {
-        let step = step((high - low) / factor, 6) * factor;
-        return Division::Linear { low: (low / step).floor() * step, high: (high / step).ceil() * step };
-    }
     if matches!(ends, Ends::AtTicks | Ends::Near) {
-        (low, high) = (low.min(0.0), high.max(0.0));
+        if ends == Ends::AtTicks || is_one(low, high) {
+            (low, high) = (low.min(0.0), high.max(0.0));
+        }
         if is_one(low, high) {
             return Division::Linear { low: 0.0, high: factor };
         }

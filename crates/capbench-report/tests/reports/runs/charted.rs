@@ -13,10 +13,8 @@ use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::latency::Recording;
 use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
 use capbench_measure::results::Results;
-use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
-use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
+use capbench_measure::search::{SearchPlan, Stored, parse};
 use capbench_measure::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::soak::SoakPlan;
 use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
 use capbench_measure::trial::{Load, SizeLabel};
 use capbench_measure::work::WorkModel;
@@ -24,12 +22,12 @@ use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
-pub(super) fn bench(sizes: &[u16]) -> Results {
+pub fn bench(sizes: &[u16]) -> Results {
     visited(sizes, 1)
 }
 
 /// The same with so many visits of each method and load.
-pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
+pub fn visited(sizes: &[u16], visits: u32) -> Results {
     let plan = BenchPlan {
         sizes: sizes.iter().map(|octets| setup(*octets)).collect(),
         visits,
@@ -40,7 +38,7 @@ pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
 }
 
 /// Searches of two methods, one of them twice.
-pub(super) fn searches() -> Results {
+pub fn searches() -> Results {
     let noise = Noise { per_trial: 0.01, ..Noise::default() };
     let mut path = SimulatedLaboratory::new(1e6, methods()).noise(3, noise);
     let plan = SearchPlan { maximum_pps: Some(pps(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
@@ -56,17 +54,6 @@ pub(super) fn searches() -> Results {
     results
 }
 
-/// A test of frame loss rate.
-pub(super) fn frame_loss() -> Results {
-    let maximum = MaximumRate { pps: pps(1e6), source: MaximumSource::Given };
-    let test = FrameLossTest { maximum, step: Percent::new(10.0).unwrap(), duration: Duration::from_secs(1) };
-    let setup = Setup { method: MethodSpec::plain("packet-v2"), ..setup(64) };
-    let finished =
-        test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Collected::default()).unwrap();
-    let trials = finished.trials.clone();
-    Results { rfc2544: vec![finished.tested(Found::FrameLoss, &setup, None)], ..results(trials) }
-}
-
 fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
     SweepPlan { repeats: 6, ..sweep_plan(axis, methods) }
 }
@@ -77,7 +64,7 @@ fn swept(plan: &SweepPlan, path: &mut SimulatedLaboratory) -> Results {
 }
 
 /// Dain's first table: a packet costs 17.3 µs while each wakes the application, and 4.6 µs while it never sleeps.
-pub(super) fn work() -> Results {
+pub fn work() -> Results {
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(40_000), 21, Spacing::Linear).unwrap();
     let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())]);
@@ -86,13 +73,13 @@ pub(super) fn work() -> Results {
 }
 
 /// Loads from below to above what two methods hold.
-pub(super) fn loads() -> Results {
+pub fn loads() -> Results {
     let axis = Axis::new((1..=10).map(|tenth| Point::Load(at(f64::from(tenth) * 1e5))).collect()).unwrap();
     swept(&plan(axis, &["recv", "packet-v2"]), &mut SimulatedLaboratory::new(1e6, methods()))
 }
 
 /// Frame sizes, on a link with a line rate.
-pub(super) fn sizes() -> Results {
+pub fn sizes() -> Results {
     let size = |octets: u16| {
         Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
     };
@@ -102,7 +89,7 @@ pub(super) fn sizes() -> Results {
 }
 
 /// Placements, which are names.
-pub(super) fn placements() -> Results {
+pub fn placements() -> Results {
     let axis =
         Axis::new(vec![Point::Placement(PlacementChoice::Same), Point::Placement(PlacementChoice::Other)])
             .unwrap();
@@ -111,7 +98,7 @@ pub(super) fn placements() -> Results {
 }
 
 /// Rings of 8 to 4,096 frames, and the longest burst that each holds.
-pub(super) fn rings() -> Results {
+pub fn rings() -> Results {
     const SLOT: ByteCount = ByteCount(2048);
     let test =
         BackToBackTest(BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 });
@@ -136,7 +123,7 @@ fn interrupts() -> Interrupts {
 }
 
 /// Interrupts held back for 10 to 400 µs, with latency.
-pub(super) fn coalesce() -> Results {
+pub fn coalesce() -> Results {
     let axis =
         Axis::new([10, 50, 100, 400].map(|us| Point::Coalesce(Moderation::Fixed(us))).to_vec()).unwrap();
     let mut plan = plan(axis, &["packet-v2"]);
@@ -145,7 +132,7 @@ pub(super) fn coalesce() -> Results {
 }
 
 /// Latency of frames that a card's interrupts hold back for 50 µs.
-pub(super) fn latency() -> Results {
+pub fn latency() -> Results {
     let mut setup = setup(64);
     setup.latency = Some(Recording::default());
     let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts());
@@ -158,7 +145,7 @@ pub(super) fn latency() -> Results {
 }
 
 /// The bench, whose lossy trials have lost their frames in two bursts.
-pub(super) fn moments() -> Results {
+pub fn moments() -> Results {
     let mut results = bench(&[64]);
     for trial in results.trials.iter_mut().filter(|trial| trial.lost() > 0) {
         trial.loss_shape = Some(shape(trial.sent, trial.lost()));
@@ -195,28 +182,13 @@ fn shape(sent: u64, lost: u64) -> LossShape {
     }
 }
 
-/// A soak of 10 segments above what the method holds.
-pub(super) fn soak() -> Results {
-    let plan = SoakPlan {
-        setup: setup(64),
-        rate: pps(950_000.0),
-        length: Duration::from_secs(100),
-        interval: Duration::from_secs(10),
-    };
-    let method = SimulatedMethod::new("packet-v3", 900_000.0);
-    let noise = Noise { per_trial: 0.01, ..Noise::default() };
-    let mut path = SimulatedLaboratory::new(1e6, vec![method]).noise(9, noise);
-    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
-    Results { soak: Some(outcome.record), ..results(Vec::new()) }
-}
-
 /// Every one, by its name.
-pub(super) fn all() -> Vec<(&'static str, Results)> {
+pub fn all() -> Vec<(&'static str, Results)> {
     vec![
         ("bench", bench(&[64])),
         ("bench of sizes", bench(&[64, 128, 512, 1024, 1518])),
         ("searches", searches()),
-        ("frame loss", frame_loss()),
+        ("tests", super::rfc2544()),
         ("work", work()),
         ("loads", loads()),
         ("sizes", sizes()),
@@ -225,6 +197,6 @@ pub(super) fn all() -> Vec<(&'static str, Results)> {
         ("latency", latency()),
         ("coalesce", coalesce()),
         ("moments", moments()),
-        ("soak", soak()),
+        ("soak", super::soak()),
     ]
 }

@@ -2,8 +2,6 @@
 
 mod bench;
 mod false_alarms;
-#[path = "../runs/mod.rs"]
-mod runs;
 mod search;
 mod soak;
 mod sweep;
@@ -12,16 +10,13 @@ mod trials;
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_frames::rates::Pps;
 use capbench_measure::laboratory::{Laboratory, Setup};
 use capbench_measure::results::{Finding, Results};
 use capbench_measure::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_report::sentences;
 
-fn at(pps: f64) -> Load {
-    Load::Rate(Pps::new(pps).unwrap())
-}
+use super::runs;
 
 fn run_of(trials: Vec<TrialResult>) -> Results {
     runs::results(&["bench"], trials)
