@@ -11,9 +11,7 @@ use crate::naming::{self, Scene, by_number};
 /// Trials of one method in one set-up at one load.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'r> {
-    /// Purpose of the trials.
     pub(crate) what: String,
-    /// The load in words.
     pub(crate) load: String,
     /// The trials, at least one.
     pub(crate) trials: Vec<&'r TrialResult>,
@@ -25,7 +23,6 @@ impl<'r> Group<'r> {
         Some(Self { what, load: naming::load(first), trials })
     }
 
-    /// Their numbers.
     pub(crate) fn numbers(&self) -> Trials {
         naming::numbers(self.trials.iter().copied())
     }
@@ -95,7 +92,6 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
     groups
 }
 
-/// The set-up of a search in words.
 pub(crate) fn of_search(search: &SearchOutcome) -> String {
     let method = search.method.as_deref().unwrap_or("a method that did not run");
     let mut parts: Vec<String> = Vec::new();

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::model::Report;
 
-/// Names in use.
 #[derive(Default)]
 struct Names(BTreeSet<String>);
 

@@ -46,7 +46,6 @@ impl Kind {
         }
     }
 
-    /// The command that makes such runs.
     pub fn command(self) -> &'static str {
         match self {
             Bench => "bench",
@@ -64,7 +63,6 @@ pub fn command(results: &Results) -> Option<&str> {
     results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
 }
 
-/// A frame size in words.
 pub fn frames(size: &SizeLabel) -> String {
     match size {
         SizeLabel::Octets(octets) => format!("{octets}-byte frames"),
@@ -77,12 +75,10 @@ pub fn rate(pps: f64) -> String {
     format!("{} packets/s", whole(pps))
 }
 
-/// A rate without its unit.
 pub fn whole(pps: f64) -> String {
     number(if pps >= 100.0 { pps.floor() } else { pps }, Unit::PacketsPerSecond)
 }
 
-/// A share in percent.
 pub fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio, Unit::Ratio))
 }
@@ -124,7 +120,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a trial.
     pub fn of(trial: &TrialResult) -> Self {
         let Profile { frame_size, placement, work, .. } = &trial.profile;
         Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
@@ -147,7 +142,6 @@ pub fn place(placement: &str, work: &str) -> String {
     format!("placement {placement}{work}")
 }
 
-/// The intended load of a trial.
 pub fn load(trial: &TrialResult) -> String {
     match (trial.load, trial.intended_pps) {
         (Some(LoadShape::Burst { frames }), Some(pps)) => {
@@ -216,12 +210,10 @@ pub fn intended_or_offered(trial: &TrialResult) -> f64 {
     trial.intended_pps.unwrap_or(trial.offered_pps)
 }
 
-/// Numbers of trials.
 pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials {
     trials.into_iter().map(|trial| trial.number).collect()
 }
 
-/// Trials by their numbers.
 pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
     results.trials.iter().map(|trial| (trial.number, trial)).collect()
 }
@@ -230,7 +222,6 @@ pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
 pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
 
 impl<'r> Numbered<'r> {
-    /// The trials of a run.
     pub fn of(results: &'r Results) -> Self {
         Self(by_number(results))
     }

@@ -169,7 +169,6 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// The palette of these charts.
     pub fn of<'c>(charts: impl IntoIterator<Item = &'c Chart>) -> Self {
         let mut palette = Self::default();
         for series in charts.into_iter().flat_map(|chart| &chart.series) {

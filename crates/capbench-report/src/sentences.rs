@@ -42,7 +42,6 @@ pub fn find(results: &Results) -> Vec<Finding> {
     found
 }
 
-/// Limit of sentences.
 const MOST: usize = 3;
 
 /// The verdict of a run.
@@ -106,7 +105,7 @@ fn first_of(told: &[(String, Trials)], most: usize) -> Option<Sentence> {
     let words: Vec<&str> = told.iter().take(most).map(|(words, _)| words.as_str()).collect();
     let rest = match told.len().saturating_sub(most) {
         0 => String::new(),
-        more => format!("; {more} more stand in the table"),
+        more => format!("; {more} more in the table"),
     };
     let trials = told.iter().take(most).flat_map(|(_, trials)| trials.clone());
     (!told.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
@@ -134,7 +133,6 @@ fn numbers(trials: &[&TrialResult]) -> Trials {
     naming::numbers(trials.iter().copied())
 }
 
-/// A rate for people.
 fn rate(pps: f64) -> String {
     if pps >= 1e6 {
         format!("{:.3} million packets/s", pps / 1e6)
@@ -143,7 +141,6 @@ fn rate(pps: f64) -> String {
     }
 }
 
-/// A time for people.
 fn time(ns: f64) -> String {
     match ns.abs() {
         large if large >= 1e9 => format!("{:.3} s", ns / 1e9),

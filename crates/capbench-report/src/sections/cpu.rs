@@ -30,7 +30,6 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
 /// Owner of the time per packet: one of the two, either (not known which), or both together.
 const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
 
-/// Time per packet of these parts.
 type Parts = [Option<f64>; PARTS.len()];
 
 fn parts_of(cpu: &CpuAccount) -> Parts {
@@ -93,7 +92,6 @@ fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
     by_load.into_iter().map(|(_, compared)| at_load(scene, group, compared)).collect()
 }
 
-/// Methods of a scene at one load.
 fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
     let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.held_load()).collect();
     let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };

@@ -17,7 +17,6 @@ const TEXT: &str = "From left to right ever rarer frames: one in two takes longe
 const LOSSY: &str =
     "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.";
 
-/// A leg of the path: its name, and its delays in a trial.
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 
 const LEGS: [Leg; 3] = [
@@ -28,7 +27,6 @@ const LEGS: [Leg; 3] = [
     }),
 ];
 
-/// Quantiles that are drawn over a sweep.
 type Quantile = (&'static str, fn(&Delays) -> u64);
 
 const QUANTILES: [Quantile; 3] = [

@@ -12,7 +12,6 @@ use crate::tables::shape::Columns;
 const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
-/// Parts of a trial.
 type Part = (&'static str, fn(&LossShape) -> u64);
 
 const PARTS: [Part; 3] = [
@@ -21,7 +20,6 @@ const PARTS: [Part; 3] = [
     ("last 100 ms", |shape| shape.lost_at_end),
 ];
 
-/// A trial with losses, and its loss pattern.
 type Lossy<'r> = (&'r TrialResult, &'r LossShape);
 
 pub(super) fn section(results: &Results) -> Option<Section> {
@@ -116,7 +114,6 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     Some(chart.noting(notes).marking(worst_window(group)))
 }
 
-/// Start and end of the worst 100 ms of all trials.
 fn worst_window(group: &[Lossy<'_>]) -> Vec<Mark> {
     let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
     let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) else { return Vec::new() };
@@ -147,7 +144,6 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
         .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
-/// The worst 100 ms of each trial.
 fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
     let worst = |shape: &LossShape, of: fn(&Window) -> f64| Cell::number(shape.worst_window.as_ref().map(of));
     let columns = Columns::new()

@@ -60,13 +60,11 @@ impl Chart {
         self.points().any(|point| point.y.is_some())
     }
 
-    /// The same with more notes.
     pub(super) fn noting<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
         self.notes.extend(notes.into_iter().map(Into::into));
         self
     }
 
-    /// The same with more marks.
     pub(super) fn marking(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
         self.marks.extend(marks);
         self
@@ -87,7 +85,6 @@ impl Chart {
     }
 }
 
-/// A vertical mark at this place.
 pub(super) fn upright(label: impl Into<String>, x: f64) -> Mark {
     Mark { label: label.into(), at: Place::X(x) }
 }
@@ -138,7 +135,6 @@ pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
     (left_out > 0).then(|| sentence(text, Vec::new()))
 }
 
-/// An identifier of letters, digits and `-`.
 fn slug(text: &str) -> String {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let mut slug = parts.collect::<Vec<_>>().join("-").to_ascii_lowercase();
@@ -161,7 +157,6 @@ pub(super) struct PlacedTrials<'r> {
 }
 
 impl<'r> PlacedTrials<'r> {
-    /// Groups of trials along an axis of names.
     pub(super) fn along(groups: impl IntoIterator<Item = Vec<&'r TrialResult>>) -> Vec<Self> {
         groups.into_iter().enumerate().map(|(nth, trials)| Self { x: nth as f64, trials }).collect()
     }
@@ -209,7 +204,6 @@ pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[Pl
     chart(id, title, kind, x, y, layers).noting(of_unknown(&unknown)).noting_repeats()
 }
 
-/// A note about places that no counter covers.
 pub(super) fn of_unknown(places: &[&str]) -> Option<String> {
     let text = "it would be among what is unexplained.";
     (!places.is_empty())
@@ -255,7 +249,6 @@ impl Varied {
         Self { axis: scaled(label, unit), words, places: at.into_iter().map(|at| at * times).collect() }
     }
 
-    /// A sequence of names.
     pub(super) fn named(label: &str, words: &'static str, all: Vec<String>) -> Self {
         let places = (0..all.len()).map(|nth| nth as f64).collect();
         Self { axis: names(label, all), words, places }

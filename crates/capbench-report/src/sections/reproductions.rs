@@ -64,7 +64,6 @@ const fn unit(quantity: Quantity) -> Unit {
     about(quantity).0
 }
 
-/// The non-empty words, joined.
 fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -177,7 +176,6 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
     charts
 }
 
-/// Columns of a quantity, with their positions.
 fn columns(
     comparison: &Comparison,
     of: Quantity,
@@ -231,7 +229,6 @@ fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
         .collect()
 }
 
-/// The axis of rows at these places.
 fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
     let least = places.iter().copied().fold(f64::INFINITY, f64::min);
     let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -11,10 +11,8 @@ use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
 
-/// Explanation of bounds.
 pub(crate) const BOUNDS: &str =
     "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
-/// Explanation of a chart of bounds.
 const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
                     lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
                     bars show how far a result can be repeated on this host.";
@@ -38,7 +36,6 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::whole_section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
 }
 
-/// Searches by set-up.
 pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
@@ -46,7 +43,6 @@ pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     grouped(naming::compared_searches(results), set_up).into_iter().map(|(_, searches)| searches).collect()
 }
 
-/// Names of all goals.
 pub(super) fn goals(results: &Results) -> Vec<&str> {
     let all = naming::compared_searches(results).iter().flat_map(|search| &search.goals);
     grouped(all, |goal| goal.goal.name.as_str()).into_iter().map(|(name, _)| name).collect()
@@ -140,7 +136,6 @@ fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     lines
 }
 
-/// Trials of the searches of one set-up.
 fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart> {
     let first = searches.iter().find(|search| search.method.is_some())?;
     let method = first.method.clone()?;

@@ -27,7 +27,6 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     Some(section)
 }
 
-/// A chart over the time of sending.
 fn over_time(id: &str, title: &str, kind: Kind, (label, unit): (&str, Unit), series: Vec<Series>) -> Chart {
     chart(id, title.into(), kind, linear("Time of sending", Unit::Seconds), linear(label, unit), series)
 }

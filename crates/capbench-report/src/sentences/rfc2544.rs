@@ -4,7 +4,7 @@ use capbench_measure::rfc2544::recovery::Recovery;
 use capbench_measure::rfc2544::{Found, Tested};
 use capbench_measure::search::{SearchOutcome, Status};
 
-use super::{capital, first_of, sentence};
+use super::{capital, first_of};
 use crate::groups::of_search;
 use crate::model::Sentence;
 use crate::naming::{frames, many, percent, rate, time};
@@ -12,7 +12,6 @@ use crate::naming::{frames, many, percent, rate, time};
 /// Most set-ups that are listed one by one.
 const TOLD: usize = 3;
 
-/// The verdict.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let sentences = [
         throughput(results),
@@ -42,20 +41,14 @@ fn throughput(results: &Results) -> Option<Sentence> {
 
 fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
     let such: Vec<&Tested> = results.rfc2544.iter().filter(|tested| is_such(&tested.found)).collect();
-    let told: Vec<(&Tested, String)> =
-        such.iter().filter_map(|tested| Some((*tested, outcome(&tested.found)?))).take(TOLD).collect();
-    if told.is_empty() {
-        return None;
-    }
-    let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(such[0]));
-    let words: Vec<String> = told
-        .iter()
-        .map(
-            |(tested, words)| if has_several { format!("{}: {words}", scene(tested)) } else { words.clone() },
-        )
-        .collect();
-    let text = format!("{}.", capital(&words.join("; ")));
-    Some(sentence(text, told.iter().flat_map(|(tested, _)| tested.trials.clone())))
+    let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(&results.rfc2544[0]));
+    let told = such.iter().filter_map(|tested| {
+        let words = outcome(&tested.found)?;
+        let words = if has_several { format!("{}: {words}", scene(tested)) } else { words };
+        Some((words, tested.trials.clone()))
+    });
+    let Sentence { text, trials } = first_of(&told.take(TOLD).collect::<Vec<_>>(), TOLD)?;
+    Some(Sentence { text: capital(&text), trials })
 }
 
 fn scene(tested: &Tested) -> String {

@@ -20,7 +20,6 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     [rates(searches), limits(searches), unsettled(searches)].into_iter().flatten().collect()
 }
 
-/// Every goal, with its search.
 pub(crate) fn goals(searches: &[SearchOutcome]) -> impl Iterator<Item = (&SearchOutcome, &GoalResult)> {
     searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
 }
@@ -51,12 +50,8 @@ fn rates(searches: &[SearchOutcome]) -> Option<Sentence> {
 fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
     let repeats = search::repeats::of(&owned);
-    if repeats.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = repeats
-        .iter()
-        .take(TOLD)
+    let told = || repeats.iter().take(TOLD);
+    let words: Vec<String> = told()
         .map(|repeat| {
             let found = repeat.searches.saturating_sub(repeat.without);
             let care =
@@ -77,8 +72,8 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
             format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
         })
         .collect();
-    let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
-    Some(sentence(format!("{}.", words.join("; ")), trials))
+    let trials = told().flat_map(|repeat| repeat.trials.clone());
+    (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), trials))
 }
 
 /// The result of each goal, next to the rate sustained without any loss: on a noisy host one of them alone misleads.
@@ -94,7 +89,6 @@ fn said(goal: &str) -> String {
     if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 
-/// The result of a goal in words.
 fn found(result: &GoalResult) -> String {
     let bounds = |lower: &Bound, upper: &Bound| {
         format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
@@ -114,7 +108,6 @@ fn found(result: &GoalResult) -> String {
     }
 }
 
-/// A sustained load in words.
 fn held(held: &Held) -> String {
     match (held.pps, held.upper_pps) {
         (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
@@ -142,7 +135,6 @@ fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
     (!limits.is_empty()).then(|| sentence(text, trials))
 }
 
-/// Goals without a regular result.
 fn unsettled(searches: &[SearchOutcome]) -> Option<Sentence> {
     let irregular: Vec<_> = goals(searches).filter(|(_, goal)| goal.status != Status::Regular).collect();
     let (search, first) = irregular.first()?;

@@ -34,10 +34,9 @@ fn held(record: &SoakRecord, whole: &Interval) -> String {
             format!("lost {} ({share})", many(lost, "frame", "frames"))
         }
     };
-    let cut = if whole.sending_s < record.planned_s * (1.0 - NOTED) {
-        format!(", where {} were planned", time(record.planned_s))
-    } else {
-        String::new()
+    let cut = match whole.sending_s < record.planned_s * (1.0 - NOTED) {
+        true => format!(", where {} were planned", time(record.planned_s)),
+        false => String::new(),
     };
     format!(
         "{method} {lost} of {} sent at {asked} for {}{cut}.",
@@ -92,7 +91,6 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
     (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
 }
 
-/// All findings of the record.
 pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = || record.kept.iter().map(|trial| trial.number);

@@ -113,7 +113,6 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
     findings
 }
 
-/// A finding about one series.
 fn about(series: &Series, text: String, trials: Vec<u32>) -> Finding {
     Finding { scene: series.scene(), text: format!("{}: {text}", series.method), trials }
 }

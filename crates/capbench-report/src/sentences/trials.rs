@@ -10,7 +10,6 @@ use capbench_model::ledger::Place;
 
 use super::{bench, finding, numbers, odd_frames, rate};
 
-/// All findings of trials.
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = bench::of_set_ups(trials);
     findings.extend(dependence(trials));
@@ -27,7 +26,6 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     findings
 }
 
-/// A finding about one trial, which its text follows.
 fn about(trial: &TrialResult, text: &str) -> Finding {
     finding(format!("Trial {} ({}){text}", trial.number, trial.profile.method), [trial.number])
 }
@@ -82,7 +80,6 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
     findings
 }
 
-/// The cost of the tracer.
 fn tracer(trials: &[TrialResult]) -> Option<Finding> {
     let traced = || trials.iter().filter_map(|trial| Some((trial, trial.cpu.tracer_ns_per_packet?)));
     let costs = || traced().map(|(_, cost)| cost);
@@ -100,7 +97,6 @@ fn tracer(trials: &[TrialResult]) -> Option<Finding> {
     ))
 }
 
-/// An inconclusive trial, and why.
 fn invalid(trial: &TrialResult) -> Option<Finding> {
     let reason = trial.invalid_because.as_ref()?;
     Some(about(trial, &format!(" shows nothing: {reason}.")))
@@ -132,7 +128,6 @@ fn livelock(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Discarded attempts, by reason.
 fn set_aside(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let guards = trials.iter().filter_map(|trial| trial.guarding.as_ref());
     let attempts = guards.flat_map(|guard| &guard.set_aside);

@@ -28,7 +28,6 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     results.comparisons.iter().enumerate().map(|(index, one)| section(&id(index), one)).collect()
 }
 
-/// One comparison.
 pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     let Comparison { then, now, .. } = comparison;
     let heading = match comparison.paired {
@@ -109,7 +108,6 @@ fn change(contrast: &Contrast) -> Cell {
     }
 }
 
-/// What was not compared.
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
     let only = |of: &str, setups: &[capbench_measure::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();

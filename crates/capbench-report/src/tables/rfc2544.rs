@@ -18,7 +18,6 @@ pub(super) fn tables(tested: &[Tested]) -> Vec<Table> {
     [latency, frame_loss, back_to_back, recovery].iter().filter_map(|table| table(tested)).collect()
 }
 
-/// The name of a test.
 pub(crate) fn name(found: &Found) -> &'static str {
     match found {
         Found::Latency(_) => "latency",
@@ -28,7 +27,6 @@ pub(crate) fn name(found: &Found) -> &'static str {
     }
 }
 
-/// Why a test ended early.
 pub(crate) fn unfinished(found: &Found) -> Option<String> {
     let ended = match found {
         Found::Latency(outcome) => &outcome.ended,
@@ -47,7 +45,6 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
     }
 }
 
-/// Scene and method of a test.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Tested> {
     Columns::new()
         .words("frame_size", "frame size", |tested: &&Tested| tested.frame_size.to_string())
@@ -64,7 +61,6 @@ fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {
     .collect()
 }
 
-/// A leg of a test of latency.
 type OfLeg<'r> = (&'r Tested, &'r LatencyOutcome, &'static str, Option<&'r Leg>);
 
 fn latency(all: &[Tested]) -> Option<Table> {

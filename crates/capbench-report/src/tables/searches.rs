@@ -19,7 +19,6 @@ pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
     tables.iter().filter_map(|table| table(searches)).collect()
 }
 
-/// The set-up of a search and its method.
 pub(crate) fn set_up<'c>() -> Columns<'c, &'c SearchOutcome> {
     let known = |text: Option<&str>| text.map_or(Cell::Unknown, Cell::from);
     Columns::new()
@@ -36,7 +35,6 @@ pub(crate) fn which<'c>() -> Columns<'c, &'c SearchOutcome> {
     set_up().words("nth", "search", |search| search.nth.map_or(Cell::Empty, Cell::from))
 }
 
-/// A goal of a search.
 pub(crate) type OfGoal<'r> = (&'r SearchOutcome, &'r GoalResult);
 
 /// The lower bound of a goal as a cell: "at least" if the result is only a lower bound.
@@ -100,7 +98,6 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())
 }
 
-/// A bound of a goal, with its name.
 type OfBound<'r> = (OfGoal<'r>, &'static str, &'r Bound);
 
 fn bounds(searches: &[SearchOutcome]) -> Option<Table> {

@@ -7,12 +7,10 @@ use crate::groups::Group;
 use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};
 
 impl Column {
-    /// A column.
     pub(crate) fn new(key: &str, heading: &str, unit: Unit) -> Self {
         Self { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
     }
 
-    /// A column of text.
     pub(crate) fn words(key: &str, heading: &str) -> Self {
         Self::new(key, heading, Unit::None)
     }
@@ -34,7 +32,6 @@ impl Column {
 }
 
 impl Cell {
-    /// Text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -113,28 +110,23 @@ type Find<'c, R> = Box<dyn Fn(&R) -> Cell + 'c>;
 pub(crate) struct Columns<'c, R>(Vec<(Column, Find<'c, R>)>);
 
 impl<'c, R: 'c> Columns<'c, R> {
-    /// No columns.
     pub(crate) fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Adds a column.
     pub(crate) fn with<C: Into<Cell>>(mut self, head: Column, find: impl Fn(&R) -> C + 'c) -> Self {
         self.0.push((head, Box::new(move |row| find(row).into())));
         self
     }
 
-    /// Adds a column of text.
     pub(crate) fn words<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::words(key, heading), find)
     }
 
-    /// Adds a column of counts.
     pub(crate) fn count<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::new(key, heading, Unit::Count), find)
     }
 
-    /// Adds a column whose key contains its unit.
     pub(crate) fn named<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::named(key, heading), find)
     }
@@ -166,7 +158,6 @@ impl<'c, R: 'c> Columns<'c, R> {
     }
 }
 
-/// Scene and method.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
     Columns::new()
         .words("frame_size", "frame size", |profile: &&Profile| profile.frame_size.to_string())
@@ -184,7 +175,6 @@ pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
 }
 
 impl Row {
-    /// A row.
     pub(crate) fn new(cells: Vec<Cell>, trials: Trials) -> Self {
         Self { cells, trials }
     }
@@ -212,7 +202,6 @@ impl Table {
         Self { is_main: true, ..self }
     }
 
-    /// The same with notes under it.
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes.into_iter().filter(|note| !note.is_empty()));
         self

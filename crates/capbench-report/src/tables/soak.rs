@@ -19,7 +19,6 @@ pub(super) fn kept(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-/// An interval of a soak.
 pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
     let places = |stretch: &Interval| {
         let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));

@@ -22,14 +22,12 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables
 }
 
-/// A point of a series.
 type OfPoint<'r> = (&'r Series, &'r Reading);
 
 fn points(sweep: &SweepOutcome) -> impl Iterator<Item = OfPoint<'_>> {
     sweep.series.iter().flat_map(|series| series.readings.iter().map(move |reading| (series, reading)))
 }
 
-/// The series and the point of a row.
 fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
     let unit = match sweep.unit.as_deref() {
         Some("ns") => Unit::Nanoseconds,
@@ -105,7 +103,6 @@ fn stopped(sweep: &SweepOutcome) -> String {
     if sweep.stopped { text.into() } else { String::new() }
 }
 
-/// A point with a burst search.
 type OfBursts<'r> = (OfPoint<'r>, &'r BackToBack);
 
 fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {

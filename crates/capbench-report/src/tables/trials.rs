@@ -143,7 +143,6 @@ fn split(trials: &[&TrialResult]) -> Cell {
     Cell::text(format!("a range: the application takes up to {most} ns"))
 }
 
-/// A leg of a trial's path.
 type OfLeg<'r> = (&'r TrialResult, &'static str, &'r Delays);
 
 /// Delays of frames.

@@ -113,7 +113,6 @@ impl<'a> Ruler<'a> {
         (self.begin + share.clamp(-1.0, 2.0) * (self.end - self.begin), is_moved)
     }
 
-    /// The pixel alone.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.place(value).0
     }
@@ -219,7 +218,7 @@ fn name(names: &[String], value: f64) -> Option<&str> {
     if value < 0.0 { None } else { names.get(value.round() as usize).map(String::as_str) }
 }
 
-fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(super) fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends, value| {
         let (low, high) = ends.unwrap_or((value, value));
         Some((value.min(low), value.max(high)))

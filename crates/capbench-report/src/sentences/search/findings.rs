@@ -160,7 +160,6 @@ fn places(losses: &Losses) -> String {
     format!("{places}{}", longest.unwrap_or_default())
 }
 
-/// The spread of the searches in words.
 fn spread(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
     let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {

@@ -9,7 +9,6 @@ use capbench_model::figures::grouped;
 use super::about;
 use crate::sentences::percent;
 
-/// The finding about a series.
 pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let readings = &series.readings;
     let last = readings.last()?;

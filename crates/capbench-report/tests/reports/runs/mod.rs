@@ -6,7 +6,7 @@ pub mod charted;
 pub mod compared;
 pub mod reproduced;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
@@ -211,16 +211,19 @@ pub fn soak() -> Results {
     concluded(run)
 }
 
-/// One of every kind, with its name.
+/// One of every kind, with its name; computed once.
 pub fn all() -> Vec<(&'static str, Results)> {
-    vec![
-        ("bench", bench()),
-        ("large_bench", large_bench()),
-        ("visited_bench", visited_bench()),
-        ("search", search()),
-        ("sweep", sweep()),
-        ("rfc2544", rfc2544()),
-        ("soak", soak()),
-        ("reproduction", reproduction()),
-    ]
+    static ALL: LazyLock<Vec<(&str, Results)>> = LazyLock::new(|| {
+        vec![
+            ("bench", bench()),
+            ("large_bench", large_bench()),
+            ("visited_bench", visited_bench()),
+            ("search", search()),
+            ("sweep", sweep()),
+            ("rfc2544", rfc2544()),
+            ("soak", soak()),
+            ("reproduction", reproduction()),
+        ]
+    });
+    ALL.clone()
 }
