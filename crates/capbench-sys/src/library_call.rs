@@ -25,9 +25,6 @@ macro_rules! function_table {
         impl $table {
             /// Looks the functions up.
             ///
-            /// # Errors
-            /// The library lacks a required one.
-            ///
             /// # Safety
             /// The table must not be used after `library` is closed.
             pub(super) unsafe fn of(library: &$crate::library::Library) -> $crate::Result<Self> {

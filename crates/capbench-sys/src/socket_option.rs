@@ -36,9 +36,6 @@ plain_values!(
 );
 
 /// Sets an option.
-///
-/// # Errors
-/// The kernel's reason.
 pub(crate) fn set<T: PlainValue>(
     socket: &impl AsRawFd,
     level: libc::c_int,
@@ -54,9 +51,6 @@ pub(crate) fn set<T: PlainValue>(
 ///
 /// # Safety
 /// Whatever the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
-///
-/// # Errors
-/// The kernel's reason.
 pub(crate) unsafe fn set_with_addresses<T>(
     socket: &impl AsRawFd,
     level: libc::c_int,
@@ -79,9 +73,6 @@ pub(crate) unsafe fn set_with_addresses<T>(
 }
 
 /// Reads an option, and how many bytes of it the kernel filled: older kernels know shorter structures. The rest is 0.
-///
-/// # Errors
-/// The kernel's reason.
 pub(crate) fn get<T: PlainValue>(
     socket: &impl AsRawFd,
     level: libc::c_int,
@@ -130,9 +121,6 @@ pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction])
 }
 
 /// Number of instructions of the classic BPF program attached to a socket (`SO_GET_FILTER`); 0 for none.
-///
-/// # Errors
-/// The kernel's reason.
 #[cfg(any(test, feature = "libraries"))]
 pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
     let mut count: libc::socklen_t = 0;
@@ -151,9 +139,6 @@ pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
 }
 
 /// Returns a socket's pending error, if any (`SO_ERROR`), and clears it. `what` names the socket.
-///
-/// # Errors
-/// The pending error.
 pub(crate) fn pending_error(socket: &impl AsRawFd, what: &str) -> Result<()> {
     let (code, _): (i32, usize) = get(socket, libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
     if code == 0 {
@@ -173,9 +158,6 @@ pub(crate) enum Buffer {
 
 /// Requests a buffer and returns the granted size in bytes of the kernel's accounting: the kernel doubles the request for its
 /// overhead. More than `net.core.rmem_max` or `wmem_max` needs CAP_NET_ADMIN (socket(7)).
-///
-/// # Errors
-/// The kernel's reason, or more bytes than the call allows.
 pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> Result<u32> {
     let (forced, plain, name) = match buffer {
         Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),

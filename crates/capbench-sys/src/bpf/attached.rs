@@ -104,9 +104,6 @@ pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
 }
 
 /// The program attached to `interface` in the calling thread's network namespace; `None` without one.
-///
-/// # Errors
-/// Like [`link_state`].
 pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
     link_state(interface).map(|state| state.attached)
 }

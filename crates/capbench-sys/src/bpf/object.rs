@@ -40,9 +40,6 @@ pub struct Opened {
 
 impl Opened {
     /// Reads an object file; `name` is the file's name.
-    ///
-    /// # Errors
-    /// The file is no object file.
     pub fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
         listen();
         let object =
@@ -51,17 +48,11 @@ impl Opened {
     }
 
     /// Sets the program's constants: the content of its only `const volatile` variable.
-    ///
-    /// # Errors
-    /// The object has none, or its size differs.
     pub fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
         self.on_map(".rodata", |map| map.set_initial_value(octets))
     }
 
     /// Sets the number of entries of a map.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn set_entries(&mut self, map: &str, entries: u32) -> Result<()> {
         self.on_map(map, |map| map.set_max_entries(entries))
     }
@@ -112,9 +103,6 @@ pub struct Loaded {
 
 impl Loaded {
     /// Attaches the object's only program to an interface of the calling thread's network namespace.
-    ///
-    /// # Errors
-    /// Like [`XdpLink::attach`].
     pub fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
         XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
     }
@@ -141,18 +129,12 @@ impl Loaded {
     }
 
     /// A descriptor of the object's only program.
-    ///
-    /// # Errors
-    /// The object has no program.
     pub fn program_fd(&self) -> Result<OwnedFd> {
         let program = self.object.progs().next().ok_or_else(|| lacks(self.name, "a program"))?;
         duplicate(program.as_fd(), "a program")
     }
 
     /// The octets of the programs' zero-initialized global variables.
-    ///
-    /// # Errors
-    /// The object has none.
     pub fn variables(&self) -> Result<Vec<u8>> {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let value = map
@@ -163,9 +145,6 @@ impl Loaded {
     }
 
     /// Sets the programs' zero-initialized global variables.
-    ///
-    /// # Errors
-    /// The object has none, or their size differs.
     pub fn set_variables(&self, octets: &[u8]) -> Result<()> {
         let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
         let map = map.ok_or_else(|| lacks(self.name, "variables"))?;
@@ -174,9 +153,6 @@ impl Loaded {
     }
 
     /// Every key of a map with its values on each possible CPU.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn all_per_cpu(&self, map: &str) -> Result<Vec<PerCpu>> {
         let map = self.map(map)?;
         let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, libbpf_rs::MapFlags::ANY) {
@@ -187,17 +163,11 @@ impl Loaded {
     }
 
     /// The map with this name.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn map(&self, name: &str) -> Result<Map<'_>> {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
     }
 
     /// A map's descriptor, for mmap or for a call.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn map_fd(&self, name: &str) -> Result<OwnedFd> {
         let map = self.map(name)?;
         let copy = map.as_fd().try_clone_to_owned();
@@ -208,18 +178,12 @@ impl Loaded {
     }
 
     /// Sets an entry of a map with 32-bit keys and values.
-    ///
-    /// # Errors
-    /// The object has no such map, or the kernel refuses the value.
     pub fn update_number(&self, map: &str, key: u32, value: u32) -> Result<()> {
         let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
     /// Puts a socket into a map of sockets, whose values are descriptors.
-    ///
-    /// # Errors
-    /// The object has no such map, or the kernel refuses the socket.
     pub fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
         let (value, flags) = (socket.as_raw_fd(), libbpf_rs::MapFlags::ANY);
         let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
@@ -265,9 +229,6 @@ impl Loaded {
     }
 
     /// The values of a key on each possible CPU.
-    ///
-    /// # Errors
-    /// The object has no such map or key.
     pub fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
         let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
         let values = values.map_err(|error| failed(self.name, &format!("read {map}[{key}] of"), &error))?;
@@ -285,9 +246,6 @@ pub struct Traces {
 }
 
 /// Checks that the kernel accepts an object.
-///
-/// # Errors
-/// A missing privilege, or the reason of the verifier.
 pub fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
     Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| match error.errno() {
         Some(EPERM) => {

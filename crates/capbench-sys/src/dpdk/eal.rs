@@ -130,9 +130,6 @@ fn leave_the_namespace() {
 }
 
 /// The CPU of the EAL's first thread: the first one that the calling thread may use.
-///
-/// # Errors
-/// The kernel's reason.
 pub fn first_cpu() -> Result<CpuId> {
     let cpus = affinity::allowed_cpus()?;
     cpus.first().copied().ok_or_else(|| SysError::argument("sched_getaffinity", "no CPU is allowed"))
@@ -145,9 +142,6 @@ pub fn version() -> String {
 }
 
 /// Checks that the EAL will find the driver `name` among its plugins, for example `net_af_packet`.
-///
-/// # Errors
-/// The missing path, in words.
 pub fn has_driver(name: &str) -> std::result::Result<(), String> {
     // SAFETY: a constant string.
     let directory = text(unsafe { ffi::capbench_dpdk_driver_directory() });

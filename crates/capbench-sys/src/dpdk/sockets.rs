@@ -53,9 +53,6 @@ pub(super) struct Before(HashSet<u64>);
 
 impl Before {
     /// Those that it has now.
-    ///
-    /// # Errors
-    /// `/proc` cannot be read.
     pub(super) fn now() -> Result<Self> {
         Ok(Self(descriptors()?.into_iter().map(|found| found.inode).collect()))
     }

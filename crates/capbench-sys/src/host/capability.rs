@@ -132,9 +132,6 @@ pub struct Sets {
 
 impl Sets {
     /// The sets of the calling thread.
-    ///
-    /// # Errors
-    /// `/proc` does not report them.
     pub fn of_current_thread() -> Result<Self> {
         const FILE: &str = "/proc/thread-self/status";
         let missing =

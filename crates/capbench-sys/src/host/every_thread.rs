@@ -50,9 +50,6 @@ fn signal() -> libc::c_int {
 /// # Safety
 /// `action` runs in a signal handler: it may do nothing but what signal-safety(7) allows, and nothing that changes what other
 /// code of the interrupted thread relies on.
-///
-/// # Errors
-/// The first error of a thread, or that a thread blocks the signal.
 pub(super) unsafe fn on_every_thread(what: &str, action: Action) -> Result<()> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     install(what)?;

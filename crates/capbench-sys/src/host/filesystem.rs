@@ -39,9 +39,6 @@ pub fn room(path: &Path) -> Result<Room> {
 }
 
 /// Opens a pipe or device for writing. Returns `None` for a pipe without a reader: open(2) would wait for one.
-///
-/// # Errors
-/// The kernel's reason.
 pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),

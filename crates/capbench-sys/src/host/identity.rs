@@ -81,9 +81,6 @@ pub fn group_of_name(name: &str) -> Result<Option<u32>> {
 }
 
 /// Whether the process is in a group, with its effective or a supplementary group.
-///
-/// # Errors
-/// `/proc` does not report it.
 pub fn is_member(group: u32) -> Result<bool> {
     const FILE: &str = "/proc/thread-self/status";
     let text = proc_file::read(FILE)?;

@@ -73,9 +73,6 @@ pub struct Watched {
 
 impl Watched {
     /// The interface `index` of the calling thread's network namespace.
-    ///
-    /// # Errors
-    /// No socket can be opened.
     pub fn new(index: InterfaceIndex) -> Result<Self> {
         Ok(Self { index, socket: request_socket()? })
     }

@@ -42,9 +42,6 @@ pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<
 }
 
 /// Whether the process could create files in a folder without these capabilities.
-///
-/// # Errors
-/// A thread cannot be queried.
 pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> {
     let what = || format!("faccessat2({})", folder.display());
     let text = CString::new(folder.as_os_str().as_bytes())

@@ -10,9 +10,6 @@ use crate::error::named;
 
 /// Waits until a pipe, socket or terminal is writable or has an error. Another process that shares it may have made it
 /// non-blocking, as programs do with their standard output.
-///
-/// # Errors
-/// The kernel's reason.
 pub fn wait(descriptor: BorrowedFd<'_>) -> Result<()> {
     let mut asked = [PollFd::from_borrowed_fd(descriptor, PollFlags::OUT)];
     named(retry_on_intr(|| poll(&mut asked, None)), || "poll of the output".into()).map(drop)

@@ -16,9 +16,6 @@ pub(crate) struct GuardedMemory {
 
 impl GuardedMemory {
     /// At least `length` octets, aligned to 8.
-    ///
-    /// # Errors
-    /// When the system has no memory.
     pub(crate) fn new(length: usize) -> Result<Self> {
         const WHAT: &str = "memory for an answer of the kernel";
         let page = page_size() as usize;

@@ -43,17 +43,11 @@ impl Mapping {
     }
 
     /// Zeroed memory of whole pages, none of which needs to be present yet.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(super) fn of_zeroes(length: usize, what: &str) -> Result<Self> {
         Self::map(length, MapFlags::PRIVATE, None, what)
     }
 
     /// Zeroed memory of whole pages, all of them present, to be registered with the kernel (an AF_XDP UMEM).
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(crate) fn of_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::map(length, MapFlags::PRIVATE | MapFlags::POPULATE, None, what)?;
         // Without this a fork would make the pages copy-on-write, and this process could end up with other pages than
@@ -67,9 +61,6 @@ impl Mapping {
     /// Zeroed memory that is present, too, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer
     /// translations for whoever fills it, and fewer pages to pin for direct I/O from it. Not for memory that the kernel
     /// holds for longer than a call: a fork makes it copy-on-write.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::of_zeroes(length, what)?;
         let advise = |advice: Advice| {
@@ -110,9 +101,6 @@ impl Mapping {
     }
 
     /// Zeroed heap memory of the same alignment, so that rings can be tested without a kernel.
-    ///
-    /// # Errors
-    /// When `length` is 0 or too large for an allocation.
     pub(crate) fn on_heap(length: usize) -> Result<Self> {
         let layout = Layout::from_size_align(length, 4096)
             .ok()

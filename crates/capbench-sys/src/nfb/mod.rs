@@ -186,9 +186,6 @@ impl Card {
     }
 
     /// Counts of each queue since it was opened; `None` if the firmware describes no counters.
-    ///
-    /// # Errors
-    /// The card cannot be read.
     pub fn counts(&self) -> Result<Vec<(u32, Option<QueueCounts>)>> {
         self.queues
             .iter()

@@ -92,9 +92,6 @@ const ENOMEM: i32 = libc::ENOMEM;
 impl PacketSocket {
     /// Makes a group with this socket as first member and returns the number that the kernel chose, unique in the network
     /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
-    ///
-    /// # Errors
-    /// The kernel's reason, with its meaning here.
     pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
         let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
         self.set_fanout(value).map_err(|error| {
@@ -111,9 +108,6 @@ impl PacketSocket {
     }
 
     /// Joins a group. The socket must be bound like the other members.
-    ///
-    /// # Errors
-    /// The kernel's reason, with its meaning here.
     pub fn join_fanout(&self, id: u16, rule: FanoutRule) -> Result<()> {
         self.set_fanout(rule.value(id, 0)).map_err(|error| {
             explained(error, |errno| match errno {
@@ -133,9 +127,6 @@ impl PacketSocket {
     }
 
     /// The number of the group that this socket is a member of.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     fn fanout_group(&self) -> Result<u16> {
         let (value, _): (u32, usize) =
             socket_option::get(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;

@@ -151,9 +151,6 @@ impl PacketSocket {
 
     /// Allocates and maps a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) with this prefix per frame
     /// (`PACKET_VNET_HDR`).
-    ///
-    /// # Errors
-    /// Like [`PacketSocket::receive_frames`].
     pub fn transmit_frames(&self, geometry: FrameGeometry, prefix: Prefix) -> Result<TransmitRing> {
         self.set_version(Version::V2)?;
         // Before the ring exists, or the kernel says EBUSY.
@@ -174,9 +171,6 @@ impl PacketSocket {
     }
 
     /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3).
-    ///
-    /// # Errors
-    /// Like [`PacketSocket::receive_frames`].
     pub fn receive_blocks(&self, geometry: BlockGeometry, hashes: FlowHashes) -> Result<BlockRing> {
         self.set_version(Version::V3)?;
         let frame_size = 2048.min(geometry.block_size());
@@ -267,25 +261,16 @@ impl PacketSocket {
     }
 
     /// Requests the VLAN tag and original length of each received frame (`PACKET_AUXDATA`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_auxiliary_data(&self) -> Result<()> {
         socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
     }
 
     /// Requests a nanosecond time stamp of each received frame (`SO_TIMESTAMPNS`, socket(7)).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_timestamps(&self) -> Result<()> {
         socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32, "SO_TIMESTAMPNS")
     }
 
     /// Limits how long a blocking receive waits (`SO_RCVTIMEO`, socket(7)).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_receive_timeout(&self, timeout: Duration) -> Result<()> {
         let value = libc::timeval {
             tv_sec: timeout.as_secs() as libc::time_t,
@@ -296,25 +281,16 @@ impl PacketSocket {
 
     /// Requests a receive buffer and returns the granted size in bytes of the kernel's accounting (the kernel doubles the
     /// request for its overhead, socket(7)). More than `net.core.rmem_max` needs CAP_NET_ADMIN.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_receive_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Receive, bytes)
     }
 
     /// Requests a send buffer; like [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
     /// Passes frames directly to the driver, bypassing the queueing discipline (`PACKET_QDISC_BYPASS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_qdisc_bypass(&self, on: bool) -> Result<()> {
         socket_option::set(
             &self.fd,
@@ -373,9 +349,6 @@ impl PacketSocket {
     }
 
     /// Reads *and resets* the socket's counters (`PACKET_STATISTICS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn take_statistics(&self) -> Result<PacketStatistics> {
         let (value, length): (libc::tpacket_stats_v3, usize) =
             socket_option::get(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;

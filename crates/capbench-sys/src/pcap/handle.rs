@@ -224,9 +224,6 @@ impl Pcap {
     }
 
     /// Whether reading may block. pcap_loop has to; the others find an empty buffer at once when they may not.
-    ///
-    /// # Errors
-    /// What libpcap says.
     pub(super) fn set_blocking(&mut self, is_blocking: bool) -> Result<()> {
         if self.is_blocking == is_blocking {
             return Ok(());
@@ -269,9 +266,6 @@ impl Pcap {
     }
 
     /// libpcap's counters.
-    ///
-    /// # Errors
-    /// libpcap's message.
     pub fn statistics(&mut self) -> Result<Statistics> {
         let mut raw = RawStatistics::default();
         // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.

@@ -181,9 +181,6 @@ impl Ring {
     }
 
     /// Its counts.
-    ///
-    /// # Errors
-    /// The library does not report them.
     pub fn statistics(&self) -> Result<Statistics> {
         let functions = &self.api.functions;
         let mut counts = super::abi::Statistics::default();

@@ -181,25 +181,16 @@ impl Receiver {
     }
 
     /// The counters of each socket.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn statistics(&self) -> impl Iterator<Item = Result<XdpStatistics>> {
         self.ports.iter().map(|port| port.socket.statistics())
     }
 
     /// Whether zero-copy is active; `None` if the kernel does not report it. All queues of an interface have the same mode.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<Option<bool>> {
         self.ports.first().map_or(Ok(None), |port| port.socket.zero_copy())
     }
 
     /// The NAPI instances of the sockets, one per queue.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn napis(&self) -> impl Iterator<Item = Result<Option<u32>>> {
         self.ports.iter().map(|port| incoming_napi(&port.socket))
     }

@@ -242,9 +242,6 @@ impl XdpSocket {
     }
 
     /// Whether zero-copy is active (`XDP_OPTIONS`, Linux 5.3); `None` if the kernel does not report it.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<Option<bool>> {
         match socket_option::get::<libc::xdp_options>(
             &self.fd,
@@ -259,9 +256,6 @@ impl XdpSocket {
     }
 
     /// The socket's counters (`XDP_STATISTICS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn statistics(&self) -> Result<XdpStatistics> {
         let (value, length): (libc::xdp_statistics, usize) =
             socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
@@ -309,9 +303,6 @@ impl XdpSocket {
     }
 
     /// Asks for a send buffer and returns what the kernel granted, as [`crate::packet::PacketSocket::set_send_buffer`].
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
