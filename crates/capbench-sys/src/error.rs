@@ -67,9 +67,17 @@ impl SysError {
     }
 }
 
-/// Names the call of `rustix` that failed.
-pub(crate) fn named<T>(answered: rustix::io::Result<T>, what: impl FnOnce() -> String) -> Result<T> {
-    answered.map_err(|errno| SysError::Call { what: what(), source: errno.into() })
+/// Names a call of `rustix` or of the standard library that failed.
+pub(crate) fn named<T, E: Into<io::Error>>(
+    answered: std::result::Result<T, E>,
+    what: impl FnOnce() -> String,
+) -> Result<T> {
+    answered.map_err(|error| SysError::Call { what: what(), source: error.into() })
+}
+
+/// The error of a call that returns its `errno` instead of setting it, by whichever sign.
+pub(crate) fn by_code(what: String, code: libc::c_int) -> SysError {
+    SysError::Call { what, source: io::Error::from_raw_os_error(code.wrapping_abs()) }
 }
 
 /// The one place where return codes of system calls are tested: a negative `code` becomes an error.

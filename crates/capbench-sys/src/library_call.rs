@@ -1,8 +1,7 @@
 //! Calls of libraries opened at run time: looks their functions up once, and converts their failures to this crate's errors.
 
-use std::ffi::{CString, c_int};
+use std::ffi::CString;
 use std::io;
-use std::time::Duration;
 
 use crate::error::{Result, SysError};
 
@@ -47,11 +46,6 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| SysError::argument(what, "it has a zero octet"))
 }
 
-/// A timeout as poll(2) takes it. Rounded up: a wait of under a millisecond must not become a spin.
-pub(crate) fn milliseconds(timeout: Duration) -> c_int {
-    timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int
-}
-
 /// Forgets an earlier `errno`, for functions that set it on some of their failures only.
 pub(crate) fn forget_errno() {
     // SAFETY: errno(3) is this thread's own, and always there.
@@ -67,11 +61,6 @@ pub(crate) fn by_errno(library: &str, call: impl FnOnce() -> String) -> SysError
     }
 }
 
-/// Why a function failed that returns an `errno`, by whichever sign.
-pub(crate) fn by_code(call: String, code: c_int) -> SysError {
-    SysError::Call { what: call, source: io::Error::from_raw_os_error(code.wrapping_abs()) }
-}
-
 /// A call that did not keep what its header promises, or failed with a reason of its own.
 pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
     SysError::Library { library: library.into(), reason: format!("{call}: {reason}") }
@@ -79,15 +68,8 @@ pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
 
 #[cfg(test)]
 mod tests {
-    use super::{by_code, by_errno, c_string, forget_errno, milliseconds};
-    use std::time::Duration;
-
-    #[test]
-    fn waits_are_rounded_up_and_bounded() {
-        assert_eq!(milliseconds(Duration::ZERO), 0);
-        assert_eq!(milliseconds(Duration::from_micros(1)), 1);
-        assert_eq!(milliseconds(Duration::MAX), i32::MAX);
-    }
+    use super::{by_errno, c_string, forget_errno};
+    use crate::error::by_code;
 
     #[test]
     fn reasons_are_told_however_a_library_gives_them() {

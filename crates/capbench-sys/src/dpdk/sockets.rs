@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::error::check;
 use crate::host::InterfaceIndex;
 use crate::packet::PacketSocket;
-use crate::socket_option;
+use crate::socket_option::{PACKET_FANOUT, SO_DOMAIN};
 use crate::xdp::XdpSocket;
 use crate::{Result, SysError};
 
@@ -63,13 +63,10 @@ impl Before {
         let group = (std::process::id() ^ interface.number()) & 0xffff;
         let mut found = Vec::new();
         for (fd, _) in self.new_ones()? {
-            let (domain, _): (i32, usize) =
-                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
-            if domain != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
+            if SO_DOMAIN.get::<i32>(&fd)? != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
                 continue;
             }
-            let (fanout, _): (u32, usize) =
-                socket_option::get(&fd, libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
+            let fanout: u32 = PACKET_FANOUT.get(&fd)?;
             if fanout != 0 && fanout & 0xffff == group {
                 found.push(PacketSocket::adopt(fd));
             }
@@ -83,9 +80,7 @@ impl Before {
     pub(super) fn xdp_sockets(&self) -> Result<Vec<DriverXdpSocket>> {
         let mut found = Vec::new();
         for (fd, of_driver) in self.new_ones()? {
-            let (domain, _): (i32, usize) =
-                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
-            if domain == libc::AF_XDP {
+            if SO_DOMAIN.get::<i32>(&fd)? == libc::AF_XDP {
                 found.push(DriverXdpSocket { socket: XdpSocket::adopt(fd), of_driver });
             }
         }

@@ -25,7 +25,7 @@ pub mod process;
 pub mod sysfs;
 pub mod thread;
 pub mod trust;
-pub mod writable;
+pub mod wait;
 
 pub use affinity::CpuId;
 pub use capability::{Capability, CapabilitySet};

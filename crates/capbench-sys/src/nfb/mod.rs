@@ -19,10 +19,11 @@ pub use burst::Burst;
 use controller::Controller;
 pub use controller::QueueCounts;
 
-use crate::error::{Result, SysError};
+use crate::error::{Result, SysError, by_code};
 use crate::fetch::Fetch;
 use crate::library::Library;
-use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
+use crate::library_call::{broken, by_errno, c_string, forget_errno};
+use crate::host::wait::milliseconds;
 
 /// Most packets of one burst, as in CESNET's own tools.
 pub const BURST: usize = 64;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::socket::PacketSocket;
 use crate::error::{Result, SysError};
-use crate::socket_option;
+use crate::socket_option::PACKET_FANOUT;
 
 /// Limit of a group's members: fixed before Linux 5.11, and the default of later kernels unless the first member requests more.
 pub const MOST_MEMBERS: usize = 256;
@@ -128,13 +128,11 @@ impl PacketSocket {
 
     /// The number of the group that this socket is a member of.
     fn fanout_group(&self) -> Result<u16> {
-        let (value, _): (u32, usize) =
-            socket_option::get(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
-        Ok((value & 0xffff) as u16)
+        Ok(PACKET_FANOUT.get::<u32>(&self.as_fd())? as u16)
     }
 
     fn set_fanout(&self, value: i32) -> Result<()> {
-        socket_option::set(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, &value, "PACKET_FANOUT")
+        PACKET_FANOUT.set(&self.as_fd(), &value)
     }
 }
 

@@ -15,8 +15,9 @@ use super::functions::{
 use super::library::{PcapLibrary, text};
 use super::read::Current;
 use super::ticker::Ticker;
-use crate::error::{Result, SysError, check};
-use crate::library_call::{broken, c_string, milliseconds};
+use crate::error::{Result, SysError};
+use crate::host::wait;
+use crate::library_call::{broken, c_string};
 use crate::packet::{PacketSocket, Readiness};
 
 /// Settings before a capture is activated.
@@ -316,13 +317,8 @@ impl Pcap {
             std::thread::sleep(timeout.min(LOOK_AGAIN));
             return Ok(Readiness::Ready);
         };
-        let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd, and the count says one.
-        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds(timeout)) };
-        if code < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
-            return Ok(Readiness::Nothing);
-        }
-        check(code, || "poll of libpcap's descriptor".into())?;
-        Ok(if entry.revents == 0 { Readiness::Nothing } else { Readiness::Ready })
+        let mut entry = [libc::pollfd { fd, events: libc::POLLIN, revents: 0 }];
+        let is_ready = wait::poll(&mut entry, timeout, "libpcap's descriptor")?;
+        Ok(if is_ready { Readiness::Ready } else { Readiness::Nothing })
     }
 }

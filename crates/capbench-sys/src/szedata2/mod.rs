@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use abi::{ALL_INTERFACES, Functions, HEADER, POLL_RECEIVE, READ_TIMEOUT, Szedata};
 
-use crate::error::{Result, SysError};
+use crate::error::{Result, SysError, by_code};
 use crate::fetch::Fetch;
 use crate::library::Library;
-use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
+use crate::library_call::{broken, by_errno, c_string, forget_errno};
+use crate::host::wait::milliseconds;
 use crate::packet::{Frame, PacketType};
 
 /// The open libsze2.
