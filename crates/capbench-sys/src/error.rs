@@ -58,6 +58,14 @@ impl SysError {
         Self::Argument { what: what.into(), reason: reason.into() }
     }
 
+    /// The same with what a refusal means here, where that is known.
+    pub(crate) fn explained(self, meaning: impl FnOnce(i32) -> Option<String>) -> Self {
+        match (self.errno().and_then(meaning), self) {
+            (Some(reason), Self::Call { what, source }) => Self::Refused { what, reason, source },
+            (_, other) => other,
+        }
+    }
+
     /// The kernel's `errno`, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {

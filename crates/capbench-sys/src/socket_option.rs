@@ -177,7 +177,8 @@ pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> R
         Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
         Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
     };
-    let [forced, plain] = [forced, plain].map(|number| SocketOption { level: libc::SOL_SOCKET, number, name });
+    let [forced, plain] =
+        [forced, plain].map(|number| SocketOption { level: libc::SOL_SOCKET, number, name });
     let value = i32::try_from(bytes)
         .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
     forced.set(socket, &value).or_else(|_| plain.set(socket, &value))?;

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 
+use super::every_thread::threads;
 use super::identity;
 use crate::{Result, SysError};
 
@@ -30,12 +31,10 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// # Errors
 /// The process has more than one thread; any of them could be reading the environment.
 pub fn forget_environment() -> Result<()> {
-    const TASKS: &str = "/proc/self/task";
     if !identity::is_elevated() {
         return Ok(());
     }
-    let failed = |source| SysError::Call { what: format!("readdir({TASKS})"), source };
-    if std::fs::read_dir(TASKS).map_err(failed)?.count() != 1 {
+    if threads()?.len() != 1 {
         return Err(SysError::argument("clearenv", "the process has more than one thread"));
     }
     let kept: Vec<(OsString, OsString)> =

@@ -20,7 +20,7 @@ pub mod local_time;
 pub mod memory;
 pub mod namespace;
 pub mod privileges;
-mod proc_file;
+pub(crate) mod proc_file;
 pub mod process;
 pub mod sysfs;
 pub mod thread;

@@ -19,9 +19,8 @@ pub(crate) fn poll(entries: &mut [libc::pollfd], timeout: Duration, what: &str) 
     // A call that a signal ends need not say anything of them.
     entries.iter_mut().for_each(|entry| entry.revents = 0);
     // SAFETY: valid entries, as many as the count says, which are ours alone. A number that is no descriptor is an event.
-    let code = unsafe {
-        libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, milliseconds(timeout))
-    };
+    let code =
+        unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, milliseconds(timeout)) };
     match check(code, || format!("poll of {what}")) {
         Err(error) if error.errno() == Some(libc::EINTR) => Ok(false),
         waited => waited.map(|events| events > 0),

@@ -21,9 +21,9 @@ pub use controller::QueueCounts;
 
 use crate::error::{Result, SysError, by_code};
 use crate::fetch::Fetch;
+use crate::host::wait::milliseconds;
 use crate::library::Library;
 use crate::library_call::{broken, by_errno, c_string, forget_errno};
-use crate::host::wait::milliseconds;
 
 /// Most packets of one burst, as in CESNET's own tools.
 pub const BURST: usize = 64;

@@ -36,7 +36,5 @@ pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
-pub use socket::{
-    FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version,
-};
+pub use socket::{FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version};
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

@@ -4,6 +4,7 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 use super::ring;
+use crate::host::proc_file;
 use crate::packet::Version;
 use crate::pf_ring::FAMILY;
 use crate::socket_option::{PACKET_VERSION, SO_DOMAIN, SocketOption};
@@ -60,8 +61,7 @@ const SO_GET_RING_ID: SocketOption<'_> = SocketOption { level: 0, number: 175, n
 
 /// The descriptors that this process has now.
 pub(super) fn descriptors() -> Vec<RawFd> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    proc_file::numbers_in("/proc/self/fd").unwrap_or_default()
 }
 
 /// What the capture that was opened since `before` captures by: the descriptor that libpcap calls its own; where it

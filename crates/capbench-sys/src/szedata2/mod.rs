@@ -14,9 +14,9 @@ use abi::{ALL_INTERFACES, Functions, HEADER, POLL_RECEIVE, READ_TIMEOUT, Szedata
 
 use crate::error::{Result, SysError, by_code};
 use crate::fetch::Fetch;
+use crate::host::wait::milliseconds;
 use crate::library::Library;
 use crate::library_call::{broken, by_errno, c_string, forget_errno};
-use crate::host::wait::milliseconds;
 use crate::packet::{Frame, PacketType};
 
 /// The open libsze2.
