@@ -2,8 +2,24 @@
 
 use std::ffi::CString;
 use std::io;
+use std::time::Duration;
 
 use crate::error::{Result, SysError};
+
+/// A device that returns the packets of one call at a time; they stay valid until the next call.
+pub trait Fetch {
+    /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
+    ///
+    /// # Errors
+    /// The library reports one, or gives what it cannot have ([`SysError::Library`]).
+    fn fetch(&mut self) -> Result<bool>;
+
+    /// The same, waiting at most about `timeout`. Returns early, and without any, on a signal.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`], and where waiting fails or the device reports an error.
+    fn fetch_within(&mut self, timeout: Duration) -> Result<bool>;
+}
 
 /// Declares the functions that a module takes from a library, by their own names. `required` ones make the library what
 /// it is; `optional` ones are missing from some of its versions.

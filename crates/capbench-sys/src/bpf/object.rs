@@ -7,14 +7,15 @@ use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
-use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{
+    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print,
+};
 
 use super::statistics::Runs;
 use super::{XdpLink, XdpMode};
-use crate::SysError;
+use crate::error::named;
 use crate::host::InterfaceIndex;
-
-type Result<T> = std::result::Result<T, SysError>;
+use crate::{Result, SysError};
 
 /// An object file, aligned as ELF requires.
 #[repr(C, align(8))]
@@ -136,26 +137,26 @@ impl Loaded {
 
     /// The octets of the programs' zero-initialized global variables.
     pub fn variables(&self) -> Result<Vec<u8>> {
-        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-        let value = map
-            .ok_or_else(|| lacks(self.name, "variables"))?
-            .lookup(&0_u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
-            .map_err(|error| failed(self.name, "read the variables of", &error))?;
+        let value = self.bss()?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let value = value.map_err(|error| failed(self.name, "read the variables of", &error))?;
         value.ok_or_else(|| lacks(self.name, "variables"))
     }
 
     /// Sets the programs' zero-initialized global variables.
     pub fn set_variables(&self, octets: &[u8]) -> Result<()> {
-        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-        let map = map.ok_or_else(|| lacks(self.name, "variables"))?;
-        let done = map.update(&0_u32.to_ne_bytes(), octets, libbpf_rs::MapFlags::ANY);
+        let done = self.bss()?.update(&0_u32.to_ne_bytes(), octets, MapFlags::ANY);
         done.map_err(|error| failed(self.name, "set the variables of", &error))
+    }
+
+    fn bss(&self) -> Result<Map<'_>> {
+        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        map.ok_or_else(|| lacks(self.name, "variables"))
     }
 
     /// Every key of a map with its values on each possible CPU.
     pub fn all_per_cpu(&self, map: &str) -> Result<Vec<PerCpu>> {
         let map = self.map(map)?;
-        let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, libbpf_rs::MapFlags::ANY) {
+        let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, MapFlags::ANY) {
             Ok(values) => values.map(|values| Ok((key, values))),
             Err(error) => Some(Err(failed(self.name, "read a map of", &error))),
         };
@@ -169,25 +170,18 @@ impl Loaded {
 
     /// A map's descriptor, for mmap or for a call.
     pub fn map_fd(&self, name: &str) -> Result<OwnedFd> {
-        let map = self.map(name)?;
-        let copy = map.as_fd().try_clone_to_owned();
-        copy.map_err(|source| SysError::Call {
-            what: format!("duplicating the descriptor of {name}"),
-            source,
-        })
+        duplicate(self.map(name)?.as_fd(), name)
     }
 
     /// Sets an entry of a map with 32-bit keys and values.
     pub fn update_number(&self, map: &str, key: u32, value: u32) -> Result<()> {
-        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY);
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
     /// Puts a socket into a map of sockets, whose values are descriptors.
     pub fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
-        let (value, flags) = (socket.as_raw_fd(), libbpf_rs::MapFlags::ANY);
-        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
-        done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
+        self.update_number(map, key, socket.as_raw_fd() as u32)
     }
 
     /// Runs the object's only program on a frame as if `interface` had just received it, and applies the program's verdict
@@ -223,14 +217,13 @@ impl Loaded {
         let link = program.attach().map_err(|error| failed(self.name, "attach", &error))?;
         let mut iterator = libbpf_rs::Iter::new(&link).map_err(|error| failed(self.name, "start", &error))?;
         let mut written = Vec::new();
-        let source = |source| SysError::Call { what: format!("read(iterator {})", self.name), source };
-        iterator.read_to_end(&mut written).map_err(source)?;
-        Ok(written)
+        let read = iterator.read_to_end(&mut written);
+        named(read, || format!("read(iterator {})", self.name)).map(|_| written)
     }
 
     /// The values of a key on each possible CPU.
     pub fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
-        let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY);
         let values = values.map_err(|error| failed(self.name, &format!("read {map}[{key}] of"), &error))?;
         values.ok_or_else(|| lacks(self.name, map))
     }
@@ -271,8 +264,7 @@ pub(super) fn listen() {
 
 /// A descriptor that does not borrow from libbpf's view of the thing.
 fn duplicate(fd: BorrowedFd<'_>, thing: &str) -> Result<OwnedFd> {
-    let copy = fd.try_clone_to_owned();
-    copy.map_err(|source| SysError::Call { what: format!("duplicating the descriptor of {thing}"), source })
+    named(fd.try_clone_to_owned(), || format!("duplicating the descriptor of {thing}"))
 }
 
 /// An object without the thing: it and the program do not fit together.

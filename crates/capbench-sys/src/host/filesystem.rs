@@ -10,7 +10,7 @@ use crate::Result;
 use crate::error::{check, named};
 
 /// The flag of open(2) to bypass the page cache (`O_DIRECT`). Addresses, lengths and offsets of writes must then be multiples
-/// of [`crate::memory::pages::ALIGNMENT`], or of the smaller alignment that the file system requires.
+/// of [`crate::memory::ALIGNMENT`], or of the smaller alignment that the file system requires.
 pub const DIRECT: i32 = libc::O_DIRECT;
 
 /// Free space on a path's file system.

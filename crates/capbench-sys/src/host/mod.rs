@@ -5,11 +5,9 @@
 
 pub mod affinity;
 pub mod capability;
-pub mod cgroup_memory;
 pub mod clock;
 #[cfg(feature = "landlock")]
 pub mod confinement;
-pub mod elevation;
 pub mod ethtool;
 mod every_thread;
 pub mod filesystem;

@@ -11,9 +11,8 @@ use super::abi::{
 };
 use super::{PfRing, Reading, RingOptions, Version};
 use crate::error::{Result, SysError};
-use crate::fetch::Fetch;
 use crate::host::wait::milliseconds;
-use crate::library_call::{broken, by_errno, c_string, forget_errno};
+use crate::library_call::{Fetch, broken, by_errno, c_string, forget_errno};
 use crate::packet::{Frame, PacketType};
 
 /// Packets copied in one round: enough to spread a round's cost, few enough to stay in the cache.
