@@ -11,9 +11,7 @@ use std::process::Command;
 
 use capbench_capture::SnapLength;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_record::file::{
-    Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
-};
+use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
 use support::{Ended, Place, Running, Scratch, capbench, in_turn, privileges, program, run};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
@@ -45,7 +43,7 @@ fn pcapng() -> Vec<u8> {
         InterfaceDescription { name: Some(format!("{HOSTILE}\nforged line")), ..Default::default() };
     let section = SectionDescription::default();
     let encoder =
-        PcapngEncoder::new(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
+        Encoder::pcapng(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
     encoder.header()
 }
 
