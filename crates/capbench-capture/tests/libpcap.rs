@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, LossPlace, MethodSpec,
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Place,
     SnapLength, Visitor, methods, open_with,
 };
 use network::{PATIENCE, privileges};
@@ -211,7 +211,7 @@ fn counters_are_kept_by_their_names_and_pass_32_bits() {
         assert_eq!(counters.raw("ps_ifdrop"), Some(0));
         // Nobody knows what this engine counts.
         assert_eq!((counters.accepted, counters.dropped()), (None, None));
-        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [LossPlace::Ring]);
+        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [Place::Ring]);
     }
 }
 
