@@ -2,8 +2,7 @@
 //! many captures in one process, and errors instead of silence. Only with the feature `dpdk`.
 #![cfg(feature = "dpdk")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod wire;
 
 use std::fs;

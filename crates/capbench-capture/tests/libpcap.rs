@@ -1,8 +1,6 @@
 //! libpcap's method against stand-ins that check how they are called: the calls and their order, how long a packet is
 //! good, errors, counters, and builds that say one thing and do another.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 
@@ -13,7 +11,7 @@ use capbench_capture::{
     Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Place,
     SnapLength, Visitor, methods, open_with,
 };
-use network::{PATIENCE, privileges};
+use capbench_testing::network::{PATIENCE, privileges};
 use stand_in::{StandIn, Taken, take};
 
 const CALLS: [&str; 4] = ["+dispatch", "+loop", "+next-ex", "+next"];

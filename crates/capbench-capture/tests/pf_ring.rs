@@ -1,7 +1,5 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[allow(dead_code, reason = "each of these tests needs a part of it")]
 mod stand_ins;
 
@@ -11,7 +9,7 @@ use std::time::Duration;
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
 use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
-use network::{Place, privileges};
+use capbench_testing::network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.

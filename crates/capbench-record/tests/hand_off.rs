@@ -1,7 +1,5 @@
 //! Workers behind a ring of the kernel's: a slow one loses at its own queue, the ring goes on, and everything is accounted for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "../../capbench-capture/tests/wire/mod.rs"]
 mod wire;
 
@@ -13,7 +11,7 @@ use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Interface, MethodSpec, OwnedBatch, Place, Visitor, open_with,
 };
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
-use network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 /// The test's part, with an open capture and what sends to it.

@@ -12,8 +12,7 @@
 
 mod frames;
 mod losses;
-#[path = "../../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod passing;
 mod queues;
 mod refusals;
