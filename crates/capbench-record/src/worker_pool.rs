@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_capture::counters::{Loss, Place};
 
 use crate::error::{RecordError, Result};
 
@@ -216,7 +216,7 @@ impl<B: Send + 'static> WorkerPool<B> {
                 }
             }
             let count = Some(counts.lost().frames);
-            Loss { place: LossPlace::ApplicationQueue, count, source: source.into() }
+            Loss { place: Place::ApplicationQueue, count, source: source.into() }
         };
         self.counts_of(ports).into_iter().enumerate().map(line).collect()
     }
