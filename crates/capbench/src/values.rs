@@ -28,10 +28,10 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
 
 /// Reads a share from 0 to below 1, or in percent.
 pub fn share(text: &str) -> Result<f64, String> {
-    let refuse = || format!("\"{text}\" is no share; write for example 0, 1e-6, 0.05 or 0.1%");
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
-    let share = number.parse::<f64>().map_err(|_| refuse())? / unit;
-    if (0.0..1.0).contains(&share) { Ok(share) } else { Err(format!("{text}: a share is from 0 to below 1")) }
+    let share = number.parse::<f64>().ok().map(|number| number / unit);
+    let refuse = || format!("\"{text}\" is no share below 1; write for example 0, 1e-6 or 5%");
+    share.filter(|share| (0.0..1.0).contains(share)).ok_or_else(refuse)
 }
 
 #[cfg(test)]
