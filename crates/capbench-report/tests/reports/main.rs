@@ -4,7 +4,7 @@ mod charts;
 mod page;
 mod published;
 mod reading;
-#[path = "../../../capbench/tests/support/results_file.rs"]
+#[path = "../../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 mod runs;
 mod sentences;
