@@ -30,10 +30,8 @@ impl<'r> Group<'r> {
 
 /// All groups of a run that are meaningful by themselves. A search tries many loads; only the loads that bound its goals count.
 pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
-    let mut groups = plain(results);
-    groups.extend(of_sweeps(results));
-    groups.extend(of_searches(results));
-    groups
+    let sets = [plain(results), of_sweeps(results), of_searches(results)];
+    sets.into_iter().flatten().collect()
 }
 
 /// Trials outside searches and sweeps.
@@ -100,15 +98,4 @@ pub(crate) fn of_search(search: &SearchOutcome) -> String {
     parts.extend(search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")));
     parts.extend(search.nth.map(|nth| format!("search {nth}")));
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn groups_keep_their_order() {
-        let groups = grouped([3, 1, 4, 1, 5], |number| number % 2);
-        assert_eq!(groups, [(1, vec![3, 1, 1, 5]), (0, vec![4])]);
-    }
 }

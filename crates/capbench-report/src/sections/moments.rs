@@ -79,8 +79,7 @@ fn seconds(ns: u64) -> f64 {
 fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.in_time.as_ref()?)));
     let by_method = grouped(known, |(trial, _)| trial.profile.method.as_str());
-    let (mut lines, mut lengths) = (Vec::new(), Vec::new());
-    let mut most = 1;
+    let (mut lines, mut lengths, mut most) = (Vec::new(), Vec::new(), 1);
     for (method, own) in by_method {
         // Trials of one method at one load have the same length, and so have their intervals.
         let length_ns = own[0].1.length_ns;

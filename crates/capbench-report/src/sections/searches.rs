@@ -66,22 +66,21 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
-    let mut at_least = Vec::new();
-    let lines: Vec<Series> = grouped(known, |search| search.method.clone().unwrap_or_default())
-        .into_iter()
-        .map(|(method, searches)| {
-            let mut points = Vec::new();
-            for search in &searches {
-                let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0) as f64;
-                if is_at_least(search, goal) {
-                    at_least.push(name(search, &method));
-                }
-                points.push(bounds(x, goal, &[*search]));
-            }
-            series(method, Role::Method, points)
-        })
+    let by_method = grouped(known, |search| search.method.clone().unwrap_or_default());
+    let mut at_least: Vec<String> = by_method
+        .iter()
+        .flat_map(|(method, own)| own.iter().map(move |search| (method, search)))
+        .filter(|(_, search)| is_at_least(search, goal))
+        .map(|(method, search)| name(search, method))
         .collect();
-    let spread = spread_out(lines);
+    let place = |search: &SearchOutcome| {
+        let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
+        bounds(x as f64, goal, &[search])
+    };
+    let line = |(method, own): (String, Vec<&SearchOutcome>)| {
+        series(method, Role::Method, own.into_iter().map(place).collect())
+    };
+    let spread = spread_out(by_method.into_iter().map(line).collect());
     let title = format!("Bounds by goal {goal}, a point for each search");
     let y = linear("Bounds", Unit::PacketsPerSecond);
     at_least.dedup();
@@ -174,12 +173,10 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
         })
     });
     let note = first.buffered.as_ref().map(|buffered| {
-        let rate = |pps| figures::number(pps, Unit::PacketsPerSecond);
+        let rates = [buffered.from_pps, buffered.to_pps, buffered.taken_pps];
+        let [from, to, taken] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
         format!(
-            "From {} to {} packets/s trials lost nothing only because there was room; {} packets/s were taken.",
-            rate(buffered.from_pps),
-            rate(buffered.to_pps),
-            rate(buffered.taken_pps)
+            "From {from} to {to} packets/s trials lost nothing only because there was room; {taken} packets/s were taken."
         )
     });
     Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))

@@ -6,6 +6,7 @@ pub mod charted;
 pub mod compared;
 pub mod reproduced;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use capbench_measure::sweep::{Axis, Point, SweepPlan};
 use capbench_measure::trial::TrialResult;
 use capbench_measure::work::WorkModel;
 use capbench_model::environment::Environment;
+use capbench_model::ledger::Entry;
 use capbench_report::sentences;
 
 /// A host that is the same everywhere, as far as sentences name it.
@@ -209,6 +211,27 @@ pub fn soak() -> Results {
     let mut run = results(&["soak", "--rate", "950k", "--for", "35s"], record.kept.clone());
     run.soak = Some(record);
     concluded(run)
+}
+
+/// Frames that are known and trials that cannot tell, by method and place.
+pub type Totals = BTreeMap<(String, String), (i128, u64)>;
+
+pub fn totals(results: &Results) -> Totals {
+    let mut totals = Totals::new();
+    for trial in &results.trials {
+        let known = [("delivered", trial.delivered.into()), ("unexplained", i128::from(trial.unexplained))];
+        let known = known.map(|(place, count)| (place.into(), Some(count)));
+        let place = |entry: &Entry| serde_json::to_value(entry.place).unwrap().as_str().unwrap().to_string();
+        let ledger = trial.ledger.iter().map(|entry| (place(entry), entry.count.map(i128::from)));
+        for (place, count) in ledger.chain(known) {
+            let sum = totals.entry((trial.profile.method.clone(), place)).or_default();
+            match count {
+                Some(count) => sum.0 += count,
+                None => sum.1 += 1,
+            }
+        }
+    }
+    totals
 }
 
 /// One of every kind, with its name; computed once.
