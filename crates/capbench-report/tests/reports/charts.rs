@@ -10,7 +10,8 @@ use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_report::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
 use capbench_report::{figures, formats, report, save};
 
-use super::runs::charted as runs;
+#[path = "runs/charted.rs"]
+mod runs;
 
 fn sections(results: &Results) -> Vec<Section> {
     report::report(&super::run(results.clone())).sections
@@ -459,7 +460,7 @@ fn losses_in_time_sum_up_to_what_was_lost() {
 
 #[test]
 fn a_soak_has_what_each_interval_lost() {
-    let results = super::runs::soak();
+    let results = crate::runs::soak();
     let record = results.soak.as_ref().unwrap();
     let section = of_section(&results, "soak");
     let lost = &section.charts[0];

@@ -190,7 +190,7 @@ pub fn all() -> Vec<(&'static str, Results)> {
             ("bench", bench(&[64])),
             ("bench of sizes", bench(&[64, 128, 512, 1024, 1518])),
             ("searches", searches()),
-            ("tests", super::rfc2544()),
+            ("tests", crate::runs::rfc2544()),
             ("work", work()),
             ("loads", loads()),
             ("sizes", sizes()),
@@ -199,7 +199,7 @@ pub fn all() -> Vec<(&'static str, Results)> {
             ("latency", latency()),
             ("coalesce", coalesce()),
             ("moments", moments()),
-            ("soak", super::soak()),
+            ("soak", crate::runs::soak()),
         ]
     });
     ALL.clone()

@@ -2,7 +2,6 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-pub mod charted;
 pub mod compared;
 pub mod reproduced;
 
