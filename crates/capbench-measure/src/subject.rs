@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use capbench_capture::method::{Argument, SettingInfo};
-use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec, VlanTags};
+use capbench_capture::{CapturePoint, METHODS, Method, VlanTags};
+use capbench_model::method_spec::MethodSpec;
 
 use crate::error::Result;
 use crate::programs::{self, Program, Programs};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Results;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use crate::results::Results;
+use capbench_model::places::Place;
+use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
+use capbench_plan::search::SearchOutcome;
 
 pub(crate) use crate::figures::many;
 use crate::figures::{count, number};

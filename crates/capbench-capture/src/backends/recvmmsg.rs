@@ -4,7 +4,8 @@ use capbench_sys::packet::{PacketSocket, ReceiveVector};
 
 use super::recv::{ReceiveCall, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
-use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method::{CapturePoint, Method, VlanTags};
+use capbench_model::method_spec::Delivery;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -3,7 +3,8 @@
 use super::QueueAccount;
 use super::{Evidence, PeerQueue};
 use super::{Losses, TracedLosses};
-use capbench_model::ledger::{Entry, Place};
+use capbench_model::ledger::Entry;
+use capbench_model::places::Place;
 
 impl Evidence {
     /// Losses on the way out: the interface's counters, and the losses that they miss.

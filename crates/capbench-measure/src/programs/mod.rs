@@ -31,7 +31,8 @@ mod version;
 
 use std::path::Path;
 
-use capbench_capture::{CaptureError, MethodSpec};
+use capbench_capture::CaptureError;
+use capbench_model::method_spec::MethodSpec;
 
 use crate::error::{MeasureError, Result};
 pub use program::{Count, Meaning, Program, Ready, Version};

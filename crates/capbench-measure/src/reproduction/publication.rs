@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use capbench_capture::{MethodSpec, methods};
+use capbench_capture::methods;
+use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 use toml::{Table, Value};
 

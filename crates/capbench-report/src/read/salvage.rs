@@ -3,8 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use capbench_measure::results::{Finding, NotMeasured, Results, SCHEMA_VERSION};
-use capbench_measure::soak::record::SoakRecord;
+use crate::results::{Finding, Results, SCHEMA_VERSION};
+use capbench_plan::session::NotMeasured;
+use capbench_plan::soak::record::SoakRecord;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Error, Map, Value};
@@ -20,12 +21,12 @@ fn is<T: DeserializeOwned>(value: &Value) -> serde_json::Result<()> {
 
 /// Members that are lists with independent entries; whether a run without entries leaves the list out.
 const LISTS: [(&str, bool, Check); 9] = [
-    ("trials", false, is::<capbench_measure::trial::TrialResult>),
-    ("sweeps", true, is::<capbench_measure::sweep::SweepOutcome>),
-    ("searches", true, is::<capbench_measure::search::SearchOutcome>),
-    ("rfc2544", true, is::<capbench_measure::rfc2544::Tested>),
-    ("comparisons", true, is::<capbench_measure::comparison::Comparison>),
-    ("reproductions", true, is::<capbench_measure::reproduction::Reproduction>),
+    ("trials", false, is::<capbench_model::trial::TrialResult>),
+    ("sweeps", true, is::<capbench_plan::sweep::SweepOutcome>),
+    ("searches", true, is::<capbench_plan::search::SearchOutcome>),
+    ("rfc2544", true, is::<capbench_plan::rfc2544::Tested>),
+    ("comparisons", true, is::<capbench_plan::comparison::Comparison>),
+    ("reproductions", true, is::<capbench_reproduce::Reproduction>),
     ("not_measured", true, is::<NotMeasured>),
     ("findings", false, is::<Finding>),
     ("statements", false, is::<String>),

@@ -1,11 +1,11 @@
 //! Delivered frames and losses by place: over the load if there are several loads, else by method. Rates over the frame size:
 //! results of searches, and delivered rates at maximum load.
 
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::Found;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::sweep::AxisKind;
-use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
+use capbench_plan::rfc2544::Found;
+use capbench_plan::search::SearchOutcome;
+use capbench_plan::sweep::AxisKind;
 
 use super::parts::{
     Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, section, sentence,

@@ -24,7 +24,7 @@ mod searches;
 mod soak;
 mod sweeps;
 
-use capbench_measure::results::Results;
+use crate::results::Results;
 
 use crate::model::Section;
 use crate::naming::Numbered;

@@ -1,11 +1,11 @@
 //! Sweeps: rates, loss and cost over the varied setting; what a packet costs besides its work; what buffers hold.
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
-use capbench_measure::sweep::swept::Swept;
-use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use crate::results::Results;
 use capbench_model::running::RingGeometry;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_plan::sweep::swept::Swept;
+use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::loads::line_rate;
 use super::parts::{

@@ -1,9 +1,9 @@
 //! Which methods lose nothing, what the others lose and where, and which is cheapest.
 
 mod set_ups;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Results;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use super::sentence;
 use crate::figures::number;

@@ -3,10 +3,10 @@
 mod loss;
 use std::collections::BTreeMap;
 
-use capbench_measure::guards::Standstill;
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{ProgramReport, TrialResult};
-use capbench_model::ledger::Place;
+use crate::results::Finding;
+use capbench_model::disturbance::Standstill;
+use capbench_model::places::Place;
+use capbench_model::trial::{ProgramReport, TrialResult};
 
 use super::{bench, finding, numbers, odd_frames, rate};
 

@@ -1,11 +1,11 @@
 //! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes; and claims
 //! of publications.
 
-use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
-use capbench_measure::reproduction::Reproduction;
-use capbench_measure::reproduction::outcome::Judgement as ClaimJudgement;
-use capbench_measure::results::Results;
+use crate::results::Results;
 use capbench_model::figures::grouped;
+use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
+use capbench_reproduce::Reproduction;
+use capbench_reproduce::outcome::Judgement as ClaimJudgement;
 
 use super::shape::Columns;
 use crate::figures::number;
@@ -109,7 +109,7 @@ fn change(contrast: &Contrast) -> Cell {
 }
 
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let only = |of: &str, setups: &[capbench_measure::comparison::Setup]| {
+    let only = |of: &str, setups: &[capbench_plan::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
         (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
     };

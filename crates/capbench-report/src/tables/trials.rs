@@ -1,10 +1,10 @@
 //! Tables of trials: all of them, what ran, CPU cost, delays, losses, and what guards repeated or marked.
 
-use capbench_measure::latency::Delays;
-use capbench_measure::loss_shape::{Burst, LossShape};
-use capbench_measure::results::{Results, trial_fields, trial_heads};
-use capbench_measure::trial::{CpuAccount, TrialResult};
+use crate::results::{Results, trial_fields, trial_heads};
+use capbench_model::latency::Delays;
+use capbench_model::loss_shape::{Burst, LossShape};
 use capbench_model::statistics::by_key as grouped;
+use capbench_model::trial::{CpuAccount, TrialResult};
 
 use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;

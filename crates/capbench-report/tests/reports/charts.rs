@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use capbench_measure::for_tests::results;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::trial::{Phase, TrialResult};
+use capbench_report::for_tests::results;
 use capbench_report::model::{Chart, Kind, Place, Point, Role, Scale, Section, Series};
+use capbench_report::results::Results;
 use capbench_report::{figures, formats, report, save};
 
 #[path = "runs/charted.rs"]

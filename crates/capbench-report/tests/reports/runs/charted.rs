@@ -3,24 +3,26 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_capture::units::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::bursts::BurstSearch;
-use capbench_measure::for_tests::{Collected, at, bench_plan, dain, methods, pps, results, sweep_plan};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::latency::Recording;
-use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
-use capbench_measure::results::Results;
-use capbench_measure::search::{SearchPlan, Stored, parse};
-use capbench_measure::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
-use capbench_measure::trial::{Load, SizeLabel};
-use capbench_measure::work::WorkModel;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::latency::Recording;
+use capbench_model::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
+use capbench_plan::search::{SearchPlan, Stored, parse};
+use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
+use capbench_report::for_tests::results;
+use capbench_report::results::Results;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub fn bench(sizes: &[u16]) -> Results {
