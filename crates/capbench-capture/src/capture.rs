@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
+use crate::counters::{Counters, WaitCounts};
 use crate::error::Result;
+use crate::mark::Tally;
 use crate::occupancy::Occupancy;
+use crate::running::Running;
 use crate::stats_socket::StatsSocket;
-use capbench_model::counters::{Counters, WaitCounts};
-use capbench_model::mark::Tally;
-use capbench_model::running::Running;
 
 pub use owned::{OwnedBatch, Packed, Packing};
 pub use place::{Place, SeekableBatch};

@@ -6,8 +6,8 @@ use capbench_sys::host::identity;
 
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::options::CaptureOptions;
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
 
 /// Properties of a method before it runs.
 #[derive(Debug)]

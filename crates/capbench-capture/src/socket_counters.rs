@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use capbench_model::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT};
-use capbench_model::places::Place;
+use crate::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT, Place};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -60,8 +59,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::Accumulator;
-    use capbench_model::counters::Counters;
-    use capbench_model::places::Place;
+    use crate::counters::{Counters, Place};
     use capbench_sys::packet::PacketStatistics;
 
     #[test]

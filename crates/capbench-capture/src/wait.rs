@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::Result;
 use capbench_sys::packet::PacketSocket;
 
-use capbench_model::counters::WaitCounts;
+use crate::counters::WaitCounts;
 
 /// Waits for a ring.
 #[derive(Debug)]

@@ -6,14 +6,13 @@
 
 use std::time::Duration;
 
+use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_frames::Pps;
-use capbench_lab::for_tests::{live, virtual_link};
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::options::CaptureOptions;
+use capbench_measure::for_tests::{live, virtual_link};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::simulated;
+use capbench_measure::trial::Load;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::Load;
-use capbench_model::units::ByteCount;
-use capbench_plan::simulated;
 
 /// Octets of a block, which the frames of a millisecond leave nearly empty.
 const BLOCK: u64 = 1 << 18;

@@ -6,12 +6,10 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use capbench_capture::Batch;
+use capbench_capture::{Batch, TimeSource};
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Sizes, Stamp, StreamId, TrialId};
-use capbench_lab::latency::{LatencyRecorder, Timekeeper};
-use capbench_lab::receiver::Verifier;
-use capbench_model::latency::Recording;
-use capbench_model::running::TimeSource;
+use capbench_measure::latency::{LatencyRecorder, Recording, Timekeeper};
+use capbench_measure::receiver::Verifier;
 use capbench_sys::packet::BlockGeometry;
 use capbench_sys::packet::stand_in::BlockKernel;
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
 
 use crate::comparison::Pair;
 use crate::cost::OVERHEAD;
@@ -256,8 +256,8 @@ impl BenchPlan {
 mod tests {
     use std::time::Duration;
 
+    use capbench_capture::MethodSpec;
     use capbench_frames::rates::Pps;
-    use capbench_model::method_spec::MethodSpec;
 
     use super::BenchPlan;
     use crate::error::Result;

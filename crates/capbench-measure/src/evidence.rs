@@ -6,12 +6,11 @@
 mod entries;
 mod refused;
 
-use capbench_model::counters::Counters;
+use capbench_capture::Counters;
 use capbench_sys::host::CpuId;
 
 use crate::work::QueueLength;
-use capbench_model::ledger::{Entry, Ledger};
-use capbench_model::places::Place;
+use capbench_model::ledger::{Entry, Ledger, Place};
 
 use self::refused::Refused;
 pub use capbench_model::traced_losses::{Losses, TracedLosses};

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use capbench_capture::{ByteCount, CaptureOptions, MethodSpec};
 use capbench_frames::Mtu;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::options::CaptureOptions;
-use capbench_model::units::ByteCount;
 
 use crate::bench::BenchPlan;
 use crate::error::{MeasureError, Result};

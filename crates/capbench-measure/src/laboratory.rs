@@ -3,10 +3,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use capbench_capture::{CaptureOptions, MethodSpec};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::options::CaptureOptions;
 
 use crate::error::Result;
 use crate::latency::Recording;

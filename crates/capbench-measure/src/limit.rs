@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::trial::TrialResult;
-use capbench_model::ledger::LostAt;
-use capbench_model::places::Place;
+use capbench_model::ledger::{LostAt, Place};
 use capbench_model::statistics::median;
 
 /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application is too slow.
@@ -130,8 +129,7 @@ pub(crate) mod tests {
     use crate::loss_shape::{LossShape, Spread, Window};
     use crate::trial::tests::{measured, profile};
     use crate::trial::{Emptying, Load, Phase, TrialResult};
-    use capbench_model::ledger::LostAt;
-    use capbench_model::places::Place;
+    use capbench_model::ledger::{LostAt, Place};
 
     const SENT: u64 = 100_000;
 

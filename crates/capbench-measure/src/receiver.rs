@@ -9,11 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Capture, Frame, Taker, Visitor};
+use capbench_capture::{Capture, Counters, Frame, LossMark, Taker, Tally, Visitor, WaitCounts};
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_model::counters::{Counters, LossMark, WaitCounts};
-use capbench_model::mark::Tally;
 use capbench_sys::host::{clock, thread};
 
 use crate::error::{MeasureError, Result};

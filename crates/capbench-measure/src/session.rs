@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::MethodSpec;
 
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};

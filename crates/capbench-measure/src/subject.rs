@@ -3,8 +3,7 @@
 use std::str::FromStr;
 
 use capbench_capture::method::{Argument, SettingInfo};
-use capbench_capture::{CapturePoint, METHODS, Method, VlanTags};
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::{CapturePoint, METHODS, Method, MethodSpec, VlanTags};
 
 use crate::error::Result;
 use crate::programs::{self, Program, Programs};

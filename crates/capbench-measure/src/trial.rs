@@ -339,9 +339,8 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use capbench_capture::{Counters, Loss, Place};
     use capbench_frames::rates::Pps;
-    use capbench_model::counters::{Counters, Loss};
-    use capbench_model::places::Place;
 
     use super::*;
 

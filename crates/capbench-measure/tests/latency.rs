@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use capbench_frames::Pps;
-use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_lab::live::LiveLaboratory;
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::latency::{Latency, Recording};
-use capbench_model::loss_shape::Clock;
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::latency::{Latency, Recording};
+use capbench_measure::live::LiveLaboratory;
+use capbench_measure::loss_shape::Clock;
+use capbench_measure::trial::{Load, TrialResult};
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

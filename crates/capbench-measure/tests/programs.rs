@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_frames::Pps;
-use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_lab::live::LiveLaboratory;
-use capbench_lab::programs::Programs;
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::places::Place;
-use capbench_model::trial::{Load, TrialResult};
-use capbench_plan::{PlanError, Result, simulated};
+use capbench_measure::for_tests::{live, live_setup, virtual_link};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::live::LiveLaboratory;
+use capbench_measure::programs::Programs;
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::{MeasureError, Result, simulated};
+use capbench_model::ledger::Place;
 use capbench_testing::Scratch;
 use capbench_testing::network::{privileged_turn, program};
 
@@ -138,7 +138,7 @@ fn root_cut_frames_are_verified_as_cut() {
     for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
         let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
         setup.sizes = simulated::setup(512).sizes;
-        setup.capture.snap_length = capbench_model::units::SnapLength::new(96);
+        setup.capture.snap_length = capbench_capture::SnapLength::new(96);
         let rate = Load::Rate(Pps::new(20_000.0).unwrap());
         let trial = laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(40)).unwrap();
         assert_eq!((trial.delivered, trial.truncated), (trial.sent, 0), "{trial:#?}");

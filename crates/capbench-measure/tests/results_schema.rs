@@ -6,30 +6,29 @@ mod results_file;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capbench_capture::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::bursts::BurstSearch;
+use capbench_measure::for_tests::{self, Collected, at, bench_plan, dain, pps, specs, sweep_plan};
+use capbench_measure::guards::{Guarded, Policy, livelock};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::latency::Recording;
+use capbench_measure::results::{Finding, Results, RunDirectory};
+use capbench_measure::rfc2544::{Extent, Suite, Test, Throughput};
+use capbench_measure::search::{self, SearchPlan, Stored};
+use capbench_measure::simulated::{
+    Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
+};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
+use capbench_measure::trial::SizeLabel;
+use capbench_measure::work::WorkModel;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
 use capbench_model::environment::program::Program;
-use capbench_model::for_tests::setup;
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::latency::Recording;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::SizeLabel;
-use capbench_model::units::ByteCount;
-use capbench_model::work::WorkModel;
-use capbench_plan::bench::BenchPlan;
-use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::{self, Collected, at, bench_plan, dain, pps, specs, sweep_plan};
-use capbench_plan::guards::{Guarded, Policy, livelock};
-use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, SearchPlan, Stored};
-use capbench_plan::simulated::{
-    Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes,
-};
-use capbench_plan::soak::SoakPlan;
-use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
-use capbench_report::results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
 

@@ -4,20 +4,18 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
+use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_frames::Pps;
-use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_lab::live::LiveLaboratory;
-use capbench_model::laboratory::Setup;
-use capbench_model::options::CaptureOptions;
+use capbench_measure::bursts::BurstSearch;
+use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
+use capbench_measure::laboratory::Setup;
+use capbench_measure::live::LiveLaboratory;
+use capbench_measure::rfc2544::recovery::Recovery;
+use capbench_measure::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
+use capbench_measure::search::MaximumSource;
+use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
+use capbench_measure::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{LoadShape, TrialResult, Verdict};
-use capbench_model::units::ByteCount;
-use capbench_model::work::WorkModel;
-use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::Collected;
-use capbench_plan::rfc2544::recovery::Recovery;
-use capbench_plan::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
-use capbench_plan::search::MaximumSource;
 use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

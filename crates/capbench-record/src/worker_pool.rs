@@ -24,8 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use capbench_model::counters::Loss;
-use capbench_model::places::Place;
+use capbench_capture::counters::{Loss, Place};
 
 use crate::error::{RecordError, Result};
 

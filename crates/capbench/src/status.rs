@@ -3,9 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::Occupancy;
-use capbench_model::counters::Counters;
-use capbench_model::places::Place;
+use capbench_capture::{Counters, Occupancy, Place};
 use capbench_report::printable;
 use console::Term;
 
@@ -139,8 +137,7 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::Occupancy;
-    use capbench_model::places::Place;
+    use capbench_capture::{Occupancy, Place};
 
     #[test]
     fn numbers_are_short() {

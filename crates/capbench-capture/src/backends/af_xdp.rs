@@ -4,9 +4,8 @@
 //! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
 //! the application has read it, by one system call per frame.
 
-use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::method_spec::Delivery;
-use capbench_model::method_spec::MethodSpec;
+use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod accounting;

@@ -4,8 +4,7 @@ use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::method::{CapturePoint, Method, VlanTags};
-use capbench_model::method_spec::Delivery;
+use crate::method::{CapturePoint, Delivery, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -1,9 +1,8 @@
 //! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
 //! capture module of `deri-2004`.
 
-use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::method_spec::Delivery;
-use capbench_model::method_spec::MethodSpec;
+use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod counting;

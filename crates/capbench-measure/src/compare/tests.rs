@@ -3,8 +3,8 @@
 mod alike;
 mod loss;
 
+use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
 
 use super::*;
 use crate::bench::BenchPlan;

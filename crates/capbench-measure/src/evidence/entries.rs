@@ -3,8 +3,7 @@
 use super::QueueAccount;
 use super::{Evidence, PeerQueue};
 use super::{Losses, TracedLosses};
-use capbench_model::ledger::Entry;
-use capbench_model::places::Place;
+use capbench_model::ledger::{Entry, Place};
 
 impl Evidence {
     /// Losses on the way out: the interface's counters, and the losses that they miss.

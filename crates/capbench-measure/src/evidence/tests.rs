@@ -1,11 +1,11 @@
 //! Booking of evidence by hand, and properties of it.
 
 use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
-use capbench_model::counters::{Counters, Loss};
+use capbench_capture::{Counters, Loss};
 use proptest::prelude::*;
 
+use capbench_model::ledger::Place;
 use capbench_model::places;
-use capbench_model::places::Place;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
     let loss = Loss { place: Place::Ring, count: drops, source: "tp_drops".into() };

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use capbench_model::running::TimeSource;
+use capbench_capture::TimeSource;
 
 use super::clocks::RealtimeReading;
 use super::delays::Delaying;

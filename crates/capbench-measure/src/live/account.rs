@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_model::direction::Direction;
-use capbench_model::options::CaptureOptions;
+use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_model::counters::Counters;
+use capbench_capture::Counters;
 
 use crate::error::Result;
 use crate::evidence::{Counted, NicEvidence};
@@ -12,7 +12,7 @@ use capbench_host::drivers::{
     CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
 };
 use capbench_host::links::{LinkDeltas, LinkStats};
-use capbench_model::places::Place;
+use capbench_model::ledger::Place;
 
 /// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
 pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
@@ -211,7 +211,7 @@ pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> (BTreeMap<S
 
 #[cfg(test)]
 mod tests {
-    use capbench_model::counters::Loss;
+    use capbench_capture::Loss;
 
     use super::*;
 

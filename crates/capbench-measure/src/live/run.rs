@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use capbench_capture::Place;
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::TrialId;
-use capbench_model::places::Place;
 use capbench_sys::host::{CpuId, clock};
 use capbench_traffic::report::SendReport;
 

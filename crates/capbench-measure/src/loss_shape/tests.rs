@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capbench_capture::{Batch, Frame, PacketType};
+use capbench_capture::{Batch, Frame, LossMark, PacketType};
 use capbench_frames::layout::Flows;
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Stamp, StreamId, TrialId};
-use capbench_model::counters::LossMark;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
 use proptest::prelude::*;
@@ -308,13 +307,13 @@ impl Bench {
     }
 }
 
-fn counters(drops: u64) -> capbench_model::counters::Counters {
-    let loss = capbench_model::counters::Loss {
-        place: capbench_model::places::Place::Ring,
+fn counters(drops: u64) -> capbench_capture::Counters {
+    let loss = capbench_capture::Loss {
+        place: capbench_capture::Place::Ring,
         count: Some(drops),
         source: "the stand-in".into(),
     };
-    capbench_model::counters::Counters { losses: vec![loss], ..Default::default() }
+    capbench_capture::Counters { losses: vec![loss], ..Default::default() }
 }
 
 proptest! {

@@ -1,8 +1,7 @@
 //! Compares a method's loss marks with gaps in the sequence numbers, while frames arrive.
 
-use capbench_capture::Frame;
+use capbench_capture::{Frame, LossMark};
 use capbench_frames::plan::FlowOrder;
-use capbench_model::counters::LossMark;
 
 use super::flows::QueueWatch;
 use capbench_model::arrivals::Arrivals;

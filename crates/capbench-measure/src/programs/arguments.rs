@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use capbench_capture::Interface;
-use capbench_model::options::CaptureOptions;
+use capbench_capture::{CaptureOptions, Interface};
 
 /// The names that may be between braces in an argument.
 pub const PLACEHOLDERS: [(&str, &str); 7] = [
@@ -73,9 +72,7 @@ impl Values {
 mod tests {
     use std::path::Path;
 
-    use capbench_capture::Interface;
-    use capbench_model::options::CaptureOptions;
-    use capbench_model::units::ByteCount;
+    use capbench_capture::{ByteCount, CaptureOptions, Interface};
     use capbench_sys::host::InterfaceIndex;
 
     use super::{Values, check, has};

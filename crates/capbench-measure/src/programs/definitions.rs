@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_model::places::Place;
+use capbench_capture::Place;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 use serde::Deserialize;
@@ -178,7 +178,7 @@ fn time(key: &str, text: Option<String>) -> std::result::Result<Option<Duration>
 mod tests {
     use std::time::Duration;
 
-    use capbench_model::places::Place;
+    use capbench_capture::Place;
     use capbench_sys::host::process::Signal;
 
     use super::{parse, read};

@@ -31,8 +31,7 @@ mod version;
 
 use std::path::Path;
 
-use capbench_capture::CaptureError;
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::{CaptureError, MethodSpec};
 
 use crate::error::{MeasureError, Result};
 pub use program::{Count, Meaning, Program, Ready, Version};

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use capbench_capture::Interface;
-use capbench_model::counters::WaitCounts;
-use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
+use capbench_capture::{CaptureFacts, Engine, Interface, RingGeometry, WaitCounts};
 
 use super::arguments::Values;
 use super::capture_file::{self, Summary};

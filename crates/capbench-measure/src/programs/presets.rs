@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_model::places::Place;
+use capbench_capture::Place;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 

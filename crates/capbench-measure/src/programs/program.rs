@@ -4,8 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
+use capbench_capture::{CaptureOptions, Place};
 use capbench_sys::host::process::{Signal, may_execute};
 use capbench_sys::host::{Capability, capability, namespace};
 use regex::Regex;
@@ -39,7 +38,7 @@ pub struct Program {
     pub version: Option<Version>,
     /// The counts in its output.
     pub counts: Vec<Count>,
-    /// Places of [`capbench_model::counters::Counters`] that it does not have, so that it cannot lose frames there.
+    /// Places of [`capbench_capture::Counters`] that it does not have, so that it cannot lose frames there.
     pub without: Vec<Place>,
     /// Where users can get it, as text.
     pub source: Option<&'static str>,

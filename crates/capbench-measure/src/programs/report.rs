@@ -1,7 +1,6 @@
 //! Reads counts from a program's output.
 
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
+use capbench_capture::{Counters, Loss, Place};
 
 use super::program::{Meaning, Program};
 use crate::trial::ProgramReport;
@@ -136,7 +135,7 @@ mod tests {
     use super::Report;
     use crate::evidence::Evidence;
     use crate::programs::{Meaning, Program, Programs};
-    use capbench_model::places::Place;
+    use capbench_model::ledger::Place;
 
     fn program(name: &str) -> Program {
         Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()

@@ -6,10 +6,9 @@ use std::sync::mpsc::SyncSender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::Interface;
+use capbench_capture::{CaptureOptions, Interface};
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
-use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
 use super::outcome::Outcome;

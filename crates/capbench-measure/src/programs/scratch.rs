@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use capbench_model::units::ByteCount;
+use capbench_capture::ByteCount;
 use capbench_sys::host::{filesystem, memory};
 
 /// A memory file system of every Linux with a C library (shm_overview(7)).

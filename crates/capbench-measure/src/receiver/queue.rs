@@ -13,9 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Frame, PacketType, Taker, VlanTag};
-use capbench_model::counters::Counters;
-use capbench_model::mark::Tally;
+use capbench_capture::{Counters, Frame, PacketType, Taker, Tally, VlanTag};
 use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 

@@ -2,13 +2,10 @@
 
 use std::time::Instant;
 
-use capbench_capture::Frame;
+use capbench_capture::{Counters, Frame, LossMark, Place, Tally};
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
-use capbench_model::counters::{Counters, LossMark};
-use capbench_model::mark::Tally;
-use capbench_model::places::Place;
 
 use crate::latency::Timekeeper;
 use crate::loss_shape::{Arrival, SequenceTracker};

@@ -6,7 +6,7 @@ use serde::de::value::Error;
 
 use super::outcome::Quantity;
 use crate::trial::TrialResult;
-use capbench_model::places::Place;
+use capbench_model::ledger::Place;
 
 /// A figure of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -1,6 +1,6 @@
 //! The measurements of a reproduction, and their comparison.
 
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::MethodSpec;
 use serde::Deserialize;
 
 use super::conditions::Conditions;

@@ -3,12 +3,12 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
+use capbench_capture::units::ByteCount;
 use capbench_frames::layout::{Flows, FrameLayout};
 use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
 use serde::Deserialize;
 
 use super::conditions::Conditions;

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use capbench_capture::methods;
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::{MethodSpec, methods};
 use serde::Deserialize;
 use toml::{Table, Value};
 

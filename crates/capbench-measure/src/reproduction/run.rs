@@ -1,6 +1,6 @@
 //! Runs an experiment: the available methods, each step, and the reports and saves after each.
 
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::MethodSpec;
 
 use super::conditions::Conditions;
 use super::measured::{Done, LeftOut, MeasuredSteps};

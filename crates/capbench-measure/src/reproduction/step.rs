@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
+use capbench_capture::MethodSpec;
 
 use crate::cost::{Cost, Spread};
 use crate::error::Result;

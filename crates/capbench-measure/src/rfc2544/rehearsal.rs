@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use capbench_capture::ByteCount;
 use capbench_frames::rates::Pps;
-use capbench_model::units::ByteCount;
 
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
 use crate::cost::{Cost, Spread};

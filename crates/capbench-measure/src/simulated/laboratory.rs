@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use capbench_capture::{Counters, Loss, Place};
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
 
 use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};

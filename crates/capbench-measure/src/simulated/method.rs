@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_model::options::CaptureOptions;
-use capbench_model::units::ByteCount;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::ByteCount;
 
 use super::interrupts::Held;
 use crate::laboratory::Setup;

@@ -20,11 +20,10 @@ pub(crate) mod tampered;
 
 use std::time::Duration;
 
+use capbench_capture::{CaptureOptions, MethodSpec};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::options::CaptureOptions;
 
 pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;

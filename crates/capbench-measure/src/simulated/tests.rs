@@ -1,15 +1,15 @@
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
+use capbench_capture::units::ByteCount;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
 use proptest::prelude::*;
 
 use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Load, TrialResult, Verdict};
+use capbench_model::ledger::Place;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::places::Place;
 
 fn at(pps: f64) -> Load {
     Load::Rate(Pps::new(pps).unwrap())

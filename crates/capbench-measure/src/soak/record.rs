@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::segment::Segment;
 use crate::loss_shape::Burst;
 use crate::trial::{TrialResult, Verdict};
-use capbench_model::ledger::Entry;
-use capbench_model::places::Place;
+use capbench_model::ledger::{Entry, Place};
 
 /// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
 /// in intervals of 80 s.

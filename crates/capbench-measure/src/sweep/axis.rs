@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use capbench_capture::units::ByteCount;
 use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_model::units::ByteCount;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MeasureError, Result};

@@ -3,7 +3,7 @@
 //! not seen, the answer includes how large it may still be. The comparison uses the rates that methods can sustain, not the
 //! delivered frames of trials: buffers of different depth change the latter, which is not an effect of a method.
 
-use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_capture::{Delivery, MethodSpec};
 
 use super::contrasts::{Lead, Leads, Rise, Rises, common};
 use super::limits::Limits;

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
+use capbench_capture::ByteCount;
 use capbench_frames::rates::Pps;
-use capbench_model::units::ByteCount;
 
 use super::axis::{Axis, AxisKind, Point};
 use super::plan::SweepPlan;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;

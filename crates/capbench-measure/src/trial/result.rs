@@ -10,8 +10,7 @@ use super::{Guarding, Livelock};
 use crate::latency::Latency;
 use crate::loss_shape::LossShape;
 use capbench_model::disturbance::Disturbance;
-use capbench_model::ledger::{Entry, Ledger};
-use capbench_model::places::Place;
+use capbench_model::ledger::{Entry, Ledger, Place};
 use capbench_model::running::CaptureFacts;
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use capbench_model::trial::TrialResult;
+use capbench_measure::trial::TrialResult;
 
 /// Threads of the kernel that do the trials' own receive work.
 const OWN_WORK: [&str; 2] = ["ksoftirqd/", "napi/"];

@@ -6,8 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_model::counters::Loss;
-use capbench_model::places::Place;
+use capbench_capture::counters::{Loss, Place};
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
@@ -140,8 +139,7 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_model::counters::{Counters, Loss};
-    use capbench_model::places::Place;
+    use capbench_capture::counters::{Counters, Loss, Place};
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }

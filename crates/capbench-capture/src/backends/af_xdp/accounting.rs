@@ -7,8 +7,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
+use crate::counters::{Counters, Loss, Place};
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,8 +2,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
+use crate::counters::{Counters, Loss, Place};
 
 /// Counters of AF_XDP's sockets. The number of frames that reached them is unknown, because those in a ring are not counted.
 pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {

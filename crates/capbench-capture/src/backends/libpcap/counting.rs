@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::interface::Interface;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use crate::options::CaptureOptions;
 use capbench_model::direction::Direction;
-use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +153,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use capbench_model::places::Place;
+    use crate::counters::Place;
 
     fn counting(engine: Counted) -> Counting {
         Counting {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::for_tests::dain;
 use crate::simulated::{Noise, Room};
-use capbench_model::units::ByteCount;
+use capbench_capture::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;

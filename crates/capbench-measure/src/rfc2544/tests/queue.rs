@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use capbench_capture::{Counters, Loss, Place};
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
 
 use crate::error::Result;
 use crate::evidence::Evidence;

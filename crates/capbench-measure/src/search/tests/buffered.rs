@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
+use capbench_capture::ByteCount;
 
 use super::paths::{Record, bounds, plan};
 use crate::laboratory::{Laboratory, Setup};
@@ -11,7 +11,7 @@ use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
 use crate::trial::{Load, Phase, TrialResult};
-use capbench_model::places::Place;
+use capbench_model::ledger::Place;
 
 const CAPACITY: f64 = 200_000.0;
 

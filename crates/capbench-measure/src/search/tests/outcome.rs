@@ -13,7 +13,7 @@ use crate::search::database::{Bounds, Database, Observation};
 use crate::search::repeats;
 use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_model::places::Place;
+use capbench_model::ledger::Place;
 
 /// A host that loses 500 frames in a moment, once in two seconds, at any load.
 fn stalling() -> Path {

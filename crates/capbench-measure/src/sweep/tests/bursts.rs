@@ -1,6 +1,6 @@
 //! Back-to-back bursts and the time that buffers hold for.
 
-use capbench_model::units::ByteCount;
+use capbench_capture::units::ByteCount;
 
 use super::*;
 use crate::bursts::BurstSearch;

@@ -1,6 +1,6 @@
 //! The estimated cost of sweeps.
 
-use capbench_model::units::ByteCount;
+use capbench_capture::ByteCount;
 
 use super::*;
 use crate::sweep::BackToBackTest;

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use capbench_capture::units::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_model::units::ByteCount;
 
 use super::*;
 use crate::latency::Recording;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
 use crate::trial::SizeLabel;
-use capbench_model::places::Place;
+use capbench_model::ledger::Place;
 
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods)

@@ -10,8 +10,8 @@ mod regimes;
 
 use std::time::Duration;
 
+use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
-use capbench_model::method_spec::MethodSpec;
 
 use super::{Axis, Point, Probe, SweepPlan, SweepRun};
 use crate::error::{MeasureError, Result};

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Place, SeekableBatch};
-use capbench_model::counters::LossMark;
+use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use capbench_model::options::CaptureOptions;
-use capbench_model::units::SnapLength;
+use capbench_capture::{CaptureOptions, SnapLength};
 
 use super::DEFAULT_METHOD;
 
