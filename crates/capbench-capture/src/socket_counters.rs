@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use crate::counters::{Counters, FREEZES, Loss, LossPlace, ONE_RING_WITHOUT};
+use capbench_model::counters::{Counters, FREEZES, Loss, LossPlace, ONE_RING_WITHOUT};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -59,7 +59,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::Accumulator;
-    use crate::counters::{Counters, LossPlace};
+    use capbench_model::counters::{Counters, LossPlace};
     use capbench_sys::packet::PacketStatistics;
 
     #[test]

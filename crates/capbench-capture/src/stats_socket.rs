@@ -3,7 +3,7 @@
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
 use crate::context::Context;
-use crate::counters::Counters;
+use capbench_model::counters::Counters;
 use crate::error::Result;
 use crate::socket_counters::Accumulator;
 
@@ -31,7 +31,7 @@ impl StatsSocket {
     }
 
     /// The socket's counters since the capture was opened. Reading removes the kernel's loss marks from later frames
-    /// ([`crate::LossMark`]), as reading the capture's counters does. `None` if only the capture may read them.
+    /// ([`capbench_model::counters::LossMark`]), as reading the capture's counters does. `None` if only the capture may read them.
     ///
     /// # Errors
     /// When the kernel refuses to report them.

@@ -9,7 +9,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Capture, Interface, PacketType};
+use capbench_model::options::CaptureOptions;
+use capbench_model::direction::Direction;
+use capbench_model::counters::LossPlace;
+use capbench_model::units::SnapLength;
 use capbench_sys::pf_ring;
 use network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};

@@ -6,7 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use capbench_capture::{Batch, Frame, PacketType, SnapLength, VlanTag};
+use capbench_capture::{Batch, Frame, PacketType, VlanTag};
+use capbench_model::units::SnapLength;
 use capbench_record::file::{
     CaptureReader, Encoder, FileError, HashAlgorithm, InterfaceDescription, PacketFacts, PcapEncoder,
     PcapngEncoder, Record, SectionDescription,

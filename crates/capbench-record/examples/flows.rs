@@ -12,9 +12,10 @@ use std::error::Error;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, Capture, CaptureOptions, Counters, Interface, MethodSpec, OwnedBatch, Visitor, open_with,
-};
+use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, open_with};
+use capbench_model::options::CaptureOptions;
+use capbench_model::counters::Counters;
+use capbench_model::method_spec::MethodSpec;
 use capbench_record::hand_off::{HandOff, Job, Plan, Report, WhenFull, Worker};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 

@@ -18,7 +18,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::{ByteCount, CaptureOptions, Interface, MethodSpec, SnapLength};
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_model::options::CaptureOptions;
+use capbench_capture::Interface;
+use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, PcapngEncoder, SectionDescription,
 };

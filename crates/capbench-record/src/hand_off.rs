@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use capbench_capture::capture::Batch;
-use capbench_capture::counters::Loss;
+use capbench_model::counters::Loss;
 
 use crate::error::{RecordError, Result};
 

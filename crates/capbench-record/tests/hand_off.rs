@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, LossPlace, MethodSpec, OwnedBatch, Visitor,
-    open_with,
-};
+use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, open_with};
+use capbench_model::units::ByteCount;
+use capbench_model::options::CaptureOptions;
+use capbench_model::counters::LossPlace;
+use capbench_model::method_spec::MethodSpec;
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
 use network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};

@@ -91,7 +91,13 @@ pub enum ReportError {
         /// Where and why.
         source: serde_json::Error,
     },
-    /// The report cannot be written.
+    /// Runs that cannot be compared.
+    #[error("compare: {reason}")]
+    Comparison {
+        /// Why they cannot be compared, and which runs to name.
+        reason: String,
+    },
+    /// A file of results or of a report cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
         /// The file.

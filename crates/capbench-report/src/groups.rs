@@ -1,8 +1,8 @@
 //! Groups of trials: the same set-up at the same load for the same purpose.
 
-use capbench_measure::results::Results;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::results::Results;
+use capbench_plan::search::SearchOutcome;
+use capbench_model::trial::{Phase, TrialResult};
 pub(crate) use capbench_model::statistics::by_key as grouped;
 
 use crate::model::Trials;

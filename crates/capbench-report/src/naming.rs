@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Results;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
+use crate::results::Results;
+use capbench_plan::search::SearchOutcome;
+use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::ledger::Place;
 
 use crate::figures::{count, number};

@@ -15,8 +15,8 @@ mod runs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::reproduction::outcome::Comparison;
-use capbench_measure::results::Results;
+use capbench_reproduce::outcome::Comparison;
+use capbench_report::results::Results;
 use capbench_report::figures;
 use capbench_report::formats::{self, Format, text};
 use capbench_report::model::Unit;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_measure::cost::{Cost, Spread};
+use capbench_plan::cost::{Cost, Spread};
 use capbench_model::figures::grouped;
 
 /// What estimates do not include.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use capbench_capture::CaptureError;
 use capbench_frames::FrameError;
 use capbench_host::HostError;
-use capbench_measure::MeasureError;
+use capbench_plan::PlanError;
 use capbench_record::RecordError;
 use capbench_report::printable;
 use capbench_traffic::TrafficError;

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_measure::MeasureError;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::reproduction::{self, LeftOut, Reproduction};
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_measure::rfc2544::{self, Tested};
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::session::Observer;
-use capbench_measure::soak;
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::sweep::{self, SweepOutcome};
-use capbench_measure::trial::{Load, TrialResult};
+use capbench_model::method_spec::MethodSpec;
+use capbench_plan::PlanError;
+use capbench_model::laboratory::Setup;
+use capbench_reproduce::{self, LeftOut, Reproduction};
+use capbench_plan::session::NotMeasured;
+use capbench_report::results::{Results, RunDirectory};
+use capbench_plan::rfc2544::{self, Tested};
+use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::Observer;
+use capbench_plan::soak;
+use capbench_plan::soak::record::{Interval, SoakRecord};
+use capbench_plan::soak::segment::Segment;
+use capbench_plan::sweep::{self, SweepOutcome};
+use capbench_model::trial::{Load, TrialResult};
 use capbench_model::figures::grouped;
 use capbench_report::printable;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -61,7 +62,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The results cannot be saved.
-    pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
+    pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_plan::Result<()> {
         self.found(outcome);
         self.searching = false;
         self.directory.save(&self.results)
@@ -117,7 +118,7 @@ impl soak::Observer for Recorder {
         segment: &Segment,
         interval: &Interval,
         record: &SoakRecord,
-    ) -> capbench_measure::Result<()> {
+    ) -> capbench_plan::Result<()> {
         // Segments are added to a saved record, so the first one saves it.
         if record.segments == 1 || self.directory.append(segment)? {
             self.results.trials.clone_from(&record.kept);
@@ -139,7 +140,7 @@ impl Observer for Recorder {
         self.bar.0.set_message(printable::line(what));
     }
 
-    fn ends(&mut self, result: &TrialResult) -> capbench_measure::Result<()> {
+    fn ends(&mut self, result: &TrialResult) -> capbench_plan::Result<()> {
         self.results.trials.push(result.clone());
         // The number of trials of a run depends on their results.
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
@@ -167,13 +168,13 @@ impl Observer for Recorder {
         self.searching = true;
     }
 
-    fn searched(&mut self, outcome: SearchOutcome) -> capbench_measure::Result<()> {
+    fn searched(&mut self, outcome: SearchOutcome) -> capbench_plan::Result<()> {
         Recorder::searched(self, outcome)
     }
 }
 
 impl rfc2544::Follower for Recorder {
-    fn tested(&mut self, tested: Tested) -> capbench_measure::Result<()> {
+    fn tested(&mut self, tested: Tested) -> capbench_plan::Result<()> {
         self.results.rfc2544.push(tested);
         self.directory.save(&self.results)
     }
@@ -206,7 +207,7 @@ impl reproduction::Observer for Recorder {
         }
     }
 
-    fn reproduced(&mut self, so_far: Reproduction) -> capbench_measure::Result<()> {
+    fn reproduced(&mut self, so_far: Reproduction) -> capbench_plan::Result<()> {
         match self.results.reproductions.iter_mut().find(|known| known.key == so_far.key) {
             Some(known) => *known = so_far,
             None => self.results.reproductions.push(so_far),

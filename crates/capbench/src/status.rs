@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::{Counters, LossPlace, Occupancy};
+use capbench_model::counters::{Counters, LossPlace};
+use capbench_capture::Occupancy;
 use capbench_report::printable;
 use console::Term;
 
@@ -147,7 +148,8 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::{LossPlace, Occupancy};
+    use capbench_model::counters::LossPlace;
+    use capbench_capture::Occupancy;
 
     #[test]
     fn numbers_are_short() {

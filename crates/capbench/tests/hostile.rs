@@ -9,8 +9,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
-use capbench_capture::SnapLength;
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_model::units::SnapLength;
+use capbench_plan::session::NotMeasured;
+use capbench_report::results::{Results, RunDirectory};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
 };

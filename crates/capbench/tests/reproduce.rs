@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use capbench_measure::results::Results;
+use capbench_report::results::Results;
 use support::{Running, Scratch, capbench, eventually, privileged_turn, run};
 
 fn read(folder: &std::path::Path) -> Option<Results> {

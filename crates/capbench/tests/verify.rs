@@ -5,7 +5,9 @@ mod support;
 use std::fs;
 use std::process::Output;
 
-use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Frame, PacketType};
+use capbench_model::counters::{Loss, LossPlace};
+use capbench_model::units::SnapLength;
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,

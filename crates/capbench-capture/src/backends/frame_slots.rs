@@ -7,20 +7,21 @@ use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVer
 
 use super::socket_setup::{Polling, bind, unbound};
 use crate::capture::Packing;
-use crate::capture::{Batch, Capture, LossMark};
+use crate::capture::{Batch, Capture};
+use capbench_model::counters::LossMark;
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
+use capbench_model::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
+use capbench_model::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Running, TimeSource};
+use capbench_model::running::{Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
+use capbench_model::units::ByteCount;
 use crate::wait::Waiter;
 
 /// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
@@ -192,8 +193,8 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 mod tests {
     use super::geometry;
     use crate::interface::Interface;
-    use crate::options::CaptureOptions;
-    use crate::units::ByteCount;
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
     use capbench_sys::host::interface::InterfaceIndex;
 
     fn interface(mtu: u32) -> Interface {

@@ -8,16 +8,16 @@ use capbench_sys::packet::Frame;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
-use crate::units::SnapLength;
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -54,7 +54,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| true,
     has_queues: true,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;

@@ -12,9 +12,9 @@ use crate::filter::{self, Keep};
 use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 use crate::stats_socket::NOTHING;
 use capbench_model::direction::Direction;
 
@@ -173,7 +173,7 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::running::TimeSource;
+    use capbench_model::running::TimeSource;
 
     fn running(shortfall: Option<&str>) -> Running {
         Running {

@@ -3,7 +3,7 @@
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use crate::running::Running;
+use capbench_model::running::Running;
 use capbench_model::filter::operation::Ancillary;
 
 /// Where the VLAN tags of a method's frames are.

@@ -9,7 +9,7 @@ use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
 use super::place;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::units::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
 
 /// The name in messages.

@@ -7,9 +7,9 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use crate::counters::{Loss, LossPlace};
+use capbench_model::counters::{Loss, LossPlace};
 use crate::error::{CaptureError, Result};
-use crate::units::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_model::filter::check::MEMORY;
 use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
 use capbench_model::filter::program::Filter;

@@ -3,11 +3,15 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, PacketType, SnapLength, TimeSource};
+use capbench_capture::{Batch, Capture, PacketType};
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::TimeSource;
 
 use crate::network::{PATIENCE, RIGHT_MAC, eventually};
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};
+use crate::{counters_after, frame, is_attached, losses, open_as, with_each_mode};
+use capbench_model::options;
 
 #[test]
 fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {

@@ -1,11 +1,13 @@
 //! Frames that the host gets all the same.
 
 use capbench_capture::backends::recv::Recv;
-use capbench_capture::{Capture, Interface, MethodSpec, PacketType};
+use capbench_capture::{Capture, Interface, PacketType};
+use capbench_model::method_spec::MethodSpec;
 
 use crate::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
 use crate::wire::{Wire, drain, take};
-use crate::{frame, losses, open_as, options};
+use crate::{frame, losses, open_as};
+use capbench_model::options;
 
 #[test]
 fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {

@@ -8,7 +8,8 @@ use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
 use crate::network::{Namespaces, PATIENCE, Place, eventually, privileged_turn};
 use crate::wire::{OTHER_MAC, take};
-use crate::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
+use crate::{MODES, counters_after, frame, losses, number, open_as, refusal};
+use capbench_model::options;
 
 /// A pair whose ends have two queues each.
 fn with_two_queues() -> Namespaces {

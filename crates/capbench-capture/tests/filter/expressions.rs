@@ -1,6 +1,6 @@
 //! A table of expressions: the kernel, tcpdump and the interpreter agree on random frames.
 
-use capbench_capture::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, Tags};
 use proptest::prelude::*;

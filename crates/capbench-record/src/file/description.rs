@@ -2,7 +2,7 @@
 
 use capbench_capture::method::VlanTags;
 use capbench_capture::methods::vlan_tags;
-use capbench_capture::running::Running;
+use capbench_model::running::Running;
 use capbench_sys::packet::FilterInstruction;
 
 use super::SnapLength;
@@ -163,7 +163,7 @@ mod tests {
     use std::time::Duration;
 
     use super::InterfaceDescription;
-    use capbench_capture::running::{Running, TimeSource};
+    use capbench_model::running::{Running, TimeSource};
 
     #[test]
     fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {

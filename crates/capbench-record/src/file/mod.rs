@@ -44,7 +44,7 @@ pub use verbatim::VerbatimEncoder;
 
 use std::path::Path;
 
-use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
 use crate::error::{RecordError, Result};

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_model::counters::{Loss, LossPlace};
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
@@ -144,7 +144,7 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_capture::counters::{Counters, Loss, LossPlace};
+    use capbench_model::counters::{Counters, Loss, LossPlace};
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }

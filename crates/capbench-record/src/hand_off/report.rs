@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_model::counters::{Loss, LossPlace};
 
 use super::plan::Plan;
 use crate::error::RecordError;

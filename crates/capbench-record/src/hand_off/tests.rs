@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capbench_capture::capture::OwnedBatch;
-use capbench_capture::counters::LossPlace;
+use capbench_model::counters::LossPlace;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 

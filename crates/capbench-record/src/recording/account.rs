@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_model::counters::{Loss, LossPlace};
 use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
@@ -195,7 +195,7 @@ fn signed(count: u64) -> i64 {
 mod tests {
     use super::InterfaceAccount;
     use crate::writing::PacketCounts;
-    use capbench_capture::counters::{Loss, LossPlace};
+    use capbench_model::counters::{Loss, LossPlace};
 
     fn account() -> InterfaceAccount {
         InterfaceAccount {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use capbench_capture::counters::{Counters, Loss};
+use capbench_model::counters::{Counters, Loss};
 use capbench_capture::occupancy::Occupancy;
 use capbench_sys::host::clock::realtime_ns;
 
@@ -221,7 +221,7 @@ pub(super) struct InterfaceBoard {
 mod tests {
     use super::{CaptureBoard, HandledRequests, PATIENCE, Reading, Requests};
     use capbench_capture::occupancy::Occupancy;
-    use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_model::counters::{Counters, Loss, LossPlace};
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
         Counters {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::capture::Capture;
-use capbench_capture::counters::Counters;
+use capbench_model::counters::Counters;
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::interface::Interface;
 use capbench_capture::stats_socket::StatsSocket;

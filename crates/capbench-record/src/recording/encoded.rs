@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
+use capbench_capture::capture::{Batch, Place, SeekableBatch};
+use capbench_model::counters::LossMark;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::{Pool, Pooled};
 use capbench_sys::packet::{Frame, PacketType};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_capture::capture::Capture;
 use capbench_capture::occupancy::Occupancy;
-use capbench_capture::running::TimeSource;
+use capbench_model::running::TimeSource;
 
 use super::file_recorder::FileRecorder;
 

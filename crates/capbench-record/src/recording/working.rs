@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use capbench_capture::capture::Batch;
-use capbench_capture::counters::Loss;
+use capbench_model::counters::Loss;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::Pool;
 use capbench_sys::host::CpuId;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::trial::TrialResult;
 use capbench_model::ledger::{Entry, Place};
 use capbench_model::places;
 

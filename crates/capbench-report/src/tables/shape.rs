@@ -1,6 +1,6 @@
 //! How to build tables: columns named by the keys of results files, and cells with values that may be unknown.
 
-use capbench_measure::trial::Profile;
+use capbench_model::trial::Profile;
 use capbench_model::statistics::interval::Estimate;
 
 use crate::groups::Group;

@@ -1,7 +1,7 @@
 //! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
-use capbench_measure::results::Results;
-use capbench_measure::soak::record::{Interval, LossEvent, SoakRecord};
+use crate::results::Results;
+use capbench_plan::soak::record::{Interval, LossEvent, SoakRecord};
 use capbench_model::ledger::Entry;
 use capbench_model::places;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_measure::sweep::{Reading, Series, SweepOutcome};
+use crate::results::Results;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
@@ -164,7 +164,7 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_measure::sweep::AxisKind;
+    use capbench_plan::sweep::AxisKind;
     use capbench_model::statistics::interval::Estimate;
 
     use super::*;

@@ -1,8 +1,6 @@
 //! A comparison of two runs in which everything is that one can say.
 
-use capbench_measure::comparison::{
-    Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
-};
+use capbench_plan::comparison::{Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds};
 
 fn setup(method: &str, load: &str) -> Setup {
     Setup {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use capbench_measure::comparison::{Field, Thresholds};
+use capbench_plan::comparison::{Field, Thresholds};
 use clap::Args;
 
 /// What to compare.

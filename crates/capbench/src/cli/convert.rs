@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use capbench_capture::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_record::file::FileFormat;
 use clap::Args;
 

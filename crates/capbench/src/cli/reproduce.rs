@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_measure::reproduction::Scale;
-use capbench_measure::subject::ReceiveBy;
+use capbench_reproduce::Scale;
+use capbench_lab::subject::ReceiveBy;
 use clap::Args;
 
 use super::positive_duration;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use capbench_frames::Pps;
-use capbench_measure::rfc2544::frame_loss::COARSEST;
-use capbench_measure::rfc2544::{self, Percent};
+use capbench_plan::rfc2544::frame_loss::COARSEST;
+use capbench_plan::rfc2544::{self, Percent};
 use clap::{Args, ValueEnum};
 
 use super::positive_duration;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_frames::Sizes;
-use capbench_measure::subject::ReceiveBy;
-use capbench_measure::work::WorkPlan;
+use capbench_lab::subject::ReceiveBy;
+use capbench_model::work::WorkPlan;
 use capbench_model::placement::PlacementChoice;
 use clap::{Arg, Args};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_measure::trial::Load;
+use capbench_model::trial::Load;
 use clap::{Args, ValueEnum};
 
 use super::positive_duration;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::MethodSpec;
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::comparison::of_pairs;
+use capbench_model::method_spec::MethodSpec;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::comparison::of_pairs;
 use capbench_model::figures::grouped;
 use capbench_model::placement::PlacementChoice;
 

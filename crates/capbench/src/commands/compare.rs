@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_measure::compare::{Document, NamedRun, of_runs};
-use capbench_measure::comparison::{Comparison, Conclusion};
-use capbench_measure::results::Results;
+use capbench_report::compare::{Document, NamedRun, of_runs};
+use capbench_plan::comparison::{Comparison, Conclusion};
+use capbench_report::results::Results;
 use capbench_report::formats::text;
 use capbench_report::report;
 

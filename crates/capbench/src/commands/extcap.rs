@@ -9,9 +9,11 @@ mod install;
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::{CaptureError, CaptureOptions, Delivery, Interface, METHODS, MethodSpec};
+use capbench_capture::{CaptureError, Interface, METHODS};
+use capbench_model::options::CaptureOptions;
+use capbench_model::method_spec::{Delivery, MethodSpec};
 use capbench_host::links::Links;
-use capbench_measure::programs::Programs;
+use capbench_lab::programs::Programs;
 use capbench_record::recording::Source;
 use capbench_sys::host::interface::{hardware_type, is_ethernet};
 

@@ -4,17 +4,18 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use capbench_capture::MethodSpec;
+use capbench_model::method_spec::MethodSpec;
 use capbench_host::bed::prepare_process;
-use capbench_measure::MeasureError;
-use capbench_measure::guards::{Guarded, Policy, livelock};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::programs::Programs;
-use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
-use capbench_measure::rfc2544;
-use capbench_measure::search::End;
-use capbench_measure::trial::Verdict;
+use capbench_plan::PlanError;
+use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_lab::live::{LiveLaboratory, Path};
+use capbench_lab::programs::Programs;
+use capbench_plan::session::NotMeasured;
+use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
+use capbench_plan::rfc2544;
+use capbench_plan::search::End;
+use capbench_model::trial::Verdict;
 use capbench_model::environment::Environment;
 use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text;
@@ -273,7 +274,7 @@ fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<(Vec<
                 .iter()
                 .map(|size| Setup { method: method.clone(), placement, ..size.clone() })
                 .map(|setup| laboratory.prepare(&setup).map(drop));
-            match checks.find_map(capbench_measure::Result::err) {
+            match checks.find_map(capbench_plan::Result::err) {
                 None => {}
                 Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
                     left_out.push((method.clone(), reason));

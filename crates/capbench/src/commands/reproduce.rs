@@ -4,17 +4,18 @@ use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use capbench_capture::{CaptureOptions, MethodSpec};
+use capbench_model::options::CaptureOptions;
+use capbench_model::method_spec::MethodSpec;
 use capbench_frames::{FrameLayout, FrameSize, Mtu, Sizes};
-use capbench_measure::MeasureError;
-use capbench_measure::cost::Spread;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::live::Path;
-use capbench_measure::programs::Programs;
-use capbench_measure::reproduction::publication::absent_vendors;
-use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication};
-use capbench_measure::trial::SizeLabel;
-use capbench_measure::work::WorkModel;
+use capbench_plan::PlanError;
+use capbench_plan::cost::Spread;
+use capbench_model::laboratory::Setup;
+use capbench_lab::live::Path;
+use capbench_lab::programs::Programs;
+use capbench_reproduce::publication::absent_vendors;
+use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication};
+use capbench_model::trial::SizeLabel;
+use capbench_model::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 
@@ -43,7 +44,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let estimates: Vec<Spread> = publications
         .iter()
         .map(|(publication, conditions)| publication.estimate(conditions, &absent))
-        .collect::<capbench_measure::Result<_>>()?;
+        .collect::<capbench_plan::Result<_>>()?;
     if flags.run.dry_run {
         print(&describe(&publications, &base, &estimates, &absent)?)?;
         return Ok(Exit::Done);

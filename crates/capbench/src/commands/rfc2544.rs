@@ -5,13 +5,13 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::cost::Spread;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::back_to_back::FIRST;
-use capbench_measure::rfc2544::{self, Extent, Suite, Throughput};
-use capbench_measure::search::{self, Goal, SearchPlan};
-use capbench_measure::trial::SizeLabel;
+use capbench_plan::cost::Spread;
+use capbench_model::laboratory::Setup;
+use capbench_report::results::Results;
+use capbench_plan::rfc2544::back_to_back::FIRST;
+use capbench_plan::rfc2544::{self, Extent, Suite, Throughput};
+use capbench_plan::search::{self, Goal, SearchPlan};
+use capbench_model::trial::SizeLabel;
 use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
 
@@ -87,7 +87,7 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     let ready = Ready::find(&mut scene, run_flags)?;
     let is_had = |setup: &Setup| !ready.left_out.contains(&(setup.placement, setup.method.clone()));
     let setups: Vec<_> = scene.setups().filter(is_had).collect();
-    let trials: capbench_measure::Result<Vec<_>> =
+    let trials: capbench_plan::Result<Vec<_>> =
         setups.iter().map(|setup| Ok(suite.estimate(setup)?.all.median.trials as usize)).collect();
     let sizes: Vec<_> = scene.sizes.iter().map(|size| &size.label).collect();
     let statements = statements(suite.extent, scene.quiet(), &sizes);
@@ -232,8 +232,8 @@ fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<Stri
 mod tests {
     use std::time::Duration;
 
-    use capbench_measure::rfc2544::Extent;
-    use capbench_measure::trial::SizeLabel;
+    use capbench_plan::rfc2544::Extent;
+    use capbench_model::trial::SizeLabel;
 
     use super::statements;
 

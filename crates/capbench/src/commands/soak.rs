@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_measure::laboratory::Laboratory;
-use capbench_measure::soak::SoakPlan;
-use capbench_measure::soak::record::SoakRecord;
+use capbench_model::laboratory::Laboratory;
+use capbench_plan::soak::SoakPlan;
+use capbench_plan::soak::record::SoakRecord;
 use capbench_model::figures::grouped;
 use capbench_model::placement::PlacementChoice;
 

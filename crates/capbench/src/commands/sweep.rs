@@ -4,13 +4,14 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_model::units::ByteCount;
+use capbench_model::options::CaptureOptions;
 use capbench_frames::Pps;
-use capbench_measure::cost::{Cost, Spread};
-use capbench_measure::laboratory::Setup;
-use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
-use capbench_measure::trial::Load;
-use capbench_measure::work::WorkModel;
+use capbench_plan::cost::{Cost, Spread};
+use capbench_model::laboratory::Setup;
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
+use capbench_model::trial::Load;
+use capbench_model::work::WorkModel;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
@@ -38,7 +39,7 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
     };
     plans.iter().try_for_each(SweepPlan::check)?;
     let estimates: Vec<Spread> =
-        plans.iter().map(SweepPlan::estimate).collect::<capbench_measure::Result<_>>()?;
+        plans.iter().map(SweepPlan::estimate).collect::<capbench_plan::Result<_>>()?;
     let hurry = flags.time.map(|allowed| enough_time(allowed, &plans, &estimates)).transpose()?.flatten();
     if run_flags.dry_run {
         print(&describe(&scene, &plans, &estimates, hurry.as_deref()))?;

@@ -7,7 +7,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, LossPlace};
+use capbench_model::counters::{Counters, Loss, LossPlace};
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use capbench_model::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 use crate::interface::Interface;
-use crate::options::CaptureOptions;
+use capbench_model::options::CaptureOptions;
 use capbench_model::direction::Direction;
 
 /// The engine whose counters libpcap passes on.
@@ -153,7 +153,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use crate::counters::LossPlace;
+    use capbench_model::counters::LossPlace;
 
     fn counting(engine: Counted) -> Counting {
         Counting {

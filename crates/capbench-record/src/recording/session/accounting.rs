@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_model::counters::{Counters, Loss, LossPlace};
 use capbench_capture::occupancy::Occupancy;
 
 use super::Session;

@@ -5,9 +5,9 @@ mod runs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use capbench_measure::for_tests::results;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::for_tests::results;
+use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult};
 
 use crate::figures;
 use crate::formats::svg::svg;

@@ -1,9 +1,9 @@
 //! Where loss starts, or would start in longer trials; where it is counted, and the limit.
-use capbench_measure::limit::Limit;
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
-use capbench_measure::sweep::swept::{Swept, numbers};
-use capbench_measure::trial::{TrialResult, Verdict};
+use capbench_model::limit::Limit;
+use crate::results::Finding;
+use capbench_plan::sweep::outcome::{Reading, Series, SweepOutcome};
+use capbench_plan::sweep::swept::{Swept, numbers};
+use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::figures::grouped;
 
 use super::about;

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use capbench_capture::MethodSpec;
+use capbench_model::method_spec::MethodSpec;
 use capbench_capture::methods;
 use capbench_host::environment;
 use capbench_model::statistics::median;

@@ -1,7 +1,7 @@
 //! What `record` prints instead of recording: interfaces, link types, a filter's program.
 
 use anyhow::{Context, Result};
-use capbench_capture::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_capture::filter::Listing;
 
 use super::plan;

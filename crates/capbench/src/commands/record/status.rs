@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Loss, LossPlace, Occupancy};
+use capbench_model::counters::{Loss, LossPlace};
+use capbench_capture::Occupancy;
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
