@@ -38,7 +38,7 @@ pub struct Spread {
 
 /// Adds up trials that run one after the other.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Meter {
+pub struct Meter {
     cost: Cost,
     is_overloaded: bool,
 }
@@ -89,7 +89,7 @@ impl Cost {
 
 impl Spread {
     /// The lowest, median and highest of these costs; zero if there are none.
-    pub(crate) fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
+    pub fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));
         let at = |place: usize| costs.get(place).copied().unwrap_or_default();
         let last = costs.len().saturating_sub(1);
@@ -99,7 +99,7 @@ impl Spread {
 
 impl Meter {
     /// Adds a trial that sent for `sending` and lost `loss_ratio` of the sent frames.
-    pub(crate) fn trial(&mut self, sending: Duration, loss_ratio: f64) {
+    pub fn trial(&mut self, sending: Duration, loss_ratio: f64) {
         let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOAD);
         self.cost = self.cost.and(Cost {
             trials: 1,
@@ -111,17 +111,17 @@ impl Meter {
     }
 
     /// Adds the time in which buffers empty after a trial.
-    pub(crate) fn drain(&mut self, draining: Duration) {
+    pub fn drain(&mut self, draining: Duration) {
         self.cost.drain = self.cost.drain.saturating_add(draining);
     }
 
     /// Adds idle time of the path.
-    pub(crate) fn rest(&mut self, while_idle: Duration) {
+    pub fn rest(&mut self, while_idle: Duration) {
         self.cost.idle = self.cost.idle.saturating_add(while_idle);
     }
 
     /// The sum.
-    pub(crate) fn cost(&self) -> Cost {
+    pub fn cost(&self) -> Cost {
         self.cost
     }
 }

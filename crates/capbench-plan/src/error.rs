@@ -1,5 +1,6 @@
 //! The error of this crate. Every message is one line: what is wrong, and what to write instead.
 
+use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
@@ -12,6 +13,9 @@ pub enum PlanError {
     /// A trial could not run.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// The observer of a run could not keep a result.
+    #[error(transparent)]
+    Observer(Box<dyn Error + Send + Sync>),
     /// A file of the user could not be read.
     #[error("cannot read {}: {source}", path.display())]
     File {
@@ -54,6 +58,11 @@ pub enum PlanError {
 pub type Result<T> = std::result::Result<T, PlanError>;
 
 impl PlanError {
+    /// An error of an observer, of its own type.
+    pub fn observer(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Observer(Box::new(error))
+    }
+
     /// The path, or what it is asked to do, makes `what` impossible.
     pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Trial(TrialError::Unsupported { what: what.into(), reason: reason.into() })

@@ -6,15 +6,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Orders of passes, reproducible from a seed.
 #[derive(Debug)]
-pub(crate) struct Shuffle(Xoshiro256PlusPlus);
+pub struct Shuffle(Xoshiro256PlusPlus);
 
 impl Shuffle {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// A generator of orders, the same for the same seed.
+    pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// One pass: the numbers below `places`, each once (Fisher and Yates).
-    pub(crate) fn pass(&mut self, places: usize) -> Vec<usize> {
+    pub fn pass(&mut self, places: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..places).collect();
         for last in (1..places).rev() {
             // Bias below 2^-40 for any number of points that a sweep can have.
@@ -27,7 +28,7 @@ impl Shuffle {
 
 /// The trials of a pass: place by place, with every method in turn at each, A B A B. Each pass begins with another method, so
 /// that no method always follows the same one.
-pub(crate) fn turns(
+pub fn turns(
     pass: &[usize],
     methods: usize,
     number: usize,

@@ -12,18 +12,19 @@ use capbench_model::trial::{Load, Trial, TrialResult};
 
 /// A path that counts the cost of its trials.
 #[derive(Debug)]
-pub(crate) struct Rehearsal {
+pub struct Rehearsal {
     path: SimulatedLaboratory,
     meter: Meter,
 }
 
 impl Rehearsal {
-    pub(crate) fn on(path: SimulatedLaboratory) -> Self {
+    /// A rehearsal on a computed path.
+    pub fn on(path: SimulatedLaboratory) -> Self {
         Self { path, meter: Meter::default() }
     }
 
     /// The cost of the trials so far.
-    pub(crate) fn cost(&self) -> Cost {
+    pub fn cost(&self) -> Cost {
         self.meter.cost()
     }
 }

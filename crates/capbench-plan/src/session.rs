@@ -30,7 +30,7 @@ pub struct NotMeasured {
 
 /// Why there is no valid trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub enum Missing {
     /// The user stopped it.
     Stopped,
     /// The trial could not run; the observer got the reason.
@@ -45,18 +45,18 @@ pub(crate) enum Missing {
 }
 
 /// The trials of one run.
-pub(crate) struct Session<'s> {
+pub struct Session<'s> {
     laboratory: &'s mut dyn Laboratory,
     observer: &'s mut dyn Observer,
     /// The trials so far, in the order in which they ran.
-    pub(crate) trials: Vec<TrialResult>,
+    pub trials: Vec<TrialResult>,
     /// Whether the user stopped it.
-    pub(crate) stopped: bool,
+    pub stopped: bool,
 }
 
 impl<'s> Session<'s> {
     /// A run without trials.
-    pub(crate) fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
+    pub fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
         Self { laboratory, observer, trials: Vec::new(), stopped: false }
     }
 
@@ -64,7 +64,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// When it cannot be saved.
-    pub(crate) fn trial(
+    pub fn trial(
         &mut self,
         setup: &Setup,
         load: Load,
@@ -79,7 +79,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// When it cannot be saved.
-    pub(crate) fn announced(
+    pub fn announced(
         &mut self,
         what: &str,
         setup: &Setup,
@@ -115,7 +115,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// When it cannot be saved.
-    pub(crate) fn sound(
+    pub fn sound(
         &mut self,
         setup: &Setup,
         load: Load,
@@ -131,7 +131,7 @@ impl<'s> Session<'s> {
     }
 
     /// Leaves the path idle.
-    pub(crate) fn rest(&mut self, while_idle: Duration) {
+    pub fn rest(&mut self, while_idle: Duration) {
         self.laboratory.rest(while_idle);
     }
 
@@ -148,7 +148,7 @@ impl Missing {
 }
 
 /// The announcement of a trial.
-pub(crate) fn describe(
+pub fn describe(
     method: &MethodSpec,
     size: &SizeLabel,
     placement: PlacementChoice,

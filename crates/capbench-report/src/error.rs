@@ -117,3 +117,13 @@ pub enum ReportError {
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, ReportError>;
+
+impl ReportError {
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unreadable { path: path.into(), source }
+    }
+
+    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unwritable { path: path.into(), source }
+    }
+}

@@ -11,6 +11,7 @@ use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};
 
 use capbench_plan::comparison::Comparison;
+use capbench_plan::session::NotMeasured;
 use crate::error::{ReportError, Result};
 use capbench_model::loss_shape::LossShape;
 use capbench_reproduce::Reproduction;
@@ -19,7 +20,7 @@ use capbench_plan::search::SearchOutcome;
 use capbench_plan::soak::record::SoakRecord;
 use capbench_plan::soak::segment::{self, Segment};
 use capbench_plan::sweep::SweepOutcome;
-use capbench_model::trial::{SizeLabel, TrialResult};
+use capbench_model::trial::TrialResult;
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::places;

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use capbench_model::method_spec::MethodSpec;
-use capbench_capture::methods;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -50,15 +49,6 @@ struct Beyond {
 
 /// Methods of publications that need a vendor's library and card.
 pub const VENDORS: [&str; 2] = ["pf-ring", "szedata2"];
-
-/// The [`VENDORS`] that cannot run here.
-pub fn absent_vendors() -> Vec<&'static str> {
-    let runs = |name: &str| {
-        let spec = MethodSpec::plain(name);
-        methods::find(&spec).is_ok_and(|method| (method.supported)(&spec).is_ok())
-    };
-    VENDORS.into_iter().filter(|name| !runs(name)).collect()
-}
 
 /// All publications, by year.
 pub static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {

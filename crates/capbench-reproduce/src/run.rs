@@ -7,7 +7,8 @@ use super::measured::{Done, LeftOut, MeasuredSteps};
 use super::outcome::Reproduction;
 use super::publication::Publication;
 use super::step::{Action, Case, Step};
-use capbench_plan::{PlanError, Result};
+use capbench_plan::Result;
+use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::order::Shuffle;
 use capbench_plan::search::{End, SearchPlan, Stored};
@@ -128,12 +129,12 @@ fn missing(
             wanted.push(setup);
         }
     }
-    let mut first: Option<PlanError> = None;
+    let mut first: Option<TrialError> = None;
     let mut left_out = Vec::new();
     for setup in &wanted {
         if let Err(error) = laboratory.prepare(setup).map(drop) {
             let reason = match &error {
-                PlanError::Unsupported { reason, .. } => reason.clone(),
+                TrialError::Unsupported { reason, .. } => reason.clone(),
                 other => other.to_string(),
             };
             left_out.push(LeftOut { method: setup.method.clone(), placement: setup.placement, reason });
@@ -141,7 +142,7 @@ fn missing(
         }
     }
     match first {
-        Some(error) if left_out.len() == wanted.len() => Err(error),
+        Some(error) if left_out.len() == wanted.len() => Err(error.into()),
         _ => {
             left_out.iter().for_each(|left| observer.leaves_out(left));
             Ok(left_out)

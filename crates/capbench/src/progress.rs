@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::TrialError;
 use capbench_plan::PlanError;
 use capbench_model::laboratory::Setup;
 use capbench_reproduce::{self, LeftOut, Reproduction};
@@ -17,7 +18,7 @@ use capbench_plan::soak::segment::Segment;
 use capbench_plan::sweep::{self, SweepOutcome};
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::figures::grouped;
-use capbench_report::printable;
+use capbench_report::{ReportError, printable};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::{self, Failure};
@@ -65,7 +66,7 @@ impl Recorder {
     pub fn searched(&mut self, outcome: SearchOutcome) -> capbench_plan::Result<()> {
         self.found(outcome);
         self.searching = false;
-        self.directory.save(&self.results)
+        self.save()
     }
 
     /// Replaces the findings of the running search.
@@ -77,7 +78,7 @@ impl Recorder {
     }
 
     /// Records a set-up that could not be measured.
-    pub fn leave_out(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+    pub fn leave_out(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         self.failures.push((setup.method.clone(), Failure::of(why)));
         let (size, place) = (&setup.label, setup.placement);
         self.results.not_measured.push(NotMeasured {
@@ -93,7 +94,7 @@ impl Recorder {
     }
 
     /// Records a publication of whose experiment nothing could be measured.
-    pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
+    pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
         self.results.not_measured.push(NotMeasured {
             method: format!("every method of {key}"),
@@ -102,6 +103,10 @@ impl Recorder {
             frame_size: None,
             reason: why.to_string(),
         });
+    }
+
+    fn save(&mut self) -> capbench_plan::Result<()> {
+        self.directory.save(&self.results).map_err(PlanError::observer)
     }
 
     /// Removes the bar.
@@ -120,17 +125,15 @@ impl soak::Observer for Recorder {
         record: &SoakRecord,
     ) -> capbench_plan::Result<()> {
         // Segments are added to a saved record, so the first one saves it.
-        if record.segments == 1 || self.directory.append(segment)? {
+        if record.segments == 1 || self.directory.append(segment).map_err(PlanError::observer)? {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
-            self.directory.save(&self.results)?;
+            self.save()?;
         }
         self.bar.0.inc(1);
         let printed = self.bar.0.suspend(|| exit::write(&soak_line(interval)));
-        printed.map_err(|source| MeasureError::File {
-            attempt: "cannot write",
-            path: "standard output".into(),
-            source,
+        printed.map_err(|source| {
+            PlanError::observer(ReportError::Unwritable { path: "standard output".into(), source })
         })
     }
 }
@@ -146,10 +149,10 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
-        self.directory.save(&self.results)
+        self.save()
     }
 
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+    fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         self.leave_out(setup, load, why);
     }
 
@@ -176,7 +179,7 @@ impl Observer for Recorder {
 impl rfc2544::Follower for Recorder {
     fn tested(&mut self, tested: Tested) -> capbench_plan::Result<()> {
         self.results.rfc2544.push(tested);
-        self.directory.save(&self.results)
+        self.save()
     }
 
     /// A test without meaning here is no failure: the report says why.
@@ -191,7 +194,7 @@ impl rfc2544::Follower for Recorder {
     }
 }
 
-impl reproduction::Observer for Recorder {
+impl capbench_reproduce::Observer for Recorder {
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
         let missing = NotMeasured {
@@ -212,7 +215,7 @@ impl reproduction::Observer for Recorder {
             Some(known) => *known = so_far,
             None => self.results.reproductions.push(so_far),
         }
-        self.directory.save(&self.results)
+        self.save()
     }
 }
 

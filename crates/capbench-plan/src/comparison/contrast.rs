@@ -82,8 +82,11 @@ pub struct Contrast {
 /// of the CPUs is a stratum.
 #[derive(Clone, Debug)]
 pub struct Matched {
+    /// The set-up.
     pub setup: Setup,
+    /// The figure.
     pub measure: Measure,
+    /// Values with their trials, of both sides, by stratum.
     pub strata: Vec<[Vec<(f64, u32)>; 2]>,
     /// Number of "at least" figures on each side.
     pub at_least: [usize; 2],
@@ -119,6 +122,7 @@ pub fn without_those_of_generator(matched: &mut Vec<Matched>, of: &str) -> Optio
 /// A contrast, and the lowest probability possible with its number of trials.
 #[derive(Debug)]
 pub struct Tested {
+    /// The contrast.
     pub contrast: Contrast,
     least: f64,
     /// Whether all values are equal: no permutation proves anything, and nothing changed.

@@ -21,8 +21,11 @@ pub struct LeftOut {
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
+    /// The set-up.
     pub setup: Setup,
+    /// Which figure it is.
     pub measure: Measure,
+    /// Its value, in the figure's unit.
     pub value: f64,
     /// Its trial; for a search, one of those at the lower bound.
     pub trial: u32,

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use capbench_model::method_spec::MethodSpec;
 use capbench_host::bed::prepare_process;
-use capbench_plan::PlanError;
+use capbench_model::TrialError;
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::{LiveLaboratory, Path};
@@ -274,12 +274,12 @@ fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<(Vec<
                 .iter()
                 .map(|size| Setup { method: method.clone(), placement, ..size.clone() })
                 .map(|setup| laboratory.prepare(&setup).map(drop));
-            match checks.find_map(capbench_plan::Result::err) {
+            match checks.find_map(capbench_model::Result::err) {
                 None => {}
-                Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
+                Some(TrialError::Unsupported { what, reason }) if what == method.to_string() => {
                     left_out.push((method.clone(), reason));
                 }
-                Some(MeasureError::Unsupported { what, reason }) => {
+                Some(TrialError::Unsupported { what, reason }) => {
                     not_measured.push(NotMeasured {
                         method: "every method".into(),
                         test: None,

@@ -44,7 +44,8 @@ pub fn method(text: &str) -> Result<MethodSpec> {
     {
         return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
     }
-    if methods::find(&spec)?.delivery == Delivery::Counted {
+    methods::find(&spec)?;
+    if spec.delivery() == Some(Delivery::Counted) {
         return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
     }
     Ok(spec)

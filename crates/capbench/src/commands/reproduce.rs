@@ -7,12 +7,14 @@ use anyhow::Result;
 use capbench_model::options::CaptureOptions;
 use capbench_model::method_spec::MethodSpec;
 use capbench_frames::{FrameLayout, FrameSize, Mtu, Sizes};
+use capbench_model::TrialError;
 use capbench_plan::PlanError;
 use capbench_plan::cost::Spread;
 use capbench_model::laboratory::Setup;
 use capbench_lab::live::Path;
 use capbench_lab::programs::Programs;
-use capbench_reproduce::publication::absent_vendors;
+use capbench_capture::methods;
+use capbench_reproduce::publication::VENDORS;
 use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication};
 use capbench_model::trial::SizeLabel;
 use capbench_model::work::WorkModel;
@@ -28,6 +30,15 @@ use crate::exit::{Exit, Usage, print};
 const ALL: &str = "all";
 /// The MTU of the virtual link: Ethernet's.
 const MTU: Mtu = Mtu(1500);
+
+/// The [`VENDORS`] whose methods cannot run here.
+fn absent_vendors() -> Vec<&'static str> {
+    let runs = |name: &str| {
+        let spec = MethodSpec::plain(name);
+        methods::find(&spec).is_ok_and(|method| (method.supported)(&spec).is_ok())
+    };
+    VENDORS.into_iter().filter(|name| !runs(name)).collect()
+}
 
 /// Runs the command.
 pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
@@ -58,7 +69,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
         match publication.run(conditions, &mut run.laboratory, &mut run.recorder) {
             Ok(is_stopped) => stopped = is_stopped,
             // This publication cannot run here; another may have a placement or method that can.
-            Err(error @ MeasureError::Unsupported { .. }) => {
+            Err(PlanError::Trial(error @ TrialError::Unsupported { .. })) => {
                 run.recorder.leave_out_publication(&publication.key, &error);
                 refused.push(error);
             }
@@ -80,7 +91,7 @@ fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
     if key == ALL {
         return Ok(PUBLICATIONS.iter().collect());
     }
-    reproduction::find(key).map(|publication| vec![publication]).ok_or_else(|| {
+    capbench_reproduce::find(key).map(|publication| vec![publication]).ok_or_else(|| {
         let known: Vec<_> = PUBLICATIONS.iter().map(|publication| publication.key.as_str()).collect();
         Usage(format!("\"{key}\" is no publication; {} and {ALL} are", known.join(", ")))
     })
