@@ -1,8 +1,6 @@
 //! Every method on a real interface: the same frames, in order and whole, the same counters, and errors instead of
 //! silence.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +14,7 @@ use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::running::Running;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 
 /// What the tests want of a capture, whatever its method.

@@ -2,8 +2,7 @@
 //! many captures in one process, and errors instead of silence. Only with the feature `dpdk`.
 #![cfg(feature = "dpdk")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod wire;
 
 use std::fs;
@@ -15,8 +14,8 @@ use capbench_capture::backends::packet_v2::PacketV2;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
 use capbench_model::options::CaptureOptions;
-use capbench_model::counters::LossPlace;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::places::Place as At;
 use capbench_testing::missing;
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
@@ -75,8 +74,14 @@ fn root_frames_arrive_whole_in_order_and_are_counted() {
         let xdp = method != "dpdk";
         assert_eq!(counters.accepted, (!xdp).then_some(201), "{method}");
         let driver = if xdp { "net_af_xdp in copy mode" } else { "net_af_packet" };
-        assert!(running.engine.starts_with("DPDK 2") && running.engine.contains(driver), "{running:?}");
-        assert!(running.engine.contains("--no-huge") && running.shortfall.is_none(), "{running:?}");
+        assert!(
+            running.engine.to_string().starts_with("DPDK 2") && running.engine.to_string().contains(driver),
+            "{running:?}"
+        );
+        assert!(
+            running.engine.to_string().contains("--no-huge") && running.shortfalls.is_empty(),
+            "{running:?}"
+        );
     });
 }
 
@@ -155,7 +160,7 @@ fn root_what_a_full_ring_drops_is_counted_exactly() {
         assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
         if method == "dpdk" {
             assert_eq!(counters.accepted, Some(3 * FRAMES), "{method}: {counters:?}");
-            assert_eq!(counters.lost_at(LossPlace::Ring), Some(dropped), "{method}: {counters:?}");
+            assert_eq!(counters.lost_at(At::Ring), Some(dropped), "{method}: {counters:?}");
         }
         assert_eq!(counters.raw("rx_good_packets"), Some(read), "{method}: {counters:?}");
     });
@@ -409,7 +414,7 @@ fn root_arguments_for_dpdk_get_there_and_nothing_is_printed() {
     in_silence("root_arguments_for_dpdk_get_there_and_nothing_is_printed", || {
         let capture = with_eal(&["-m", "64", "--no-huge", "--log-level=*:8"]).unwrap();
         assert!(
-            capture.running().engine.ends_with("-m 64 --no-huge --log-level=*:8"),
+            capture.running().engine.to_string().ends_with("-m 64 --no-huge --log-level=*:8"),
             "{:?}",
             capture.running()
         );

@@ -1,8 +1,6 @@
 //! Captures that share the frames of an interface: each frame goes to one of them, a flow stays together, and what is in the
 //! way is explained.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::collections::{HashMap, HashSet};
@@ -17,8 +15,8 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use etherparse::PacketBuilder;
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
@@ -50,7 +48,7 @@ impl<F: FnOnce()> MembersVisitor for Members<F> {
 
     fn visit<C: Capture>(self, mut members: Vec<C>) -> Self::Output {
         (self.0)();
-        let engine = members[0].running().engine.clone();
+        let engine = members[0].running().engine.to_string();
         let seen: Vec<_> = members.iter_mut().map(drain).collect();
         for (member, seen) in members.iter_mut().zip(&seen) {
             let counters = member.counters().unwrap();

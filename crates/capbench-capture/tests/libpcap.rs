@@ -1,8 +1,6 @@
 //! libpcap's method against stand-ins that check how they are called: the calls and their order, how long a packet is
 //! good, errors, counters, and builds that say one thing and do another.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 
@@ -13,9 +11,9 @@ use capbench_capture::{Batch, Capture, CaptureError, Interface, Visitor, methods
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::options::CaptureOptions;
 use capbench_model::direction::Direction;
-use capbench_model::counters::LossPlace;
 use capbench_model::method_spec::MethodSpec;
-use network::{PATIENCE, privileges};
+use capbench_model::places::Place;
+use capbench_testing::network::{PATIENCE, privileges};
 use stand_in::{StandIn, Taken, take};
 
 const CALLS: [&str; 4] = ["+dispatch", "+loop", "+next-ex", "+next"];
@@ -176,7 +174,7 @@ fn what_activation_says_is_told_and_the_handle_is_closed() {
         // pcap_next says nothing of errors but by the text, which is the warning's here.
         let stand_in = StandIn::new(macros).with("+next");
         let mut capture = stand_in.open(&CaptureOptions::default()).unwrap();
-        let shortfall = capture.running().shortfall.clone().unwrap();
+        let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("libpcap warns") && shortfall.contains(warning), "{shortfall}");
         let (seen, error) = take(&mut capture, 100);
         assert!(seen.len() == 10 && error.is_none(), "{error:?}");
@@ -213,7 +211,7 @@ fn counters_are_kept_by_their_names_and_pass_32_bits() {
         assert_eq!(counters.raw("ps_ifdrop"), Some(0));
         // Nobody knows what this engine counts.
         assert_eq!((counters.accepted, counters.dropped()), (None, None));
-        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [LossPlace::Ring]);
+        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [Place::Ring]);
     }
 }
 
@@ -224,11 +222,11 @@ fn an_engine_that_nobody_knows_is_told_as_found() {
     let running = capture.running();
     let path = stand_in.library().display().to_string();
     let engine = format!("libpcap version 1.9.1 (with PF_RING) from {path}, pcap_dispatch; found: ");
-    assert!(running.engine.starts_with(&engine), "{running:?}");
-    assert!(running.engine.contains("eventfd") && running.shortfall.is_none(), "{running:?}");
+    assert!(running.engine.to_string().starts_with(&engine), "{running:?}");
+    assert!(running.engine.to_string().contains("eventfd") && running.shortfalls.is_empty(), "{running:?}");
     let hidden = StandIn::new(&["NO_DESCRIPTOR"]);
     let capture = hidden.open(&CaptureOptions::default()).unwrap();
-    assert!(capture.running().engine.contains("found: no descriptor"), "{:?}", capture.running());
+    assert!(capture.running().engine.to_string().contains("found: no descriptor"), "{:?}", capture.running());
 }
 
 #[test]
@@ -237,9 +235,12 @@ fn root_a_build_that_falls_back_silently_is_caught() {
     let stand_in = StandIn::new(&["PACKET_SOCKET", "VERSION=\"libpcap version 1.9.1 (with PF_RING)\""]);
     let mut capture = stand_in.open(&CaptureOptions::default()).unwrap();
     let running = capture.running().clone();
-    let shortfall = running.shortfall.unwrap();
+    let shortfall = running.shortfalls.join("; ");
     assert!(
-        running.engine.contains("claims PF_RING, fell back silently to: AF_PACKET socket without a ring"),
+        running
+            .engine
+            .to_string()
+            .contains("claims PF_RING, fell back silently to: AF_PACKET socket without a ring"),
         "{}",
         running.engine
     );
@@ -249,7 +250,7 @@ fn root_a_build_that_falls_back_silently_is_caught() {
     assert_eq!((counters.accepted, counters.dropped()), (Some(100), Some(50)));
     let honest = StandIn::new(&["PACKET_SOCKET"]);
     let capture = honest.open(&CaptureOptions::default()).unwrap();
-    let shortfall = capture.running().shortfall.clone().unwrap();
+    let shortfall = capture.running().shortfalls.join("; ");
     assert!(!shortfall.contains("silently") && shortfall.contains("no ring"), "{shortfall}");
 }
 

@@ -1,8 +1,6 @@
 //! Which libpcap answers where several are, or have been, open in one process. A test binary of its own: what stays open
 //! here stays open for all of its tests.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 
@@ -14,7 +12,7 @@ use capbench_capture::{Capture, Interface};
 use capbench_model::options::CaptureOptions;
 use capbench_sys::pcap::PcapLibrary;
 use capbench_testing::missing;
-use network::privileges;
+use capbench_testing::network::privileges;
 use stand_in::StandIn;
 
 /// Names that the system's libpcap may have.
@@ -81,11 +79,11 @@ fn root_the_method_measures_the_systems_library_after_another_of_its_name() {
     };
     let other = staying("another", name);
     let capture = other.open(&CaptureOptions::default()).unwrap();
-    assert!(capture.running().engine.starts_with("another from /"), "{:?}", capture.running());
+    assert!(capture.running().engine.name.starts_with("another from /"), "{:?}", capture.running());
     drop(capture);
     let lo = Interface::of_name("lo", 65_536).unwrap();
     let capture = Libpcap::open(&"libpcap".parse().unwrap(), &lo, &CaptureOptions::default()).unwrap();
-    let engine = &capture.running().engine;
+    let engine = capture.running().engine.to_string();
     assert!(engine.starts_with("libpcap version 1.") && engine.contains(&format!("/{name}, ")), "{engine}");
 }
 

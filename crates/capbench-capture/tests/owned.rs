@@ -1,7 +1,5 @@
 //! Batches that may be kept, of every method that runs without special hardware: whole frames, each once, whatever is held.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::time::{Duration, Instant};
@@ -10,7 +8,7 @@ use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, VlanTag, 
 use capbench_model::units::ByteCount;
 use capbench_model::options::CaptureOptions;
 use capbench_model::counters::LossMark;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Seen, Wire, frame, now_ns};
 
 const METHODS: [&str; 9] = [

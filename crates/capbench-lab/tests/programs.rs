@@ -1,8 +1,5 @@
 //! Capture programs of others in trials: those that capbench knows, for real, and small scripts that do everything wrong.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,9 +11,9 @@ use capbench_lab::programs::Programs;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_lab::{LabError, Result};
 use capbench_model::for_tests::setup;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 use capbench_testing::Scratch;
-use network::{privileged_turn, program};
+use capbench_testing::network::{privileged_turn, program};
 
 fn laboratory(programs: Programs) -> LiveLaboratory {
     live(virtual_link()).with_programs(programs)

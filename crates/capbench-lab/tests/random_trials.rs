@@ -6,8 +6,6 @@
 #![cfg(feature = "bpf")]
 
 mod faults;
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -28,12 +26,12 @@ use capbench_lab::subject::ReceiveBy;
 use capbench_lab::subject::all_methods;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::work::WorkPlan;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 use capbench_model::placement::PlacementChoice;
+use capbench_testing::network::privileged_turn;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::privileged_turn;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

@@ -1,8 +1,5 @@
 //! A search on the bed: the same prepared trial serves it from beginning to end, and every packet of it is accounted for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::time::Duration;
 
 use capbench_plan::for_tests::Collected;
@@ -12,8 +9,8 @@ use capbench_lab::live::LiveLaboratory;
 use capbench_plan::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::WorkModel;
+use capbench_testing::network::root_turn;
 use capbench_testing::{HostLoad, busy};
-use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

@@ -1,8 +1,5 @@
 //! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::time::Duration;
 
 use capbench_model::units::ByteCount;
@@ -14,7 +11,7 @@ use capbench_lab::live::LiveLaboratory;
 use capbench_plan::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_model::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
-use network::root_turn;
+use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

@@ -2,8 +2,7 @@
 
 #![cfg(feature = "bpf")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +14,8 @@ use capbench_lab::for_tests::{live, virtual_link};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::{self, LiveLaboratory};
 use capbench_model::trial::{Load, TrialResult};
-use capbench_model::ledger::{Entry, Place as Lost};
+use capbench_model::ledger::Entry;
+use capbench_model::places::Place as Lost;
 use capbench_model::placement::PlacementChoice;
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;

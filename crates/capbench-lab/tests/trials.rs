@@ -1,8 +1,7 @@
 //! Trials on the bed, and between interfaces that are there: nothing unexplained whatever is lost, and no trial sees
 //! another's frames.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +21,7 @@ use capbench_lab::live::{LiveLaboratory, Path};
 use capbench_lab::subject::default_methods;
 use capbench_model::trial::{Load, TrialResult, Verdict};
 use capbench_model::work::WorkModel;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 use capbench_model::placement::PlacementChoice;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, missing};

@@ -7,7 +7,8 @@ use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 
 use crate::arrivals::Arrivals;
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss};
+use crate::places::Place;
 use crate::evidence::Evidence;
 use crate::laboratory::Setup;
 use crate::method_spec::MethodSpec;
@@ -69,11 +70,11 @@ pub fn measured(intended: u64, sent: u64, delivered: u64, ring_drops: u64) -> Me
             method: Counters {
                 accepted: Some(delivered + ring_drops),
                 losses: vec![Loss {
-                    place: LossPlace::Ring,
+                    place: Place::Ring,
                     count: Some(ring_drops),
                     source: "tp_drops".into(),
                 }],
-                without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
+                without: vec![Place::FillRing, Place::MethodQueue],
                 raw: Vec::new(),
             },
             ..Evidence::default()

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::trial::TrialResult;
-use crate::ledger::{LostAt, Place};
+use crate::ledger::LostAt;
+use crate::places::Place;
 use crate::statistics::median;
 
 /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application is too slow.
@@ -129,7 +130,8 @@ pub(crate) mod tests {
     use crate::loss_shape::{LossShape, Spread, Window};
     use crate::for_tests::{measured, profile};
     use crate::trial::{Emptying, Load, Phase, TrialResult};
-    use crate::ledger::{LostAt, Place};
+    use crate::ledger::LostAt;
+    use crate::places::Place;
 
     const SENT: u64 = 100_000;
 

@@ -1,6 +1,6 @@
 //! Reports on runs of the simulated path, whose losses are known.
 
-#[path = "../../capbench/tests/support/results_file.rs"]
+#[path = "../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 mod runs;
 
@@ -11,7 +11,7 @@ use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
 use capbench_reproduce::outcome::Side;
 use capbench_report::results::Results;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;

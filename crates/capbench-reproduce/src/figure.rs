@@ -6,7 +6,7 @@ use serde::de::value::Error;
 
 use super::outcome::Quantity;
 use capbench_model::trial::TrialResult;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 /// A figure of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -14,7 +14,8 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use capbench_model::places::Place;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
@@ -255,7 +256,7 @@ impl Capture for PfRingSocket {
             // `recv` counts packets read out of the ring. Packets waiting in it are added.
             accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: Some(counts.dropped),
                 source: "pfring_stats: drop".into(),
             }],

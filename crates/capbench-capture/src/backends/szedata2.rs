@@ -9,13 +9,14 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use capbench_model::places::Place;
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::{Argument, CapturePoint, Method, VlanTags};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::running::{Running, TimeSource};
+use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::SnapLength;
 
 /// The row of the table.
@@ -79,16 +80,12 @@ impl Szedata2 {
             snap: options.snap_length,
             packets: 0,
             packing: Packing::new(options, 1, usize::from(u16::MAX)),
-            running: Running {
-                method: METHOD.name,
-                engine: format!("libsze2 on {device}"),
-                geometry: format!("receive channels {channels:#x}, a packet per call"),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
-            },
+            running: Running::described(
+                METHOD.name,
+                Engine::new(format!("libsze2 on {device}"), []),
+                format!("receive channels {channels:#x}, a packet per call"),
+                TimeSource::None,
+            ),
         })
     }
 }
@@ -113,7 +110,7 @@ impl Capture for Szedata2 {
         Ok(Counters {
             accepted: None,
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: None,
                 source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
             }],

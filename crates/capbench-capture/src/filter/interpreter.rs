@@ -7,7 +7,8 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use capbench_model::counters::{Loss, LossPlace};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 use crate::error::{CaptureError, Result};
 use capbench_model::units::SnapLength;
 use capbench_model::filter::check::MEMORY;
@@ -101,7 +102,7 @@ impl SoftwareFilter {
     /// Frames that [`SoftwareFilter::pass`] filtered on purpose.
     pub fn filtered(&self) -> Loss {
         Loss {
-            place: LossPlace::Filter,
+            place: Place::Filter,
             count: Some(self.filtered),
             source: "classic BPF program, run by capbench itself".into(),
         }

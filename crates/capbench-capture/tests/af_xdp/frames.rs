@@ -8,10 +8,10 @@ use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::TimeSource;
 
-use crate::network::{PATIENCE, RIGHT_MAC, eventually};
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, with_each_mode};
 use capbench_model::options;
+use capbench_testing::network::{PATIENCE, RIGHT_MAC, eventually};
 
 #[test]
 fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
@@ -26,14 +26,14 @@ fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
             let running = capture.running().clone();
             let mode = if method.contains("generic") { "generic" } else { "native" };
             assert!(
-                running.engine.contains(&format!("{mode} mode, copy, need-wakeup")),
+                running.engine.to_string().contains(&format!("{mode} mode, copy, need-wakeup")),
                 "{}",
                 running.engine
             );
             assert!(
-                running.geometry.starts_with("queue 0, each: receive ring of 2048"),
+                running.ring.to_string().starts_with("queue 0, each: receive ring of 2048"),
                 "{}",
-                running.geometry
+                running.ring
             );
             assert!(matches!(running.time_source, TimeSource::UserSpace(_)) && !running.vlan_metadata);
             assert!(is_attached(&spaces.right));

@@ -12,8 +12,7 @@
 
 mod frames;
 mod losses;
-#[path = "../../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod passing;
 mod queues;
 mod refusals;
@@ -24,7 +23,8 @@ use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_model::units::ByteCount;
 use capbench_capture::{Capture, CaptureError, Interface};
 use capbench_model::options::CaptureOptions;
-use capbench_model::counters::{Counters, LossPlace};
+use capbench_model::counters::Counters;
+use capbench_model::places::Place as At;
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
 use network::{Namespaces, Place, eventually, privileged_turn};
@@ -69,7 +69,7 @@ fn counters_after(capture: &mut impl Capture, redirected: u64) -> Counters {
 }
 
 fn losses(counters: &Counters) -> [Option<u64>; 3] {
-    [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring].map(|place| counters.lost_at(place))
+    [At::Xdp, At::FillRing, At::Ring].map(|place| counters.lost_at(place))
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {

@@ -2,7 +2,8 @@
 
 use capbench_capture::{Batch, Frame, PacketType};
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Stamp, StreamId, TrialId};
-use capbench_model::counters::{Counters, Loss, LossMark, LossPlace};
+use capbench_model::counters::{Counters, Loss, LossMark};
+use capbench_model::places::Place;
 use capbench_model::loss_shape::{Clock, End, LossShape};
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
@@ -74,7 +75,7 @@ impl Bench {
 
 fn counters(drops: u64) -> Counters {
     let loss = Loss {
-        place: LossPlace::Ring,
+        place: Place::Ring,
         count: Some(drops),
         source: "the stand-in".into(),
     };

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use capbench_model::counters::{Counters, LossMark, LossPlace};
+use capbench_model::counters::{Counters, LossMark};
 use capbench_capture::Frame;
+use capbench_model::places::Place;
 use capbench_model::mark::Tally;
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
@@ -56,7 +57,7 @@ impl Verifier {
 
     /// Records the method's counters.
     pub fn note_counters(&mut self, counters: &Counters) {
-        self.watch.counted(counters.lost_at(LossPlace::Ring), self.arrivals.read);
+        self.watch.counted(counters.lost_at(Place::Ring), self.arrivals.read);
     }
 
     /// Verifies and counts a frame.

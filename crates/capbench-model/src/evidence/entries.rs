@@ -3,7 +3,8 @@
 use super::QueueAccount;
 use super::{Evidence, PeerQueue};
 use super::{Losses, TracedLosses};
-use crate::ledger::{Entry, Place};
+use crate::ledger::Entry;
+use crate::places::Place;
 
 impl Evidence {
     /// Losses on the way out: the interface's counters, and the losses that they miss.

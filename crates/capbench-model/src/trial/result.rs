@@ -10,7 +10,9 @@ use super::{Guarding, Livelock};
 use crate::latency::Latency;
 use crate::loss_shape::LossShape;
 use crate::disturbance::Disturbance;
-use crate::ledger::{Entry, Ledger, Place};
+use crate::ledger::{Entry, Ledger};
+use crate::places::Place;
+use crate::running::CaptureFacts;
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -111,6 +113,9 @@ pub struct TrialResult {
     pub engine: String,
     /// Sizes as granted, and the source of timestamps.
     pub running: String,
+    /// The facts of `engine` and `running`; absent in files of versions that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureFacts>,
     /// Why capbench did not verify the trial's frames one by one; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "taken_on_trust")]
     pub unverified_because: Option<String>,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_model::counters::{Counters, Loss, LossPlace};
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 
@@ -278,11 +279,11 @@ impl SimulatedTrial<'_> {
                 method: Counters {
                     accepted: Some(reached),
                     losses: vec![Loss {
-                        place: LossPlace::Ring,
+                        place: Place::Ring,
                         count: Some(lost_in_ring),
                         source: "simulated".into(),
                     }],
-                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
+                    without: vec![Place::FillRing, Place::MethodQueue],
                     raw: Vec::new(),
                 },
                 read: delivered,

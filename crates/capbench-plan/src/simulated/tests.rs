@@ -9,7 +9,7 @@ use capbench_model::for_tests::setup;
 use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 use capbench_model::placement::PlacementChoice;
 
 fn at(pps: f64) -> Load {

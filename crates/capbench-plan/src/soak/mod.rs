@@ -103,7 +103,7 @@ fn cut(trial: &mut TrialResult) {
     trial.duration_s = trial.sending_s;
     trial.loss_ratio = trial.sent_loss_ratio();
     for entry in &mut trial.ledger {
-        if entry.place == capbench_model::ledger::Place::Unsent {
+        if entry.place == capbench_model::places::Place {
             entry.count = entry.count.map(|_| 0);
         }
     }

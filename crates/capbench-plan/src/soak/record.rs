@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::segment::Segment;
 use capbench_model::loss_shape::Burst;
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_model::ledger::{Entry, Place};
+use capbench_model::ledger::Entry;
+use capbench_model::places::Place;
 
 /// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
 /// in intervals of 80 s.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_model::ledger::{LostAt, Place};
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.

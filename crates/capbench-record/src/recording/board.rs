@@ -221,12 +221,13 @@ pub(super) struct InterfaceBoard {
 mod tests {
     use super::{CaptureBoard, HandledRequests, PATIENCE, Reading, Requests};
     use capbench_capture::occupancy::Occupancy;
-    use capbench_model::counters::{Counters, Loss, LossPlace};
+    use capbench_model::counters::{Counters, Loss};
+    use capbench_model::places::Place;
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
         Counters {
             accepted: Some(accepted),
-            losses: vec![Loss { place: LossPlace::Ring, count: Some(lost), source: "test".into() }],
+            losses: vec![Loss { place: Place::Ring, count: Some(lost), source: "test".into() }],
             raw: freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)).into_iter().collect(),
             ..Counters::default()
         }

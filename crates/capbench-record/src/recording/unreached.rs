@@ -14,7 +14,8 @@
 use std::cell::Cell;
 
 use capbench_model::direction::Direction;
-use capbench_model::counters::{Counters, Loss, LossPlace};
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 use capbench_capture::interface::Interface;
 use capbench_sys::bpf;
 use capbench_sys::host::ethtool::{self, Offload};
@@ -73,7 +74,7 @@ impl Unreached {
             Some(reason) if least == 0 => (None, reason),
             _ => (Some(least), KNOWN),
         };
-        Loss { place: LossPlace::Stack, count, source: source.into() }
+        Loss { place: Place::Stack, count, source: source.into() }
     }
 
     /// Stops comparing once the two counters no longer count the same frames. Earlier results stay valid.

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::results::Results;
 use capbench_model::trial::TrialResult;
-use capbench_model::ledger::{Entry, Place};
+use capbench_model::ledger::Entry;
+use capbench_model::places::Place;
 use capbench_model::places;
 
 use super::shape::{Columns, set_up};

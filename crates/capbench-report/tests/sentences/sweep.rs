@@ -14,7 +14,8 @@ use capbench_model::for_tests::setup;
 use capbench_plan::sweep::back_to_back::BurstEnd;
 use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_model::work::WorkModel;
-use capbench_model::ledger::{LostAt, Place};
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
 use capbench_model::placement::PlacementChoice;
 use capbench_report::sentences;
 

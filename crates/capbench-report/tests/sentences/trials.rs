@@ -5,7 +5,8 @@ use capbench_model::trial::{Guarding, Retried};
 use capbench_plan::guards::livelock;
 use capbench_model::loss_shape::{Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window};
 use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
-use capbench_model::ledger::{Entry, Place};
+use capbench_model::ledger::Entry;
+use capbench_model::places::Place;
 
 use super::{find, texts, trial};
 

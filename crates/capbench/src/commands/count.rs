@@ -122,7 +122,7 @@ impl Visitor for Counter<'_> {
             self.flags.method,
             self.flags.interface,
             running.engine,
-            running.geometry
+            running.ring
         );
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");

@@ -74,9 +74,9 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         tell!("capbench: {}", plan::workers_in_words(&hand_off));
     }
     for running in &running {
-        tell!("capbench: {}: {}; {}", running.method, running.engine, running.geometry);
-        if let Some(shortfall) = &running.shortfall {
-            tell!("capbench: {shortfall}");
+        tell!("capbench: {}: {}; {}", running.method, running.engine, running.ring);
+        if !running.shortfalls.is_empty() {
+            tell!("capbench: {}", running.shortfalls.join("; "));
         }
         if methods::vlan_tags(running) == VlanTags::Removed {
             tell!(

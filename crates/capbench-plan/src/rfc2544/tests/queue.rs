@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use capbench_model::counters::{Counters, Loss, LossPlace};
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
 
@@ -117,7 +118,7 @@ impl Trial for QueueTrial<'_> {
         };
         let record = LossRecord::new(tracker, Watch::new(FlowOrder::default()));
         let losses =
-            vec![Loss { place: LossPlace::Ring, count: Some(sent - delivered), source: "the queue".into() }];
+            vec![Loss { place: Place::Ring, count: Some(sent - delivered), source: "the queue".into() }];
         let measured = Measured {
             intended,
             evidence: Evidence {

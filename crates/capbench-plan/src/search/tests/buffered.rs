@@ -12,7 +12,7 @@ use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
 use capbench_model::trial::{Load, Phase, TrialResult};
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 const CAPACITY: f64 = 200_000.0;
 

@@ -14,7 +14,7 @@ use crate::search::repeats;
 use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 /// A host that loses 500 frames in a moment, once in two seconds, at any load.
 fn stalling() -> Path {

@@ -11,7 +11,7 @@ use capbench_model::latency::Recording;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
 use capbench_model::trial::SizeLabel;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods)

@@ -4,7 +4,8 @@ use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::swept::Swept;
 use capbench_plan::sweep::{AxisKind, SweepOutcome};
-use capbench_model::ledger::{LostAt, Place};
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
 
 use super::about;
 use crate::figures::number;

@@ -5,7 +5,7 @@ use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::regimes::Plateau;
 use capbench_plan::sweep::swept::{Swept, numbers};
 use capbench_model::figures::grouped;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 use super::about;
 use crate::sentences::{percent, time};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use capbench_model::disturbance::Standstill;
 use crate::results::Finding;
 use capbench_model::trial::TrialResult;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 use crate::sentences::{numbers, rate};
 

@@ -12,7 +12,7 @@ use crate::capture::SeekableBatch;
 use crate::capture::TimeSpan;
 use capbench_model::counters::Counters;
 use capbench_model::counters::WaitCounts;
-use capbench_model::running::{Running, TimeSource};
+use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::{ByteCount, SnapLength};
 
 /// A frame that owns what it is.
@@ -96,14 +96,8 @@ impl Played {
             fails: false,
             packing: Some(Packing::new(options, at_once, largest)),
             running: Running {
-                method: "played",
-                engine: String::new(),
-                geometry: String::new(),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
                 vlan_metadata: true,
-                shortfall: None,
-                filtered: false,
+                ..Running::described("played", Engine::default(), String::new(), TimeSource::None)
             },
         }
     }
