@@ -9,12 +9,12 @@ use std::time::Duration;
 use capbench_model::counters::LossMark;
 use capbench_sys::packet::Frame;
 
-use capbench_model::counters::{Counters, WaitCounts};
 use crate::error::Result;
-use capbench_model::mark::Tally;
 use crate::occupancy::Occupancy;
-use capbench_model::running::Running;
 use crate::stats_socket::StatsSocket;
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::mark::Tally;
+use capbench_model::running::Running;
 
 pub use owned::{OwnedBatch, Packed, Packing};
 pub use place::{Place, SeekableBatch};
@@ -223,4 +223,3 @@ impl<F: FnMut(&Frame<'_>)> Taker for Each<F> {
         (self.0)(frame);
     }
 }
-

@@ -39,13 +39,13 @@ pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod interface;
-pub mod occupancy;
-pub mod stats_socket;
 pub mod method;
 pub mod methods;
+pub mod occupancy;
 pub mod pool;
 pub mod ring_memory;
 mod socket_counters;
+pub mod stats_socket;
 mod wait;
 
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};

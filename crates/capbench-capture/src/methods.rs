@@ -144,8 +144,8 @@ fn unknown(name: &str) -> CaptureError {
 #[cfg(test)]
 mod tests {
     use super::{METHODS, find, of_members};
-    use capbench_model::fanout::Fanout;
     use crate::interface::Interface;
+    use capbench_model::fanout::Fanout;
     use capbench_model::method_spec::MethodSpec;
     use capbench_model::options::CaptureOptions;
     use capbench_sys::host::interface::InterfaceIndex;

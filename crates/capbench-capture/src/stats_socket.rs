@@ -3,9 +3,9 @@
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
 use crate::context::Context;
-use capbench_model::counters::Counters;
 use crate::error::Result;
 use crate::socket_counters::Accumulator;
+use capbench_model::counters::Counters;
 
 /// The program that drops every frame: it returns 0 (`BPF_RET | BPF_K`).
 pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };

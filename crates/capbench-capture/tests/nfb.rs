@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use capbench_capture::backends::nfb::{METHOD, NfbCard};
 use capbench_capture::{Batch, Capture};
-use capbench_model::options::CaptureOptions;
 use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};

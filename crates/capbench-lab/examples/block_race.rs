@@ -6,14 +6,14 @@
 
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
-use capbench_model::options::CaptureOptions;
 use capbench_frames::Pps;
 use capbench_lab::for_tests::{live, virtual_link};
-use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::for_tests::setup;
-use capbench_model::trial::Load;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::Load;
+use capbench_model::units::ByteCount;
 
 /// Octets of a block, which the frames of a millisecond leave nearly empty.
 const BLOCK: u64 = 1 << 18;

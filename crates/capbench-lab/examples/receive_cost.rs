@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use capbench_capture::Batch;
-use capbench_model::running::TimeSource;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Sizes, Stamp, StreamId, TrialId};
 use capbench_lab::latency::{LatencyRecorder, Timekeeper};
-use capbench_model::latency::Recording;
 use capbench_lab::receiver::Verifier;
+use capbench_model::latency::Recording;
+use capbench_model::running::TimeSource;
 use capbench_sys::packet::BlockGeometry;
 use capbench_sys::packet::stand_in::BlockKernel;
 

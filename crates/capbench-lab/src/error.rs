@@ -82,6 +82,14 @@ pub enum LabError {
 pub type Result<T> = std::result::Result<T, LabError>;
 
 impl LabError {
+    /// The error of this crate inside a trial's error.
+    pub fn inside(error: &TrialError) -> Option<&Self> {
+        match error {
+            TrialError::Laboratory(error) => error.downcast_ref(),
+            TrialError::Unsupported { .. } | TrialError::Frame(_) => None,
+        }
+    }
+
     /// An error of reading a file.
     pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot read", path: path.into(), source }

@@ -7,7 +7,6 @@ use capbench_frames::{FrameLayout, TrialId};
 
 use crate::programs::{self, Programs};
 use crate::recorded::Recorded;
-use capbench_plan::search::notation;
 
 /// Capture files, as `verify` reads them: every packet of the file is counted once.
 pub fn recorded(octets: &[u8]) {
@@ -30,13 +29,10 @@ pub fn program_report(octets: &[u8]) {
     programs::fuzz_report(&rows[usize::from(number) % rows.len()], &String::from_utf8_lossy(text));
 }
 
-/// Files of users: definitions of programs, and goals in both notations.
+/// Files of users that define programs.
 pub fn definitions(octets: &[u8]) {
     let Ok(text) = std::str::from_utf8(octets) else { return };
-    black_box((programs::parse_definitions(text).is_ok(), notation::parse_toml(text).is_ok()));
-    if let Ok(goals) = notation::parse(text) {
-        goals.iter().for_each(|goal| goal.validate().expect("it was checked"));
-    }
+    black_box(programs::parse_definitions(text).is_ok());
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! How methods that count frames in place recognise those of a trial: converts the layout of generated frames to a [`FrameMark`].
 
-use capbench_model::mark::{FrameMark, MaskedOctet};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::stamp::TrialId;
+use capbench_model::mark::{FrameMark, MaskedOctet};
 
 /// The mark of a trial's frames. It is weaker than the verification of [`capbench_frames::classify`]: it does not check lengths,
 /// checksums and the flow.
@@ -18,12 +18,12 @@ pub fn mark(trial: TrialId, layout: &FrameLayout) -> FrameMark {
 #[cfg(test)]
 mod tests {
     use super::mark;
-    use capbench_model::mark::FrameMark;
     use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
     use capbench_frames::frame::FrameWriter;
     use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
     use capbench_frames::stamp::{Stamp, StreamId, TrialId};
     use capbench_frames::units::FrameSize;
+    use capbench_model::mark::FrameMark;
     use proptest::prelude::*;
 
     const TRIAL: TrialId = TrialId(0x1234);

@@ -150,7 +150,7 @@ impl LoopSpeed {
 mod tests {
     use std::time::Duration;
 
-    use super::{LoopSpeed, Work, WorkModel, ports, time_loop, wait_loop};
+    use super::{LoopSpeed, Work, ports, time_loop, wait_loop};
 
     #[test]
     fn nanoseconds_become_iterations_at_the_measured_speed() {

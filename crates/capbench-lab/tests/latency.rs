@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use capbench_frames::Pps;
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
+use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Latency, Recording};
-use capbench_lab::live::LiveLaboratory;
 use capbench_model::loss_shape::Clock;
-use capbench_model::trial::{Load, TrialResult};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_frames::Pps;
+use capbench_lab::LabError;
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::LiveLaboratory;
 use capbench_lab::programs::Programs;
-use capbench_model::trial::{Load, TrialResult};
-use capbench_lab::{LabError, Result};
-use capbench_model::for_tests::setup;
+use capbench_model::TrialError;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::places::Place;
+use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::Scratch;
 use capbench_testing::network::{privileged_turn, program};
 
@@ -25,7 +25,7 @@ fn setup(method: &str) -> Setup {
 
 /// A trial of 800 frames, of which a generator on a busy host may not send all: fewer than the kernel's backlog holds
 /// (net.core.netdev_max_backlog, 1000), so that none is lost before it can be captured.
-fn run(laboratory: &mut LiveLaboratory, method: &str) -> Result<TrialResult> {
+fn run(laboratory: &mut LiveLaboratory, method: &str) -> capbench_model::Result<TrialResult> {
     let rate = Load::Rate(Pps::new(20_000.0).unwrap());
     laboratory.prepare(&setup(method))?.run(rate, Duration::from_millis(40))
 }
@@ -138,7 +138,7 @@ fn root_cut_frames_are_verified_as_cut() {
     let mut laboratory = laboratory(Programs::default());
     for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
         let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
-        setup.sizes = setup(512).sizes;
+        setup.sizes = capbench_model::for_tests::setup(512).sizes;
         setup.capture.snap_length = capbench_model::units::SnapLength::new(96);
         let rate = Load::Rate(Pps::new(20_000.0).unwrap());
         let trial = laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(40)).unwrap();
@@ -198,7 +198,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
     for (name, _, _, expected) in cases {
         let error = run(&mut laboratory, &format!("cmd:{name}")).unwrap_err();
         let text = error.to_string();
-        assert!(matches!(error, LabError::Program { .. }), "{text}");
+        assert!(matches!(LabError::inside(&error), Some(LabError::Program { .. })), "{text}");
         assert!(text.starts_with(&format!("cmd:{name}: ")) && text.contains(expected), "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
         assert_nothing_left();
@@ -219,7 +219,7 @@ fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
         ("cmd:text", "/proc/version may not be executed: Permission denied"),
     ] {
         let error = run(&mut laboratory, method).unwrap_err();
-        let LabError::Unsupported { what, reason } = &error else { panic!("{error}") };
+        let TrialError::Unsupported { what, reason } = &error else { panic!("{error}") };
         assert!(what == method && reason.contains(expected), "{error}");
     }
     assert_nothing_left();

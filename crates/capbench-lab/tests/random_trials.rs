@@ -10,24 +10,25 @@ mod faults;
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use capbench_model::units::{ByteCount, SnapLength};
 use capbench_capture::{CaptureError, METHODS};
-use capbench_model::options::CaptureOptions;
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
 use capbench_frames::{Mtu, Pps};
 use capbench_lab::LabError;
 use capbench_lab::for_tests::live;
-use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::{LiveLaboratory, Path};
 use capbench_lab::programs::Programs;
-use capbench_model::for_tests::setup;
 use capbench_lab::subject::ReceiveBy;
 use capbench_lab::subject::all_methods;
-use capbench_model::trial::{Load, TrialResult};
-use capbench_model::work::WorkPlan;
-use capbench_model::places::Place;
+use capbench_model::TrialError;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_model::work::WorkPlan;
 use capbench_testing::network::privileged_turn;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use faults::xdp::Mode;
@@ -177,28 +178,31 @@ impl Drawn {
         let laboratory = laboratories.find(self.receive_by, self.is_traced);
         // Refused set-ups are refused before anything stands in the way of frames.
         match laboratory.prepare(&self.setup).map(drop) {
-            Err(error @ (LabError::Unsupported { .. } | LabError::Capture(_))) => {
-                return Ended::Refused(error);
+            Err(error) => {
+                let is_refusal = matches!(error, TrialError::Unsupported { .. })
+                    || matches!(LabError::inside(&error), Some(LabError::Capture(_)));
+                return if is_refusal { Ended::Refused(error) } else { Ended::Failed(error) };
             }
-            Err(error) => return Ended::Failed(error),
             Ok(()) => {}
         }
         let mut run = || {
-            let bed = laboratory.bed_of(&self.setup)?;
+            let bed = laboratory.bed_of(&self.setup).map_err(TrialError::from)?;
             let _injected = self.fault.inject(&bed);
             laboratory.prepare(&self.setup)?.run(self.load, self.duration)
         };
         match run() {
             Ok(trial) => Ended::Run(Box::new(trial)),
-            // Not every ring is one of every method, which says so when it is opened; no method says such a thing later.
-            Err(LabError::Capture(
-                error @ (CaptureError::Option { .. } | CaptureError::Unsupported { .. }),
-            )) => Ended::Refused(error.into()),
-            // Nor is it one of every program.
-            Err(error @ LabError::Program { .. }) if error.to_string().contains(BEFORE_RECEIVING) => {
-                Ended::Refused(error)
-            }
-            Err(error) => Ended::Failed(error),
+            Err(error) => match LabError::inside(&error) {
+                // Not every ring is one of every method, which says so when it is opened; no method says such a thing later.
+                Some(LabError::Capture(CaptureError::Option { .. } | CaptureError::Unsupported { .. })) => {
+                    Ended::Refused(error)
+                }
+                // Nor is it one of every program.
+                Some(LabError::Program { .. }) if error.to_string().contains(BEFORE_RECEIVING) => {
+                    Ended::Refused(error)
+                }
+                _ => Ended::Failed(error),
+            },
         }
     }
 
@@ -270,9 +274,9 @@ impl Drawn {
 enum Ended {
     Run(Box<TrialResult>),
     /// There is no such set-up here.
-    Refused(LabError),
+    Refused(TrialError),
     /// It could not be run to its end.
-    Failed(LabError),
+    Failed(TrialError),
 }
 
 impl fmt::Display for Drawn {

@@ -4,20 +4,20 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
-use capbench_model::options::CaptureOptions;
 use capbench_frames::Pps;
+use capbench_lab::for_tests::{live, live_setup, virtual_link};
+use capbench_lab::live::LiveLaboratory;
+use capbench_model::laboratory::Setup;
+use capbench_model::options::CaptureOptions;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{LoadShape, TrialResult, Verdict};
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
 use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::Collected;
-use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_model::laboratory::Setup;
-use capbench_lab::live::LiveLaboratory;
 use capbench_plan::rfc2544::recovery::Recovery;
 use capbench_plan::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_plan::search::MaximumSource;
-use capbench_model::trial::{LoadShape, TrialResult, Verdict};
-use capbench_model::work::WorkModel;
-use capbench_model::placement::PlacementChoice;
 use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {

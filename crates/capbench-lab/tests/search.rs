@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use capbench_plan::for_tests::Collected;
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
-use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::LiveLaboratory;
-use capbench_plan::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::WorkModel;
+use capbench_plan::for_tests::Collected;
+use capbench_plan::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
 use capbench_testing::network::root_turn;
 use capbench_testing::{HostLoad, busy};
 

@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
-use capbench_model::options::CaptureOptions;
 use capbench_capture::methods;
 use capbench_frames::Pps;
 use capbench_frames::layout::{Flows, FrameLayout};
 use capbench_host::HostError;
 use capbench_lab::LabError;
 use capbench_lab::for_tests::{live, live_setup, live_stopped_by, virtual_link};
-use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_lab::live::{LiveLaboratory, Path};
 use capbench_lab::subject::default_methods;
-use capbench_model::trial::{Load, TrialResult, Verdict};
-use capbench_model::work::WorkModel;
-use capbench_model::places::Place;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place;
+use capbench_model::trial::{Load, TrialResult, Verdict};
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, missing};
 use network::{eventually, privileged_turn, root_turn};
@@ -350,7 +350,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
         let setup = setup("recv", PlacementChoice::Same);
         let refused = laboratory(false).prepare(&setup).map(drop).unwrap_err();
         assert!(
-            matches!(&refused, LabError::Host(HostError::InUse { interface, .. }) if interface == "right"),
+            matches!(LabError::inside(&refused), Some(LabError::Host(HostError::InUse { interface, .. })) if interface == "right"),
             "{refused}"
         );
         laboratory(true).prepare(&setup).map(drop).unwrap();
@@ -363,5 +363,8 @@ fn root_a_cpu_that_is_not_there_is_refused() {
     let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
     let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
     let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();
-    assert!(matches!(refused, LabError::Host(HostError::Cpu { cpu: 99_999, .. })), "{refused}");
+    assert!(
+        matches!(LabError::inside(&refused), Some(LabError::Host(HostError::Cpu { cpu: 99_999, .. }))),
+        "{refused}"
+    );
 }

@@ -9,9 +9,9 @@ mod refused;
 use crate::counters::Counters;
 use capbench_sys::host::CpuId;
 
-use crate::work::QueueLength;
 use crate::ledger::{Entry, Ledger};
 use crate::places::Place;
+use crate::work::QueueLength;
 
 use self::refused::Refused;
 pub use crate::traced_losses::{Losses, TracedLosses};

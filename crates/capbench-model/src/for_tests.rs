@@ -8,12 +8,12 @@ use capbench_frames::units::FrameSize;
 
 use crate::arrivals::Arrivals;
 use crate::counters::{Counters, Loss};
-use crate::places::Place;
 use crate::evidence::Evidence;
 use crate::laboratory::Setup;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::placement::PlacementChoice;
+use crate::places::Place;
 use crate::trial::{Cpus, Measured, Profile, SizeLabel};
 use crate::work::WorkModel;
 
@@ -69,11 +69,7 @@ pub fn measured(intended: u64, sent: u64, delivered: u64, ring_drops: u64) -> Me
             virtual_pair: true,
             method: Counters {
                 accepted: Some(delivered + ring_drops),
-                losses: vec![Loss {
-                    place: Place::Ring,
-                    count: Some(ring_drops),
-                    source: "tp_drops".into(),
-                }],
+                losses: vec![Loss { place: Place::Ring, count: Some(ring_drops), source: "tp_drops".into() }],
                 without: vec![Place::FillRing, Place::MethodQueue],
                 raw: Vec::new(),
             },

@@ -3,17 +3,17 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::options::CaptureOptions;
 use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 
 use crate::error::Result;
 use crate::latency::Recording;
-use crate::trial::{SizeLabel, Trial};
-use crate::work::WorkPlan;
 use crate::moderation::Moderation;
 use crate::placement::PlacementChoice;
+use crate::trial::{SizeLabel, Trial};
+use crate::work::WorkPlan;
 
 /// Everything about a trial except its load and duration.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trial::TrialResult;
 use crate::ledger::LostAt;
 use crate::places::Place;
 use crate::statistics::median;
+use crate::trial::TrialResult;
 
 /// A ring loss below this share of the sent frames can have two causes: the ring is too small, or the application is too slow.
 const TOO_SLOW: f64 = 0.01;
@@ -127,11 +127,11 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::Limit;
-    use crate::loss_shape::{LossShape, Spread, Window};
     use crate::for_tests::{measured, profile};
-    use crate::trial::{Emptying, Load, Phase, TrialResult};
     use crate::ledger::LostAt;
+    use crate::loss_shape::{LossShape, Spread, Window};
     use crate::places::Place;
+    use crate::trial::{Emptying, Load, Phase, TrialResult};
 
     const SENT: u64 = 100_000;
 

@@ -13,13 +13,13 @@ use capbench_frames::LatenessSummary;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{TrialError, Result};
-use crate::evidence::Evidence;
-use crate::latency::Latency;
-use crate::loss_shape::LossShape;
 use crate::arrivals::Arrivals;
 use crate::disturbance::Disturbance;
+use crate::error::{Result, TrialError};
+use crate::evidence::Evidence;
+use crate::latency::Latency;
 use crate::ledger::Ledger;
+use crate::loss_shape::LossShape;
 use crate::running::CaptureFacts;
 pub use emptying::Emptying;
 pub use emptying::TICK;

@@ -6,17 +6,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
 
+use crate::Result;
 use crate::comparison::Pair;
 use crate::cost::OVERHEAD;
-use crate::Result;
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::session::{Observer, Session};
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 /// What a bench runs.
 #[derive(Clone, Debug)]
@@ -256,14 +256,14 @@ impl BenchPlan {
 mod tests {
     use std::time::Duration;
 
-    use capbench_model::method_spec::MethodSpec;
     use capbench_frames::rates::Pps;
+    use capbench_model::method_spec::MethodSpec;
 
     use super::BenchPlan;
     use crate::for_tests::{Collected, bench_plan, path};
-    use capbench_model::laboratory::{Laboratory, Setup};
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
     use capbench_model::for_tests::setup;
+    use capbench_model::laboratory::{Laboratory, Setup};
     use capbench_model::trial::{Phase, Trial, TrialResult, Verdict};
 
     #[test]

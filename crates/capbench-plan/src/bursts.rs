@@ -12,11 +12,11 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use capbench_model::laboratory::Setup;
 use crate::percent::Percent;
 use crate::session::{Missing, Session};
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested rate.
 const SLOWER: f64 = 0.01;

@@ -3,22 +3,22 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
 
-use crate::bench::BenchPlan;
 use crate::Result;
-use capbench_model::TrialError;
-use capbench_model::laboratory::Setup;
+use crate::bench::BenchPlan;
 use crate::rfc2544::{self, Test, Tested};
 use crate::search::SearchOutcome;
 use crate::session::{NotMeasured, Observer};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes};
-use capbench_model::for_tests::setup;
 use crate::soak;
 use crate::sweep::{self, Axis, AxisKind, Probe, SweepOutcome, SweepPlan};
-use capbench_model::trial::{Load, TrialResult};
+use capbench_model::TrialError;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, TrialResult};
 
 /// Collects all events of an observer, for any kind of run.
 #[derive(Debug)]

@@ -23,6 +23,8 @@ pub mod cost;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod guards;
 pub mod order;
 pub mod percent;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use crate::cost::{Cost, Meter};
+use crate::simulated::SimulatedLaboratory;
 use capbench_model::Result;
 use capbench_model::laboratory::{Laboratory, Setup};
-use crate::simulated::SimulatedLaboratory;
 use capbench_model::trial::{Load, Trial, TrialResult};
 
 /// A path that counts the cost of its trials.

@@ -7,10 +7,10 @@ use capbench_model::method_spec::MethodSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use capbench_model::laboratory::{Laboratory, Setup};
 pub use crate::search::Observer;
-use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 
 /// A set-up that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -148,11 +148,6 @@ impl Missing {
 }
 
 /// The announcement of a trial.
-pub fn describe(
-    method: &MethodSpec,
-    size: &SizeLabel,
-    placement: PlacementChoice,
-    load: Load,
-) -> String {
+pub fn describe(method: &MethodSpec, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
     format!("{method}, {size} B, {placement}, {load}")
 }

@@ -13,9 +13,9 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, open_with};
-use capbench_model::options::CaptureOptions;
 use capbench_model::counters::Counters;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_record::hand_off::{HandOff, Job, Plan, Report, WhenFull, Worker};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 

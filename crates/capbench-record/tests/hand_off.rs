@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, open_with};
-use capbench_model::units::ByteCount;
-use capbench_model::options::CaptureOptions;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
+use capbench_model::units::ByteCount;
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};

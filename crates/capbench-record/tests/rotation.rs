@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use capbench_model::units::{ByteCount, SnapLength};
 use capbench_capture::{Frame, PacketType};
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_record::file::{
     CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
     PcapngEncoder, Record, SectionDescription,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::results::Results;
-use capbench_plan::search::SearchOutcome;
-use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
 use capbench_model::places::Place;
+use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_plan::search::SearchOutcome;
 
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};

@@ -10,20 +10,20 @@ use capbench_sys::host::folder::{FILE_MODE, Folder};
 use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};
 
-use capbench_plan::comparison::Comparison;
-use capbench_plan::session::NotMeasured;
 use crate::error::{ReportError, Result};
+use capbench_model::csv_text::CsvText;
+use capbench_model::environment::Environment;
 use capbench_model::loss_shape::LossShape;
-use capbench_reproduce::Reproduction;
+use capbench_model::places;
+use capbench_model::trial::TrialResult;
+use capbench_plan::comparison::Comparison;
 use capbench_plan::rfc2544::Tested;
 use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::NotMeasured;
 use capbench_plan::soak::record::SoakRecord;
 use capbench_plan::soak::segment::{self, Segment};
 use capbench_plan::sweep::SweepOutcome;
-use capbench_model::trial::TrialResult;
-use capbench_model::csv_text::CsvText;
-use capbench_model::environment::Environment;
-use capbench_model::places;
+use capbench_reproduce::Reproduction;
 
 /// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -22,8 +22,8 @@ mod soak;
 pub(crate) mod sweep;
 mod trials;
 use crate::results::{Finding, Results};
-use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::figures::{grouped, percent};
+use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};

@@ -7,15 +7,15 @@ mod runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
-use capbench_reproduce::outcome::Side;
-use capbench_report::results::Results;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_model::places::Place;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;
+use capbench_report::results::Results;
 use capbench_report::{report, save, tidy};
+use capbench_reproduce::outcome::Side;
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }

@@ -6,28 +6,30 @@ mod results_file;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_plan::bench::BenchPlan;
-use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::{self, Collected, at, bench_plan, dain, pps, specs, sweep_plan};
-use capbench_plan::guards::{Guarded, Policy, livelock};
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::latency::Recording;
-use capbench_report::results::{Finding, Results, RunDirectory};
-use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_plan::search::{self, SearchPlan, Stored};
-use capbench_plan::simulated::{Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
-use capbench_model::for_tests::setup;
-use capbench_plan::soak::SoakPlan;
-use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
-use capbench_model::trial::SizeLabel;
-use capbench_model::work::WorkModel;
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{InterfaceFacts, PathInterface, Role};
 use capbench_model::environment::program::Program;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::latency::Recording;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::SizeLabel;
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::{Collected, at, bench_plan, dain, pps, specs, sweep_plan};
+use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
+use capbench_plan::search::{self, SearchPlan, Stored};
+use capbench_plan::simulated::{
+    Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes,
+};
+use capbench_plan::soak::SoakPlan;
+use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
+use capbench_report::results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
 
@@ -71,7 +73,7 @@ fn results(kept: Collected, laboratory: &dyn Laboratory) -> Results {
         not_measured: kept.not_measured,
         searches: kept.searches,
         rfc2544: kept.tested,
-        ..for_tests::results(kept.trials)
+        ..capbench_report::for_tests::results(kept.trials)
     }
 }
 

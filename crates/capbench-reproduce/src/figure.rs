@@ -5,8 +5,8 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
 use super::outcome::Quantity;
-use capbench_model::trial::TrialResult;
 use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 
 /// A figure of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

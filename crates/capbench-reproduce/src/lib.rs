@@ -18,10 +18,14 @@
 //! | `tables` | tables as defined in a file, and how they are made |
 //! | [`outcome`] | the saved data: cells published and measured, claims and answers |
 
+#![forbid(unsafe_code)]
+
 mod claim;
 mod compare;
 pub mod conditions;
 mod figure;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
 mod judging;
 mod measured;
 mod onset;

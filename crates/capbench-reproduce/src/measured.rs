@@ -7,12 +7,12 @@ use super::conditions::Conditions;
 use super::figure::{Figure, buffered};
 use super::outcome::{Cell, Quantity};
 use super::plan::StepPlan;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::median;
+use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
 use capbench_plan::search::{SearchOutcome, Status};
 use capbench_plan::sweep::SweepOutcome;
 use capbench_plan::sweep::interval::Estimate;
-use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
-use capbench_model::placement::PlacementChoice;
-use capbench_model::statistics::median;
 
 /// The completed part of a step.
 #[derive(Clone, Debug, Default)]

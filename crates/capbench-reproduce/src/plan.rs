@@ -3,23 +3,23 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
 use capbench_frames::layout::{Flows, FrameLayout};
 use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
 use serde::Deserialize;
 
 use super::conditions::Conditions;
 use super::step::{Action, Case, Step};
-use capbench_plan::{PlanError, Result};
 use capbench_model::laboratory::Setup;
-use capbench_plan::search::{Goal, Ratio, SearchPlan, Strategy, Width};
-use capbench_plan::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
+use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, SizeLabel};
 use capbench_model::work::WorkModel;
-use capbench_model::placement::PlacementChoice;
+use capbench_plan::search::{Goal, Ratio, SearchPlan, Strategy, Width};
+use capbench_plan::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
+use capbench_plan::{PlanError, Result};
 
 /// A step of an experiment: its methods in its placements at its points with its loads.
 #[derive(Debug, Default, Deserialize)]

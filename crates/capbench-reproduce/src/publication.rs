@@ -13,9 +13,9 @@ use super::plan::StepPlan;
 use super::step::Step;
 use super::tables::TablePlan;
 use super::words::fill;
-use capbench_plan::cost::Spread;
-use capbench_plan::Result;
 use capbench_model::placement::PlacementChoice;
+use capbench_plan::Result;
+use capbench_plan::cost::Spread;
 
 /// A publication whose experiment can be run again.
 #[derive(Debug, Deserialize)]

@@ -7,15 +7,15 @@ use super::measured::{Done, LeftOut, MeasuredSteps};
 use super::outcome::Reproduction;
 use super::publication::Publication;
 use super::step::{Action, Case, Step};
-use capbench_plan::Result;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase};
+use capbench_plan::Result;
 use capbench_plan::order::Shuffle;
 use capbench_plan::search::{End, SearchPlan, Stored};
 use capbench_plan::session::{Session, describe};
 use capbench_plan::sweep;
-use capbench_model::trial::{Load, Phase};
-use capbench_model::placement::PlacementChoice;
 
 /// Follows a reproduction.
 pub trait Observer: sweep::Observer {

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use capbench_model::method_spec::MethodSpec;
 
-use capbench_plan::cost::{Cost, Spread};
-use capbench_plan::Result;
 use capbench_model::laboratory::Setup;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase};
+use capbench_plan::Result;
+use capbench_plan::cost::{Cost, Spread};
 use capbench_plan::rehearsal::Rehearsal;
 use capbench_plan::search::SearchPlan;
 use capbench_plan::session::Session;
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::SweepPlan;
-use capbench_model::trial::{Load, Phase};
-use capbench_model::placement::PlacementChoice;
 
 /// A requested trial, repeated for each visit.
 #[derive(Clone, Debug)]

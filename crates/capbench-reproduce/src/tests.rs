@@ -11,10 +11,11 @@ use std::time::Duration;
 use super::conditions::{Conditions, Scale};
 use super::find;
 use super::outcome::{Answer, Judgement, Reproduction};
-use capbench_plan::for_tests::{Collected, publication_methods as methods};
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+use crate::for_tests::Collected;
 use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_plan::for_tests::publication_methods as methods;
+use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 
 fn conditions(visits: u32) -> Conditions {
     let base = Setup { quiet: Duration::from_millis(200), ..setup(64) };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_plan::cost::{Cost, Spread};
 use capbench_model::figures::grouped;
+use capbench_plan::cost::{Cost, Spread};
 
 /// What estimates do not include.
 pub const NOISE: &str = "            without noise, which adds to it\n";

@@ -256,7 +256,7 @@ fn of_trial(error: &TrialError) -> u8 {
     match error {
         TrialError::Unsupported { .. } => UNSUPPORTED,
         TrialError::Frame(_) => USAGE,
-        TrialError::Laboratory(error) => error.downcast_ref().map_or(FAILED, of_lab),
+        TrialError::Laboratory(_) => LabError::inside(error).map_or(FAILED, of_lab),
     }
 }
 

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_model::TrialError;
-use capbench_plan::PlanError;
+use capbench_model::figures::grouped;
 use capbench_model::laboratory::Setup;
-use capbench_reproduce::{self, LeftOut, Reproduction};
-use capbench_plan::session::NotMeasured;
-use capbench_report::results::{Results, RunDirectory};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_plan::PlanError;
 use capbench_plan::rfc2544::{self, Tested};
 use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::NotMeasured;
 use capbench_plan::session::Observer;
 use capbench_plan::soak;
 use capbench_plan::soak::record::{Interval, SoakRecord};
 use capbench_plan::soak::segment::Segment;
 use capbench_plan::sweep::{self, SweepOutcome};
-use capbench_model::trial::{Load, TrialResult};
-use capbench_model::figures::grouped;
+use capbench_report::results::{Results, RunDirectory};
 use capbench_report::{ReportError, printable};
+use capbench_reproduce::{self, LeftOut, Reproduction};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::{self, Failure};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_model::counters::Counters;
 use capbench_capture::Occupancy;
+use capbench_model::counters::Counters;
 use capbench_model::places::Place;
 use capbench_report::printable;
 use console::Term;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 
 use crate::capture::{Batch, Capture};
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;

@@ -9,20 +9,20 @@ use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVer
 use super::socket_setup::{Polling, bind, unbound};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use capbench_model::counters::LossMark;
 use crate::context::Context;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use capbench_model::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
-use capbench_model::options::CaptureOptions;
 use crate::ring_memory;
-use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::LossMark;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
 /// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
 const BATCH: u32 = 64;

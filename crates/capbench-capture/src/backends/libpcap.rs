@@ -18,21 +18,21 @@ use super::socket_setup::probe;
 use crate::capture::{Batch, Capture, Taker};
 use crate::capture::{OwnedBatch, Packing};
 use crate::context::Context;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::interface::Interface;
 use crate::method::duration_of;
 use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use crate::ring_memory;
+use crate::stats_socket::StatsSocket;
+use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use crate::ring_memory;
 use capbench_model::running::Running;
-use crate::stats_socket::StatsSocket;
 use capbench_model::units::ByteCount;
-use crate::wait::Waiter;
-use capbench_model::direction::Direction;
 use counting::Counting;
 
 /// The row of the table.

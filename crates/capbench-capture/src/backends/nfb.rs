@@ -8,15 +8,15 @@ use capbench_sys::packet::Frame;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
-use capbench_model::places::Place;
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::SnapLength;
 

@@ -9,20 +9,20 @@ use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe,
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::{CapturePoint, Method, VlanTags};
-use capbench_model::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
-use capbench_model::options::CaptureOptions;
 use crate::ring_memory;
-use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
-use capbench_model::units::ByteCount;
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -12,11 +12,11 @@ use crate::filter::{self, Keep};
 use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
+use crate::stats_socket::NOTHING;
+use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
-use crate::stats_socket::NOTHING;
-use capbench_model::direction::Direction;
 
 /// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use capbench_sys::packet::{Block, Frame};
 
 use crate::capture::{Batch, TimeSpan};
-use capbench_model::counters::LossMark;
 use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
+use capbench_model::counters::LossMark;
 
 pub use packing::Packing;
 

@@ -2,9 +2,9 @@
 
 use capbench_sys::packet::FilterInstruction;
 
-use capbench_model::units::SnapLength;
 use capbench_model::direction::Direction;
 use capbench_model::filter::program::Filter;
+use capbench_model::units::SnapLength;
 
 const LOAD_WORD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;

@@ -4,13 +4,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, Capture, PacketType};
-use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::TimeSource;
+use capbench_model::units::{ByteCount, SnapLength};
 
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, with_each_mode};
-use capbench_model::options;
+use crate::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};
 use capbench_testing::network::{PATIENCE, RIGHT_MAC, eventually};
 
 #[test]

@@ -1,12 +1,11 @@
 //! Each loss at its place, to the frame.
 
-use capbench_model::units::ByteCount;
 use capbench_capture::{Capture, Occupancy};
 use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 use crate::wire::{OTHER_MAC, Wire, drain, take};
-use crate::{counters_after, frame, losses, open_as, with_each_mode};
-use capbench_model::options;
+use crate::{counters_after, frame, losses, open_as, options, with_each_mode};
 
 #[test]
 fn root_a_starved_fill_ring_loses_at_its_own_place_to_the_frame() {

@@ -5,8 +5,7 @@ use capbench_capture::{Capture, Interface, PacketType};
 use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{Wire, drain, take};
-use crate::{frame, losses, open_as};
-use capbench_model::options;
+use crate::{frame, losses, open_as, options};
 use capbench_testing::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
 
 #[test]

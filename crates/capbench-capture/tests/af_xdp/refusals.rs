@@ -10,8 +10,7 @@ use capbench_capture::{Capture, Interface};
 use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{OTHER_MAC, Wire, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, refusal, with_each_mode};
-use capbench_model::options;
+use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
 use capbench_testing::network::{self, Namespaces, PATIENCE, eventually, privileged_turn, program};
 
 #[test]

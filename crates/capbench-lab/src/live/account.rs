@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_model::options::CaptureOptions;
 use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
 use capbench_sys::host::CpuId;
 use capbench_traffic::report::SendReport;
 
 use super::disturbance::wakeups;
 use super::far_end;
 use crate::Result;
-use capbench_model::traced_losses::TracedLosses;
-use capbench_model::evidence::{Evidence, PeerQueue};
 use crate::receiver::{Outcome, Received};
-use capbench_model::trial::{CpuAccount, Departed, Measured};
 use capbench_host::accounts::clocks::ClockSnapshot;
 use capbench_host::accounts::cpu::CpuWindow;
 use capbench_host::accounts::irqtime::IrqAccounting;
@@ -26,6 +23,9 @@ use capbench_host::links::{Link, LinkStats, XdpAttachment};
 use capbench_host::tracer::cost::TracerCost;
 use capbench_host::tracer::losses;
 use capbench_host::tracer::{InterfaceTrace, Tracer};
+use capbench_model::evidence::{Evidence, PeerQueue};
+use capbench_model::traced_losses::TracedLosses;
+use capbench_model::trial::{CpuAccount, Departed, Measured};
 
 use super::nic::{self, Circumstances, NicReport};
 

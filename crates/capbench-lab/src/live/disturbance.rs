@@ -5,11 +5,11 @@ use capbench_traffic::report::SendReport;
 
 use super::account::Account;
 use crate::Result;
-use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
 use crate::receiver::Received;
 use capbench_host::accounts::cpu::{CpuTimes, CpuWindow, tick_ns};
 use capbench_host::accounts::kernel_work::foreign_ns;
 use capbench_host::accounts::softnet::longest_backlog;
+use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
 
 impl Account<'_> {
     /// The disturbance of the trial; `sending` is where CPUs spent their time while frames were sent.

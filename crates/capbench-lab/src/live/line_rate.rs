@@ -8,8 +8,8 @@ use capbench_sys::host::SysfsView;
 use capbench_traffic::transmit::TransmitFacts;
 
 use crate::Result;
-use capbench_model::trial::Departed;
 use capbench_host::bed::{Bed, Side};
+use capbench_model::trial::Departed;
 
 /// Octets on the wire besides the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
 const OVERHEAD: f64 = 20.0;

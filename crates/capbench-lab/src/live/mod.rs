@@ -33,13 +33,13 @@ use capbench_host::bed::Moderated;
 use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
 use capbench_model::environment::interface::{self, PathInterface};
 
-use crate::{LabError, Result};
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::programs::Programs;
 use crate::subject::{self, ReceiveBy, Subject};
-use capbench_model::trial::{Cpus, Profile, Trial};
+use crate::{LabError, Result};
 use calibration::Calibration;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Cpus, Profile, Trial};
 use numbering::Numbering;
 use pace::Paces;
 use tracing::Tracing;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use capbench_sys::host::{CpuId, affinity};
 
 use crate::Result;
-use capbench_model::disturbance::{CpuDisturbance, Pace};
 use crate::work::{LoopTimes, time_loop};
+use capbench_model::disturbance::{CpuDisturbance, Pace};
 
 /// Length of the first measurement on some CPUs; it must include moments without slowdown.
 const FIRST: Duration = Duration::from_millis(150);

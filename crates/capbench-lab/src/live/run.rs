@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use capbench_model::places::Place;
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::TrialId;
+use capbench_model::places::Place;
 use capbench_sys::host::{CpuId, clock};
 use capbench_traffic::report::SendReport;
 
@@ -22,19 +22,19 @@ use super::pace::Paces;
 use super::sides::{SendOrder, Sent, Sides};
 use super::tracing::Tracing;
 use crate::Result;
-use capbench_model::laboratory::Setup;
-use capbench_model::latency::Latency;
-use capbench_model::loss_shape::{Clock, End};
 use crate::programs;
 use crate::receiver::{Order, Outcome, Progress};
 use crate::subject::Subject;
-use capbench_model::TrialError;
-use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 use capbench_host::accounts::irqtime::IrqAccounting;
 use capbench_host::accounts::kernel_work::KernelWorkProbe;
 use capbench_host::bed::Moderated;
 use capbench_host::bed::{Bed, Placement};
 use capbench_host::tracer::Tracer;
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
+use capbench_model::latency::Latency;
+use capbench_model::loss_shape::{Clock, End};
+use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Time from both sides being ready to the first frame: the threads need it to reach their loops.
 const HEAD_START: Duration = Duration::from_millis(2);

@@ -19,14 +19,14 @@ use super::line_rate;
 use super::run::LiveTrial;
 use super::worker::Worker;
 use crate::Result;
-use capbench_model::laboratory::Setup;
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{Application, Order, Outcome, QueueSize, verification_cost};
 use crate::subject::Subject;
-use capbench_model::trial::Departed;
 use capbench_host::accounts::kernel_work::KernelWorkProbe;
 use capbench_host::bed::Side;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::Departed;
 
 /// The two threads.
 pub(super) struct Sides {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use capbench_model::options::CaptureOptions;
 use capbench_capture::Interface;
+use capbench_model::options::CaptureOptions;
 
 /// The names that may be between braces in an argument.
 pub const PLACEHOLDERS: [(&str, &str); 7] = [
@@ -73,9 +73,9 @@ impl Values {
 mod tests {
     use std::path::Path;
 
-    use capbench_model::units::ByteCount;
-    use capbench_model::options::CaptureOptions;
     use capbench_capture::Interface;
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
     use capbench_sys::host::InterfaceIndex;
 
     use super::{Values, check, has};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
 use capbench_capture::Interface;
 use capbench_model::counters::WaitCounts;
+use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
 
 use super::arguments::Values;
 use super::capture_file::{self, Summary};
@@ -15,11 +15,11 @@ use super::program::Program;
 use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
+use crate::receiver::{Received, Verifier};
 use crate::{LabError, Result};
+use capbench_model::arrivals::Arrivals;
 use capbench_model::latency::Latency;
 use capbench_model::loss_shape::LossRecord;
-use crate::receiver::{Received, Verifier};
-use capbench_model::arrivals::Arrivals;
 
 /// A program that has ended, and its files and output.
 pub(super) struct Outcome<'a> {

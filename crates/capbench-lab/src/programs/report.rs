@@ -134,8 +134,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::Report;
-    use capbench_model::evidence::Evidence;
     use crate::programs::{Meaning, Program, Programs};
+    use capbench_model::evidence::Evidence;
     use capbench_model::places::Place;
 
     fn program(name: &str) -> Program {

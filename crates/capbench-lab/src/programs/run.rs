@@ -6,10 +6,10 @@ use std::sync::mpsc::SyncSender;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_model::options::CaptureOptions;
 use capbench_capture::Interface;
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FlowOrder;
+use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
 use super::outcome::Outcome;
@@ -21,12 +21,12 @@ use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::version;
-use crate::{LabError, Result};
-use capbench_model::latency::Recording;
 use crate::receiver::{Progress, Received};
-use capbench_model::trial::Load;
+use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
+use capbench_model::latency::Recording;
+use capbench_model::trial::Load;
 
 /// Longest drain, even if it still makes progress.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);

@@ -3,8 +3,8 @@
 use capbench_capture::{Batch, Frame, PacketType};
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Stamp, StreamId, TrialId};
 use capbench_model::counters::{Counters, Loss, LossMark};
-use capbench_model::places::Place;
 use capbench_model::loss_shape::{Clock, End, LossShape};
+use capbench_model::places::Place;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
 use proptest::prelude::*;
@@ -74,11 +74,7 @@ impl Bench {
 }
 
 fn counters(drops: u64) -> Counters {
-    let loss = Loss {
-        place: Place::Ring,
-        count: Some(drops),
-        source: "the stand-in".into(),
-    };
+    let loss = Loss { place: Place::Ring, count: Some(drops), source: "the stand-in".into() };
     Counters { losses: vec![loss], ..Default::default() }
 }
 
@@ -239,4 +235,3 @@ fn a_counter_that_no_mark_bears_out_is_a_contradiction() {
     let queues = shape.queues.unwrap();
     assert_eq!((queues.queues[0].queue, queues.queues[0].delivered, queues.queues[0].lost), (2, 3, 6));
 }
-

@@ -13,18 +13,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use capbench_model::counters::Counters;
 use capbench_capture::{Frame, PacketType, Taker, VlanTag};
+use capbench_model::counters::Counters;
 use capbench_model::mark::Tally;
 use capbench_sys::host::{clock, thread as host_thread};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::{Done, FrameSink, LONGEST_DRAIN, Verifier};
+use crate::work::Work;
 use crate::{LabError, Result};
+use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::evidence::QueueAccount;
 use capbench_model::work::QueueLength;
-use crate::work::Work;
-use capbench_host::accounts::threads::ThreadTimes;
 
 /// Longest sleep of the worker before it looks at the queue again.
 const NAP: Duration = Duration::from_millis(10);

@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
-use capbench_model::counters::{Counters, LossMark};
 use capbench_capture::Frame;
-use capbench_model::places::Place;
-use capbench_model::mark::Tally;
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
+use capbench_model::counters::{Counters, LossMark};
+use capbench_model::mark::Tally;
+use capbench_model::places::Place;
 
 use crate::latency::Timekeeper;
+use capbench_model::arrivals::Arrivals;
 use capbench_model::loss_shape::{Arrival, SequenceTracker};
 use capbench_model::loss_shape::{LossRecord, Watch};
-use capbench_model::arrivals::Arrivals;
 
 /// Verifies frames: whether a frame belongs to this trial, is intact, and which number it has.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use std::fmt;
 
 use capbench_host::bed::Bed;
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::TrialResult;
 use capbench_model::ledger::Entry;
 use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 use capbench_traffic::transmit::THROUGH_QDISC;
 
 /// Something on the bed's interfaces that harms frames.

@@ -4,8 +4,8 @@ use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
 use crate::counters::{Counters, Loss};
 use proptest::prelude::*;
 
-use crate::places::Place;
 use crate::places;
+use crate::places::Place;
 use crate::traced_losses::Losses;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {

@@ -1,8 +1,8 @@
 //! Compares a method's loss marks with gaps in the sequence numbers, while frames arrive.
 
-use capbench_sys::packet::Frame;
 use crate::counters::LossMark;
 use capbench_frames::plan::FlowOrder;
+use capbench_sys::packet::Frame;
 
 use super::flows::QueueWatch;
 use crate::arrivals::Arrivals;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use super::{Guarding, Livelock};
-use crate::latency::Latency;
-use crate::loss_shape::LossShape;
 use crate::disturbance::Disturbance;
+use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
+use crate::loss_shape::LossShape;
 use crate::places::Place;
 use crate::running::CaptureFacts;
 

@@ -7,8 +7,8 @@ use super::pace::Fastest;
 use super::samples::{self, LeftOut, Sample};
 use super::setup::Field;
 use super::{Comparison, Thresholds};
-use capbench_model::trial::TrialResult;
 use capbench_model::statistics::by_key;
+use capbench_model::trial::TrialResult;
 
 /// Two trials that ran one after the other, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,9 @@
 
 use capbench_frames::rates::Pps;
 
-use capbench_model::trial::{Departed, TrialResult};
 use capbench_model::figures::grouped;
 use capbench_model::places::Place;
+use capbench_model::trial::{Departed, TrialResult};
 
 /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
 const CLOCKS: f64 = 2e-4;

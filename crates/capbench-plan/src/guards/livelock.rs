@@ -49,9 +49,9 @@ fn is_same_setup(one: &TrialResult, other: &TrialResult) -> bool {
 #[cfg(test)]
 mod tests {
     use super::mark;
-    use capbench_model::laboratory::Laboratory;
-    use capbench_model::for_tests::setup;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+    use capbench_model::for_tests::setup;
+    use capbench_model::laboratory::Laboratory;
     use capbench_model::trial::{Load, TrialResult, Verdict};
 
     /// Numbers of the trials that those of these offered and delivered rates are marked against.

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{CpuDisturbance, Disturbance, Guarded, Policy, livelock};
-use capbench_model::Result;
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_model::for_tests::setup;
-use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 use capbench_frames::rates::Pps;
+use capbench_model::Result;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
 pub(super) const MS: u64 = 1_000_000;

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
-use crate::{PlanError, Result};
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
 use crate::session::{Observer, Session};
+use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
 
 /// Frames of the first burst.
 pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);

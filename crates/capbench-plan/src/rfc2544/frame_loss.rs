@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
-use crate::{PlanError, Result};
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
 use crate::session::{Observer, Session};
+use crate::{PlanError, Result};
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 /// The coarsest step that the standard allows. It recommends finer ones.

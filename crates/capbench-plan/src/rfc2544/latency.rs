@@ -12,10 +12,10 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, repeated};
+use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency, Recording};
-use crate::session::{Observer, Session};
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// A test of latency.
@@ -90,10 +90,13 @@ impl LatencyTest {
         observer: &mut dyn Observer,
     ) -> Result<Finished<LatencyOutcome>> {
         if self.from >= self.duration {
-            return Err(PlanError::unsupported("a latency test", format!(
+            return Err(PlanError::unsupported(
+                "a latency test",
+                format!(
                     "frames are to be recorded from {:?} on, and its trials last {:?}",
                     self.from, self.duration
-                )));
+                ),
+            ));
         }
         let setup = Setup { latency: Some(Recording { from: self.from }), ..setup.clone() };
         let mut session = Session::new(laboratory, observer);

@@ -36,11 +36,11 @@ pub use rehearsal::Estimate;
 pub use suite::{Extent, Follower, Suite, Test, Throughput};
 
 use crate::Result;
-use capbench_model::laboratory::Setup;
 use crate::search::{MaximumLoad, MaximumSource, Status};
 use crate::session::{Missing, Session};
-use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult};
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult};
 
 /// A finished test.
 #[derive(Clone, Debug)]

@@ -12,12 +12,12 @@ use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate, repeated};
-use crate::{PlanError, Result};
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::percent::Percent;
 use crate::session::{Observer, Session};
-use capbench_model::trial::{Load, Phase, TrialResult};
+use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// At the end of a trial, this share of the time after the overload must pass without loss. Otherwise it is unknown whether the
 /// loss is over. A generator that is ever later than this did not send the intended load.

@@ -2,16 +2,16 @@
 
 use std::num::NonZeroU32;
 
-use capbench_model::units::ByteCount;
 use capbench_frames::rates::Pps;
+use capbench_model::units::ByteCount;
 
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
 use crate::cost::{Cost, Spread};
+use crate::rehearsal::Rehearsal;
+use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::{PlanError, Result};
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
-use crate::rehearsal::Rehearsal;
-use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 
 /// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
 const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];

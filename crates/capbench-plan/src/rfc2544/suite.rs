@@ -11,13 +11,13 @@ use super::frame_loss::COARSEST;
 use super::{
     BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
 };
-use crate::{PlanError, Result};
-use capbench_model::TrialError;
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::session;
-use capbench_model::trial::Load;
+use crate::{PlanError, Result};
+use capbench_model::TrialError;
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::Load;
 
 /// A test that depends on the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +206,9 @@ impl Suite {
                         return Ok(true);
                     }
                 }
-                Err(PlanError::Trial(TrialError::Unsupported { reason, .. })) => follower.passes_over(setup, test, reason),
+                Err(PlanError::Trial(TrialError::Unsupported { reason, .. })) => {
+                    follower.passes_over(setup, test, reason)
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use super::criteria::Criteria;
 use super::database::{Bounds, Database, Observation};
-use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::figures::grouped;
 use capbench_model::ledger::LostAt;
 use capbench_model::statistics::LEVEL;
 use capbench_model::statistics::counts::{self, Hits};
+use capbench_model::trial::{Phase, TrialResult};
 
 /// Trials by number, and the burst size that distinguishes frames waiting because they were sent together from excess frames.
 #[derive(Clone, Debug)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
-use capbench_model::trial::{Load, Phase};
 use capbench_model::figures::grouped;
+use capbench_model::trial::{Load, Phase};
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
 pub(super) const UNPACED: u32 = 2;

@@ -102,7 +102,8 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
 /// # Errors
 /// A file that cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
-    let text = std::fs::read_to_string(path).map_err(|source| PlanError::File { path: path.into(), source })?;
+    let text =
+        std::fs::read_to_string(path).map_err(|source| PlanError::File { path: path.into(), source })?;
     parse_toml(&text).map_err(|error| match error {
         Unread::Goal(error) => error,
         Unread::File(reason) => PlanError::Definition { path: path.into(), reason },

@@ -12,8 +12,8 @@ use super::database::{Bounds, Database};
 use super::goal::Ratio;
 use super::notation::preset;
 use super::outcome::{GoalResult, Status};
-use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::statistics::counts;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// The numbers of a search, computed only from its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

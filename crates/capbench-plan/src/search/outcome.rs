@@ -15,9 +15,9 @@ use super::maximum::{MaximumLoad, MaximumSource};
 use super::numbers::LossNumbers;
 use super::plan::SearchPlan;
 use super::runner::End;
+use capbench_model::figures::grouped;
 use capbench_model::limit::Limit;
 use capbench_model::trial::SizeLabel;
-use capbench_model::figures::grouped;
 
 /// A search and its outcome. Its trials are in the list of all trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -2,9 +2,9 @@
 //! of their results shows how accurate a result is; a single search cannot show that.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
-use capbench_model::trial::SizeLabel;
 use capbench_model::statistics::by_key;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::SizeLabel;
 
 /// The results of a set-up's searches for one goal.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,23 +2,25 @@
 
 use std::time::Duration;
 
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
 use super::noise::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
-use capbench_model::{Result, TrialError};
+use capbench_model::arrivals::Arrivals;
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency, Recording};
-use capbench_model::trial::{CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult};
-use capbench_model::work::WorkModel;
-use capbench_model::arrivals::Arrivals;
 use capbench_model::moderation::Moderation;
+use capbench_model::trial::{
+    CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
+};
+use capbench_model::work::WorkModel;
+use capbench_model::{Result, TrialError};
 
 /// Conditions of every trial on the path.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@ use capbench_model::units::ByteCount;
 
 use super::interrupts::Held;
 use capbench_model::laboratory::Setup;
-use capbench_model::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::work::WorkModel;
 
 /// Cost per packet without the application's work, as a function of that work: the shape of the results of Dain (2004). Below one
 /// amount of work the application falls asleep between packets and each packet wakes it; above another it never sleeps; in

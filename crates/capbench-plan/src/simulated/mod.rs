@@ -18,12 +18,10 @@ mod passage;
 #[cfg(test)]
 pub(crate) mod tampered;
 
-
 pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
 pub use noise::{LossBursts, Noise};
-
 
 #[cfg(test)]
 mod tests;

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use capbench_model::Result;
-use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use crate::guards::{Guarded, Policy};
+use capbench_model::Result;
+use capbench_model::disturbance::ClockDrift;
+use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
-use capbench_model::disturbance::ClockDrift;
 
 /// Changes the results of another path, depending on the number of earlier trials, and records its rests.
 pub(crate) struct Tampered<L, F> {

@@ -1,16 +1,16 @@
 use std::time::Duration;
 
+use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
-use capbench_frames::rates::Pps;
 use proptest::prelude::*;
 
-use capbench_model::for_tests::setup;
 use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
+use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Load, TrialResult, Verdict};
-use capbench_model::places::Place;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place;
+use capbench_model::trial::{Load, TrialResult, Verdict};
 
 fn at(pps: f64) -> Load {
     Load::Rate(Pps::new(pps).unwrap())

@@ -16,9 +16,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use capbench_frames::rates::Pps;
 
 use crate::Result;
+use crate::session;
 use capbench_model::TrialError;
 use capbench_model::laboratory::{Laboratory, Setup};
-use crate::session;
 use capbench_model::trial::{Load, Phase, TrialResult};
 use record::{Interval, SoakRecord};
 use segment::Segment;
@@ -103,7 +103,7 @@ fn cut(trial: &mut TrialResult) {
     trial.duration_s = trial.sending_s;
     trial.loss_ratio = trial.sent_loss_ratio();
     for entry in &mut trial.ledger {
-        if entry.place == capbench_model::places::Place {
+        if entry.place == capbench_model::places::Place::Unsent {
             entry.count = entry.count.map(|_| 0);
         }
     }

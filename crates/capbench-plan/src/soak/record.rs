@@ -8,10 +8,10 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::segment::Segment;
-use capbench_model::loss_shape::Burst;
-use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::ledger::Entry;
+use capbench_model::loss_shape::Burst;
 use capbench_model::places::Place;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
 /// in intervals of 80 s.
@@ -348,8 +348,8 @@ fn share(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{EVENTS, Interval, Segment, SoakRecord};
-    use capbench_model::loss_shape::{Burst, Position};
     use capbench_frames::rates::Pps;
+    use capbench_model::loss_shape::{Burst, Position};
     use std::time::Duration;
 
     #[test]

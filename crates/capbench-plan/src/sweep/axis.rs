@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use capbench_model::units::ByteCount;
 use capbench_frames::rates::Pps;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_model::units::ByteCount;
 use serde::{Deserialize, Serialize};
 
 use crate::{PlanError, Result};
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::{Load, SizeLabel};
-use capbench_model::work::WorkModel;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::work::WorkModel;
 
 /// The varied parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

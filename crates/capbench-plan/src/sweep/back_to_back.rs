@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::contradiction;
 use super::outcome::SATURATED;
+use crate::Result;
 pub use crate::bursts::BurstEnd;
 use crate::bursts::BurstSearch;
-use crate::Result;
-use capbench_model::laboratory::Setup;
 use crate::rfc2544::Percent;
 use crate::session::{Missing, Session};
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 
 /// The parameters of the search for bursts.
 #[derive(Clone, Copy, Debug, PartialEq)]

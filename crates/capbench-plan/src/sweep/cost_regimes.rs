@@ -5,8 +5,8 @@ use super::contrasts::Evidence;
 use super::outcome::{Reading, Series};
 use super::regimes::{self, Plateau, Regimes, Saturated};
 use super::swept::Swept;
-use capbench_model::trial::TrialResult;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::TrialResult;
 
 /// The cost of a packet besides its work, as one line of a work sweep shows it.
 #[derive(Clone, Debug, PartialEq)]

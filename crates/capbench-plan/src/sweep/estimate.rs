@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
 use capbench_frames::rates::Pps;
+use capbench_model::units::ByteCount;
 
 use super::axis::{Axis, AxisKind, Point};
 use super::plan::SweepPlan;
-use crate::cost::{Cost, Spread};
 use crate::Result;
+use crate::cost::{Cost, Spread};
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::trial::Load;

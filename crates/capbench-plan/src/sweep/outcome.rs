@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
-use capbench_model::trial::{TrialResult, Verdict};
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

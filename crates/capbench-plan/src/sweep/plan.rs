@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::Load;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::Load;
 
 /// The measurement at a point. A sweep over rings can ask for the ring size in two ways: for a load to sustain, or for a burst
 /// that is faster than the reader.

@@ -8,13 +8,13 @@ use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use super::plan::{Probe, SweepPlan};
 use super::refine::{Seen, gaps};
 use crate::Result;
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::order::{Shuffle, turns};
 use crate::session::{self, Session, describe};
-use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
-use capbench_model::work::WorkModel;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::interval::{self, median};
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::work::WorkModel;
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::outcome::{Reading, Series, SweepOutcome, sustained_pps};
 use capbench_model::limit::Limit;
-use capbench_model::trial::TrialResult;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::TrialResult;
 
 /// A sweep with its trials.
 pub struct Swept<'r> {

@@ -9,9 +9,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use capbench_capture::occupancy::Occupancy;
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
-use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::PacketCounts;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use capbench_model::counters::{Counters, Loss};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::{Counters, Loss};
 use capbench_sys::host::clock::realtime_ns;
 
 use super::gaps::Gaps;

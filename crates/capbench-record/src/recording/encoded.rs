@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use capbench_capture::capture::{Batch, Place, SeekableBatch};
-use capbench_model::counters::LossMark;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::{Pool, Pooled};
+use capbench_model::counters::LossMark;
 use capbench_sys::packet::{Frame, PacketType};
 
 use super::file_recorder::FileRecorder;

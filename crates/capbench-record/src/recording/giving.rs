@@ -6,8 +6,8 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use capbench_capture::capture::{Batch, Capture, OwnedBatch, Place, SeekableBatch};
-use capbench_model::counters::LossMark;
 use capbench_capture::error;
+use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::Frame;
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use capbench_capture::capture::Capture;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::method::Method;
-use capbench_model::options::CaptureOptions;
 use capbench_capture::pool::BUFFER_OCTETS;
+use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_sys::packet::Frame;
 

@@ -13,10 +13,10 @@
 
 use std::cell::Cell;
 
-use capbench_model::direction::Direction;
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
 use capbench_capture::interface::Interface;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::direction::Direction;
+use capbench_model::places::Place;
 use capbench_sys::bpf;
 use capbench_sys::host::ethtool::{self, Offload};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 use capbench_capture::capture::Batch;
-use capbench_model::counters::Loss;
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::pool::Pool;
+use capbench_model::counters::Loss;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 use capbench_sys::packet::Frame;

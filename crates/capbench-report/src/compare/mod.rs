@@ -18,8 +18,8 @@ pub use runs::of_runs;
 
 use serde::{Deserialize, Serialize};
 
-use capbench_plan::comparison::{Comparison, Conclusion};
 use crate::results::Results;
+use capbench_plan::comparison::{Comparison, Conclusion};
 
 /// Version of the document. It rises when a reader of older documents would misunderstand newer ones.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -4,14 +4,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::circumstances;
 use super::samples::{IS_SLOW, Samples, settle};
+use crate::error::{ReportError, Result};
+use crate::results::Results;
 use capbench_plan::comparison::contrast::{self, Matched};
 use capbench_plan::comparison::measure::Measure;
 use capbench_plan::comparison::pace::{Fastest, PACES};
 use capbench_plan::comparison::samples::{LeftOut, Sample};
 use capbench_plan::comparison::setup::{COMMON_LOAD, Field, Setup};
 use capbench_plan::comparison::{Comparison, Thresholds};
-use crate::error::{ReportError, Result};
-use crate::results::Results;
 
 /// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];

@@ -3,14 +3,14 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::comparison::measure::Measure;
 use capbench_plan::comparison::pace::{Fastest, Pace};
 use capbench_plan::comparison::samples::{LeftOut, Sample, of_trial, unusable};
 use capbench_plan::comparison::setup::Setup;
-use crate::results::Results;
 use capbench_plan::search::{SearchOutcome, Status};
 use capbench_plan::sweep::AxisKind;
-use capbench_model::trial::{Phase, TrialResult};
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";

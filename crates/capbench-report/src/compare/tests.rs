@@ -3,20 +3,20 @@
 mod alike;
 mod loss;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
 
 use super::*;
+use crate::for_tests::results;
+use crate::results::Results;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
+use capbench_model::trial::{TrialResult, Verdict};
+use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::comparison::*;
 use capbench_plan::for_tests::{Collected, bench_plan};
-use crate::for_tests::results;
-use capbench_model::laboratory::{Laboratory, Setup as LaboratorySetup};
-use crate::results::Results;
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_model::for_tests::setup;
-use capbench_model::trial::{TrialResult, Verdict};
-use capbench_model::work::WorkModel;
 
 const METHODS: [&str; 2] = ["recv", "packet-v3"];
 

@@ -1,9 +1,9 @@
 //! Delivered frames and losses by place: over the load if there are several loads, else by method.
 
 use crate::results::Results;
+use capbench_model::trial::{LoadShape, Phase, TrialResult};
 use capbench_plan::rfc2544::Found;
 use capbench_plan::sweep::AxisKind;
-use capbench_model::trial::{LoadShape, Phase, TrialResult};
 
 use super::layers::stacked;
 use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};

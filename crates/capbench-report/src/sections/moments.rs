@@ -1,7 +1,7 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
-use capbench_model::loss_shape::{Burst, LossShape};
 use crate::results::Results;
+use capbench_model::loss_shape::{Burst, LossShape};
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::parts::{

@@ -1,9 +1,9 @@
 //! Repeated experiments of publications: one section each, with the published tables next to the measured ones, curves if the
 //! publication has some, and the answers to its claims.
 
+use crate::results::Results;
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::{Cell as Field, Column as Compared, Comparison, Quantity, Side};
-use crate::results::Results;
 
 use super::parts::{self, grouped, linear, logarithmic, names, sentence, series};
 use crate::model::{

@@ -4,8 +4,8 @@ mod costs;
 mod set_ups;
 mod visits;
 use crate::results::Results;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use super::sentence;
 use crate::figures::number;

@@ -1,7 +1,7 @@
 //! Answers to the claims of publications.
+use crate::results::{Finding, Results};
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::{Answer, Judgement};
-use crate::results::{Finding, Results};
 
 use super::{sentence, trials};
 use crate::model::Sentence;

@@ -7,10 +7,10 @@ mod livelock;
 mod onset;
 mod regimes;
 use crate::results::{Finding, Results};
+use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::effects::effects;
 use capbench_plan::sweep::swept::Swept;
 use capbench_plan::sweep::{AxisKind, Series, SweepOutcome};
-use capbench_model::trial::TrialResult;
 
 use super::sentence;
 use crate::model::Sentence;

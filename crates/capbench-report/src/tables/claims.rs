@@ -1,8 +1,8 @@
 //! The table directly after the verdict of repeated experiments: the claims of publications.
 
+use crate::results::Results;
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::Judgement;
-use crate::results::Results;
 
 use super::shape::Columns;
 use crate::model::{Cell, Table};

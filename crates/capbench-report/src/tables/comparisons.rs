@@ -1,8 +1,8 @@
 //! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
 
-use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use crate::results::Results;
 use capbench_model::figures::grouped;
+use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 
 use super::shape::Columns;
 use crate::figures::number;

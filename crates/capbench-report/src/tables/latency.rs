@@ -1,7 +1,7 @@
 //! Delays of frames.
 
-use capbench_model::latency::Delays;
 use crate::results::Results;
+use capbench_model::latency::Delays;
 use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, set_up};

@@ -1,7 +1,7 @@
 //! When frames were lost, and in which burst lengths.
 
-use capbench_model::loss_shape::{Burst, LossShape};
 use crate::results::Results;
+use capbench_model::loss_shape::{Burst, LossShape};
 use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, group};

@@ -5,7 +5,9 @@ use capbench_plan::rfc2544::back_to_back::Benchmark;
 use capbench_plan::rfc2544::frame_loss::LossPoint;
 use capbench_plan::rfc2544::latency::{Across, Leg};
 use capbench_plan::rfc2544::recovery::{Recovery, Repetition};
-use capbench_plan::rfc2544::{BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested};
+use capbench_plan::rfc2544::{
+    BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested,
+};
 use capbench_plan::search::Status;
 
 use super::shape::Columns;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::results::Results;
+use capbench_model::ledger::LostAt;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
-use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
 use crate::figures::count;
@@ -164,8 +164,8 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_plan::sweep::AxisKind;
     use capbench_model::statistics::interval::Estimate;
+    use capbench_plan::sweep::AxisKind;
 
     use super::*;
     use crate::model::Row;

@@ -1,6 +1,8 @@
 //! A comparison of two runs in which everything is that one can say.
 
-use capbench_plan::comparison::{Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds};
+use capbench_plan::comparison::{
+    Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
+};
 
 fn setup(method: &str, load: &str) -> Setup {
     Setup {

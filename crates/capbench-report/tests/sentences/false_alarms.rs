@@ -4,11 +4,11 @@ use capbench_model::units::ByteCount;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use capbench_report::results::Finding;
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::work::WorkModel;
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
-use capbench_model::work::WorkModel;
-use capbench_model::statistics::interval::Estimate;
+use capbench_report::results::Finding;
 
 use super::at;
 use super::sweep::{dain, find, plan, run, works};

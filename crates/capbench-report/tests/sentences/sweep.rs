@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
-use capbench_model::method_spec::MethodSpec;
-use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::Collected;
+use capbench_model::for_tests::setup;
+use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
 use capbench_model::loss_shape::{LossShape, Spread, Window};
-use capbench_report::results::{Finding, Results};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place;
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::Collected;
 use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
-use capbench_model::for_tests::setup;
 use capbench_plan::sweep::back_to_back::BurstEnd;
 use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
-use capbench_model::work::WorkModel;
-use capbench_model::ledger::LostAt;
-use capbench_model::places::Place;
-use capbench_model::placement::PlacementChoice;
+use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
 use super::{at, run_of};

@@ -1,12 +1,14 @@
 //! What is said of trials of any run.
 
 use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
-use capbench_model::trial::{Guarding, Retried};
-use capbench_plan::guards::livelock;
-use capbench_model::loss_shape::{Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window};
-use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
 use capbench_model::ledger::Entry;
+use capbench_model::loss_shape::{
+    Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
+};
 use capbench_model::places::Place;
+use capbench_model::trial::{Guarding, Retried};
+use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
+use capbench_plan::guards::livelock;
 
 use super::{find, texts, trial};
 

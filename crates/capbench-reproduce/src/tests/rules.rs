@@ -1,9 +1,9 @@
 //! Answers on paths with known losses: each claim where it holds, where it does not, and where trials cannot decide.
 
 use super::*;
+use capbench_model::units::ByteCount;
 use capbench_plan::for_tests::dain;
 use capbench_plan::simulated::{Noise, Room};
-use capbench_model::units::ByteCount;
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use capbench_model::units::{ByteCount, SnapLength};
-use capbench_model::options::CaptureOptions;
-use capbench_model::direction::Direction;
-use capbench_model::method_spec::MethodSpec;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject;
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use clap::Args;
 
 use super::duration;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_reproduce::Scale;
 use capbench_lab::subject::ReceiveBy;
+use capbench_reproduce::Scale;
 use clap::Args;
 
 use super::positive_duration;

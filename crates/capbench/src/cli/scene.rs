@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use capbench_frames::Sizes;
 use capbench_lab::subject::ReceiveBy;
-use capbench_model::work::WorkPlan;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::work::WorkPlan;
 use clap::{Arg, Args};
 
 use super::capture::CaptureFlags;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_model::figures::grouped;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::placement::PlacementChoice;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::comparison::of_pairs;
-use capbench_model::figures::grouped;
-use capbench_model::placement::PlacementChoice;
 
 use super::measuring::Ready;
 use super::scene::{Defaults, Scene};

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_plan::comparison::{Comparison, Conclusion};
-use capbench_report::results::Results;
+use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text;
 use capbench_report::report;
+use capbench_report::results::Results;
 
 use crate::cli::compare::CompareFlags;
 use crate::exit::{Exit, Usage, print};

@@ -5,15 +5,15 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_plan::cost::Spread;
 use capbench_model::laboratory::Setup;
-use capbench_report::results::Results;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::SizeLabel;
+use capbench_plan::cost::Spread;
 use capbench_plan::rfc2544::back_to_back::FIRST;
 use capbench_plan::rfc2544::{self, Extent, Suite, Throughput};
 use capbench_plan::search::{self, Goal, SearchPlan};
-use capbench_model::trial::SizeLabel;
-use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
+use capbench_report::results::Results;
 
 use super::measuring::Ready;
 use super::scene::{Defaults, Scene, once};
@@ -232,8 +232,8 @@ fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<Stri
 mod tests {
     use std::time::Duration;
 
-    use capbench_plan::rfc2544::Extent;
     use capbench_model::trial::SizeLabel;
+    use capbench_plan::rfc2544::Extent;
 
     use super::statements;
 

@@ -4,16 +4,16 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_model::direction::Direction;
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::{Classifier, FramePlan, FrameSize, Mtu, Sizes, TrialId};
 use capbench_host::bed::Placement;
-use capbench_model::laboratory::Setup;
 use capbench_lab::live::Path;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject;
-use capbench_model::trial::SizeLabel;
+use capbench_model::direction::Direction;
+use capbench_model::laboratory::Setup;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::SizeLabel;
 use capbench_report::formats::text::wrapped;
 use capbench_sys::host::CpuId;
 

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_report::results::RunDirectory;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Profile, TrialResult};
 use capbench_plan::search::Listed;
 use capbench_plan::search::{self, End, Estimate, Goal, SearchOutcome, SearchPlan, Status, Stored};
-use capbench_model::trial::{Load, Profile, TrialResult};
-use capbench_model::figures::grouped;
-use capbench_model::placement::PlacementChoice;
 use capbench_report::formats::text::wrapped;
+use capbench_report::results::RunDirectory;
 use clap::Parser;
 
 use super::measuring::{Ready, Run};

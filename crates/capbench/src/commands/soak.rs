@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
+use capbench_model::placement::PlacementChoice;
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::soak::record::SoakRecord;
-use capbench_model::figures::grouped;
-use capbench_model::placement::PlacementChoice;
 
 use super::measuring::{Ended, Ready};
 use super::scene::{Defaults, Scene};

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use crate::support::{Ended, Scratch, capbench, privileges, run};
 use boon::{Compiler, Schemas};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Setup;
+use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::for_tests::{Collected, bench_plan};
-use capbench_report::for_tests::results;
-use capbench_model::laboratory::Setup;
-use capbench_report::results::{Results, RunDirectory};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_model::for_tests::setup;
-use capbench_model::work::WorkModel;
+use capbench_report::for_tests::results;
+use capbench_report::results::{Results, RunDirectory};
 use serde_json::{Value, json};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.

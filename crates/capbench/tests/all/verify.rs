@@ -5,10 +5,10 @@ use std::process::Output;
 
 use crate::support::{PATIENCE, Scratch, lossy};
 use capbench_capture::{Frame, PacketType};
+use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
-use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
     PcapngEncoder, SectionDescription,

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
-use capbench_model::places::Place;
 use crate::interface::Interface;
-use capbench_model::options::CaptureOptions;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
 use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

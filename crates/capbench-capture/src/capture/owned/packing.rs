@@ -8,10 +8,10 @@ use capbench_sys::packet::Frame;
 
 use super::{OwnedBatch, Packed};
 use crate::capture::{Batch, Capture, Taker};
-use capbench_model::counters::LossMark;
 use crate::error::{CaptureError, Result};
-use capbench_model::options::CaptureOptions;
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
 
 /// How long a read waits for more frames while some are already collected. One value for all reads: `recv` needs a system
 /// call to change it.

@@ -7,11 +7,11 @@ use super::queue::Queue;
 use super::{maximum, pps, setup};
 use crate::bursts::{BurstEnd, BurstSearch};
 use crate::for_tests::Collected;
-use capbench_model::laboratory::Laboratory;
 use crate::rfc2544::back_to_back::{BackToBackOutcome, BackToBackTest};
 use crate::rfc2544::{Ended, Percent};
 use crate::simulated::tampered::{Tampered, lose_one};
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{LoadShape, Phase, TrialResult};
 
 fn test(resolution: f64, searches: u32) -> BackToBackTest {

@@ -45,14 +45,15 @@ fn a_method_that_loses_at_every_load_has_a_curve_all_the_same() {
 #[test]
 fn one_trial_without_loss_between_two_with_is_not_the_end() {
     // At 80 % nothing is lost, by chance.
-    let mut path = Tampered::new(path(730_000.0), |trial, result: &mut capbench_model::trial::TrialResult| {
-        if trial == 2 {
-            result.delivered = result.sent;
-        }
-        if trial == 3 {
-            result.delivered -= 1;
-        }
-    });
+    let mut path =
+        Tampered::new(path(730_000.0), |trial, result: &mut capbench_model::trial::TrialResult| {
+            if trial == 2 {
+                result.delivered = result.sent;
+            }
+            if trial == 3 {
+                result.delivered -= 1;
+            }
+        });
     let points = test(10.0).run(&setup(), &mut path, &mut ()).unwrap().outcome.points;
     let loads: Vec<_> = points.iter().map(|point| point.load_percent).collect();
     assert_eq!(loads, [100.0, 90.0, 80.0, 70.0, 60.0, 50.0]);

@@ -10,8 +10,8 @@ mod suite;
 
 use super::MaximumRate;
 use crate::for_tests::pps;
-use capbench_model::laboratory::Setup;
 use crate::search::MaximumSource;
+use capbench_model::laboratory::Setup;
 
 fn maximum(rate: f64) -> MaximumRate {
     MaximumRate { pps: pps(rate), source: MaximumSource::Generator }

@@ -4,20 +4,20 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use capbench_model::counters::{Counters, Loss};
-use capbench_model::places::Place;
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 use capbench_model::Result;
+use capbench_model::arrivals::Arrivals;
 use capbench_model::evidence::Evidence;
+use capbench_model::for_tests::profile;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
 use capbench_model::loss_shape::SequenceTracker;
 use capbench_model::loss_shape::{Clock, End, LossRecord, Watch};
-use capbench_model::for_tests::profile;
 use capbench_model::trial::{Load, Measured, Phase, Trial, TrialResult};
-use capbench_model::arrivals::Arrivals;
 
 /// The path.
 #[derive(Clone, Debug)]

@@ -9,11 +9,11 @@ use crate::cost::OVERHEAD;
 use crate::cost::Spread;
 use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
-use capbench_model::laboratory::Setup;
 use crate::rfc2544::{Extent, Found, Suite, Test, Throughput};
 use crate::search::{Goal, SearchPlan, Status, parse};
 use crate::simulated::tampered::guarded;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_model::laboratory::Setup;
 use capbench_model::trial::TrialResult;
 
 pub(super) const ALL: [Test; 4] = [Test::Latency, Test::FrameLoss, Test::BackToBack, Test::Recovery];

@@ -5,14 +5,14 @@ use std::time::Duration;
 use capbench_model::units::ByteCount;
 
 use super::paths::{Record, bounds, plan};
-use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::limit::Limit;
 use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::limit::Limit;
 use capbench_model::places::Place;
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 const CAPACITY: f64 = 200_000.0;
 

@@ -8,10 +8,10 @@ use capbench_frames::rates::Pps;
 
 use super::paths::{Changing, Path, Record, bounds, plan, run, search, stopped};
 use crate::guards::{Guarded, Policy};
-use capbench_model::laboratory::Laboratory;
 use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 #[test]

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::paths::{Record, bounds, plan};
 use crate::guards::{Guarded, livelock};
-use capbench_model::laboratory::Laboratory;
 use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{
     Guarding, Tampered, accounted, contradicts_itself, disturbance, disturbs_every, exceeds_the_line,
@@ -13,6 +12,7 @@ use crate::simulated::tampered::{
 };
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::{TrialResult, Verdict};
 
 const GOALS: &str = "ndr,pdr";

@@ -5,8 +5,6 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::paths::{Path, Record, plan, run};
-use capbench_model::laboratory::Laboratory;
-use capbench_model::limit::Limit;
 use crate::search::Ratio;
 use crate::search::criteria::Criteria;
 use crate::search::database::{Bounds, Database, Observation};
@@ -14,6 +12,8 @@ use crate::search::repeats;
 use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Laboratory;
+use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 
 /// A host that loses 500 frames in a moment, once in two seconds, at any load.
@@ -52,8 +52,10 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
 fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
     let second = Duration::from_secs(1);
     let plan = SearchPlan { traffic_allowed: Some(30 * second), ..plan("ndr,pdr") };
-    let drained =
-        |trial: &capbench_model::trial::TrialResult| capbench_model::trial::TrialResult { drain_s: 2.0, ..trial.clone() };
+    let drained = |trial: &capbench_model::trial::TrialResult| capbench_model::trial::TrialResult {
+        drain_s: 2.0,
+        ..trial.clone()
+    };
     let first = run(&plan, &Path::new(1e6));
     assert_eq!((first.outcome.ended.clone(), first.trials.len()), (End::TrafficUp, 30));
     // Stored trials that drained for long count for what they sent.

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use capbench_model::{Result, TrialError};
-use capbench_model::laboratory::Setup;
-use capbench_model::loss_shape::{LossShape, Spread};
 use crate::search::database::Observation;
 use crate::search::{Finished, SearchPlan, Stored, parse};
 use crate::session::Observer;
 use capbench_model::for_tests::{measured, profile};
+use capbench_model::laboratory::Setup;
+use capbench_model::loss_shape::{LossShape, Spread};
 use capbench_model::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
+use capbench_model::{Result, TrialError};
 
 /// A path.
 #[derive(Clone, Debug)]

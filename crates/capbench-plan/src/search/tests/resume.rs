@@ -2,11 +2,11 @@
 
 use super::paths::{Path, Record, plan, run, stopped};
 use crate::Result;
-use capbench_model::TrialError;
-use capbench_model::trial::{Guarding, Retried};
-use capbench_model::laboratory::Setup;
 use crate::search::{End, Finished, SearchOutcome, SearchPlan, Stored};
 use crate::session::Observer;
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{Load, Profile, TrialResult};
 
 /// The trials as a results file gives them back.

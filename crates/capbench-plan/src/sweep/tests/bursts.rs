@@ -98,7 +98,10 @@ fn a_search_whose_burst_cannot_be_run_keeps_its_overload_and_is_not_tried_again(
     impl Trial for Rates<'_> {
         fn run(&mut self, load: Load, duration: Duration) -> capbench_model::Result<TrialResult> {
             if let Load::Burst { .. } = load {
-                return Err(capbench_model::TrialError::Unsupported { what: load.to_string(), reason: "no bursts".into() });
+                return Err(capbench_model::TrialError::Unsupported {
+                    what: load.to_string(),
+                    reason: "no bursts".into(),
+                });
             }
             self.0.run(load, duration)
         }

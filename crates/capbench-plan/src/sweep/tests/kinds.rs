@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use capbench_model::units::ByteCount;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
+use capbench_model::units::ByteCount;
 
 use super::*;
-use capbench_model::latency::Recording;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
-use capbench_model::trial::SizeLabel;
+use capbench_model::latency::Recording;
 use capbench_model::places::Place;
+use capbench_model::trial::SizeLabel;
 
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods)

@@ -10,18 +10,18 @@ mod regimes;
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
 
 use super::{Axis, Point, Probe, SweepPlan, SweepRun};
 use crate::Result;
 use crate::for_tests::{Collected, at, dain, sweep_plan as plan};
-use capbench_model::laboratory::{Laboratory, Setup};
 use crate::simulated::TwoRegimes;
 use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::work::WorkModel;
-use capbench_model::placement::PlacementChoice;
 
 fn works(ns: &[u32]) -> Axis {
     Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()

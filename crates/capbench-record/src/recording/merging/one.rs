@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use capbench_capture::capture::{Batch, Capture, OwnedBatch, Taker};
-use capbench_model::counters::LossMark;
 use capbench_capture::error::{CaptureError, Result};
+use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 

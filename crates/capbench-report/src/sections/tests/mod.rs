@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use crate::for_tests::results;
 use crate::results::Results;
-use capbench_model::trial::{Phase, TrialResult};
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::trial::{Phase, TrialResult};
 
 use crate::figures;
 use crate::formats::svg::svg;

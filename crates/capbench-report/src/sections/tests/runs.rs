@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
+use crate::for_tests::results;
+use crate::results::Results;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_plan::bench::BenchPlan;
-use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
-use crate::for_tests::results;
+use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::Recording;
 use capbench_model::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
-use crate::results::Results;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
 use capbench_plan::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
 use capbench_plan::search::{MaximumSource, SearchPlan, Stored, parse};
 use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_model::for_tests::setup;
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
-use capbench_model::trial::{Load, SizeLabel};
-use capbench_model::work::WorkModel;
-use capbench_model::moderation::Moderation;
-use capbench_model::placement::PlacementChoice;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub(super) fn bench(sizes: &[u16]) -> Results {

@@ -1,9 +1,9 @@
 //! Where more load delivers fewer packets.
 use crate::results::Finding;
+use capbench_model::figures::grouped;
 use capbench_plan::sweep::contrasts::Rises;
 use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::swept::{Swept, numbers};
-use capbench_model::figures::grouped;
 
 use super::about;
 

@@ -1,6 +1,6 @@
 //! Findings about the loss pattern, in sentences.
-use capbench_model::loss_shape::LossShape;
 use crate::results::Finding;
+use capbench_model::loss_shape::LossShape;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sentences::percent;

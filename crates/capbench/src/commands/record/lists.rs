@@ -1,8 +1,8 @@
 //! What `record` prints instead of recording: interfaces, link types, a filter's program.
 
 use anyhow::{Context, Result};
-use capbench_model::units::SnapLength;
 use capbench_capture::filter::Listing;
+use capbench_model::units::SnapLength;
 
 use super::plan;
 use crate::cli::record::RecordFlags;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
+use capbench_lab::programs::Programs;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
-use capbench_lab::programs::Programs;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::hand_off::{self, WhenFull};
 use capbench_record::recording::{Plan, Workers};

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use capbench_model::counters::Loss;
 use capbench_capture::Occupancy;
+use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};

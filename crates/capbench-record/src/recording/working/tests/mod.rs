@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capbench_model::counters::LossMark;
 use capbench_capture::capture::OwnedBatch;
 use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
 use capbench_capture::interface::Interface;
+use capbench_model::counters::LossMark;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
