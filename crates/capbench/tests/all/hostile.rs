@@ -9,9 +9,7 @@ use std::process::Command;
 use crate::support::{Ended, Place, Running, Scratch, capbench, privileges, program, run};
 use capbench_model::units::SnapLength;
 use capbench_plan::session::NotMeasured;
-use capbench_record::file::{
-    Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
-};
+use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
 use capbench_report::results::{Results, RunDirectory};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
@@ -43,7 +41,7 @@ fn pcapng() -> Vec<u8> {
         InterfaceDescription { name: Some(format!("{HOSTILE}\nforged line")), ..Default::default() };
     let section = SectionDescription::default();
     let encoder =
-        PcapngEncoder::new(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
+        Encoder::pcapng(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
     encoder.header()
 }
 
