@@ -38,7 +38,13 @@ pub enum ReportError {
     /// Complete JSON with members that this version cannot parse.
     #[error("{path}: the file is not as capbench writes it: {1}", path = .0.display())]
     Member(PathBuf, #[source] serde_json::Error),
-    /// The report cannot be written.
+    /// Runs that cannot be compared.
+    #[error("compare: {reason}")]
+    Comparison {
+        /// Why they cannot be compared, and which runs to name.
+        reason: String,
+    },
+    /// A file of results or of a report cannot be written.
     #[error("cannot write {path}: {1}", path = .0.display())]
     Unwritable(PathBuf, #[source] io::Error),
     /// The report cannot be converted to a format.
@@ -53,3 +59,13 @@ pub enum ReportError {
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, ReportError>;
+
+impl ReportError {
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unreadable(path.into(), source)
+    }
+
+    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unwritable(path.into(), source)
+    }
+}

@@ -17,7 +17,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::TrialResult;
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
-use capbench_plan::for_tests::{self, Collected, at, bench_plan, path, pps, sweep_plan};
+use capbench_plan::for_tests::{Collected, at, bench_plan, path, pps, sweep_plan};
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
 use capbench_plan::search::{self, Goal, SearchPlan, Stored};
@@ -47,7 +47,7 @@ pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
         environment: environment(),
         statements: vec!["a simulated path: no network was used".into()],
-        ..for_tests::results(trials)
+        ..capbench_report::for_tests::results(trials)
     }
 }
 
