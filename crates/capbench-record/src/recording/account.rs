@@ -6,14 +6,13 @@
 //!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
 //! ```
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_capture::counters::{Loss, Place};
 use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
-use crate::writing::PacketCounts;
+use crate::writing::{PacketCounts, WriterCounts};
 
 /// State of a recording while it runs, or at its end.
 #[derive(Clone, Debug)]
@@ -24,28 +23,8 @@ pub struct Account {
     pub began_ns: u64,
     /// Its duration so far.
     pub time: Duration,
-    /// Files begun.
-    pub files: u64,
-    /// The final name of the first file.
-    pub first_file: Option<PathBuf>,
-    /// Bytes of files before compression.
-    pub bytes: u64,
-    /// Bytes written to the kernel.
-    pub stored_bytes: u64,
-    /// Number of the writer's buffers.
-    pub buffers: u64,
-    /// Buffers in use.
-    pub buffers_in_use: u64,
-    /// Maximum number of buffers in use.
-    pub most_buffers_in_use: u64,
-    /// The longest write to the file, including one in progress.
-    pub longest_write: Duration,
-    /// Whether files are synced. Without sync it is unknown what is on the disk.
-    pub syncs: bool,
-    /// Old files removed, of this recording and of earlier runs.
-    pub deleted_files: u64,
-    /// Their size on the disk.
-    pub deleted_bytes: u64,
+    /// Counters of the writer.
+    pub writer: WriterCounts,
     /// Counters of the merge of several captures; known at the end.
     pub merge: Option<MergeTally>,
 }

@@ -9,18 +9,16 @@ use std::path::{Path, PathBuf};
 use capbench_sys::host::filesystem::open_pipe;
 use capbench_sys::host::identity;
 
-use super::compress::Compressed;
 use super::descriptor::Descriptor;
-use super::direct::Direct;
 use super::failure::Refused;
 use super::options::WriteOptions;
 use super::part::{Making, PartFile};
-use super::sink::{Medium, Plain, Sink};
+use super::sink::{Medium, Sink};
 
 /// A new file, and its future name.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
-    pub(super) sink: Box<dyn Sink>,
+    pub(super) sink: Sink,
 }
 
 /// Opens a file by name.
@@ -47,10 +45,10 @@ pub(super) fn opener(options: &WriteOptions) -> Opener {
             let _ = medium.discard();
             return Err(error);
         }
-        let sink: Box<dyn Sink> = match compression {
-            Some(level) => Box::new(Compressed::new(medium, level)?),
-            None if direct => Box::new(Direct::new(medium)?),
-            None => Box::new(Plain::new(medium)),
+        let sink = match compression {
+            Some(level) => Sink::compressed(medium, level)?,
+            None if direct => Sink::direct(medium)?,
+            None => Sink::plain(medium),
         };
         Ok(Opened { path, sink })
     })

@@ -389,7 +389,7 @@ impl Output {
 
     fn hand_over(&self, buffer: Buffer) {
         if let Some(buffer) = self.pool.hand_over(buffer) {
-            self.gauge.unwritten(buffer.packets_of());
+            self.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
     }
 }

@@ -1,18 +1,20 @@
 //! The writing thread.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::buffer::{Buffer, Cut};
-use super::closer::{Closer, Completion};
+use super::closer::{Closer, Complete, Completion};
 use super::counts::Gauge;
-use super::current::Current;
 use super::failure::Failure;
-use super::files::Opener;
+use super::files::{Opened, Opener};
 use super::names::FileNames;
 use super::pool::{Pool, Work};
+use super::sink::Sink;
 use crate::error::RecordError;
 use crate::file::{Extent, ReadExtent};
 
@@ -83,7 +85,7 @@ impl Writer {
         self.setup.gauge.write_ends();
         self.settle();
         for buffer in batch.drain(..).chain(self.setup.pool.end()) {
-            self.setup.gauge.unwritten(buffer.packets_of());
+            self.setup.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
         let incomplete = self.setup.closer.finish();
         match failure.or(incomplete) {
@@ -190,7 +192,7 @@ impl Writer {
                 is_whole = keep == end;
                 current.written(&kept, gauge);
             }
-            gauge.unwritten(&rest);
+            gauge.count(&rest, |of| &of.unwritten);
         }
         if let Some(complete) = current.salvage(keep, gauge) {
             self.setup.closer.complete(complete);
@@ -202,6 +204,91 @@ impl Drop for Writer {
     /// After any end of the thread, no other thread waits for a buffer any more.
     fn drop(&mut self) {
         self.setup.pool.end();
+    }
+}
+
+/// Bytes after which the kernel begins to write them to the disk.
+const WRITE_BACK: u64 = 32 << 20;
+
+/// The file being written.
+#[derive(Debug)]
+struct Current {
+    path: PathBuf,
+    sink: Sink,
+    /// Bytes up to the last record.
+    end: u64,
+    /// Bytes, before and after compression, that the gauge has.
+    known: (u64, u64),
+    /// Its packets by interface that the kernel accepted.
+    packets_of: Box<[u64]>,
+    /// Bytes for which writeback was started.
+    begun_back: u64,
+}
+
+impl Current {
+    /// Opens a file and writes its header. If the header fails, the file is removed again.
+    fn open(path: PathBuf, opener: &mut Opener, header: &[u8], interfaces: usize) -> Result<Self, Failure> {
+        let Opened { path, mut sink } = opener(&path).map_err(Failure::of("open", &path))?;
+        // Readers that follow a file, or find it after a crash, need the header.
+        if let Err(error) = sink.put(header).and_then(|()| sink.flush()) {
+            let _ = sink.medium().discard();
+            return Err(Failure::of("write", &path)(error));
+        }
+        let packets_of = vec![0; interfaces].into();
+        Ok(Self { path, sink, end: header.len() as u64, known: (0, 0), packets_of, begun_back: 0 })
+    }
+
+    /// Counts packets that the kernel accepted.
+    fn written(&mut self, packets_of: &[u64], gauge: &Gauge) {
+        gauge.written(packets_of);
+        for (sum, packets) in self.packets_of.iter_mut().zip(packets_of) {
+            *sum += packets;
+        }
+        if !self.sink.medium().has_disk() {
+            gauge.count(packets_of, |of| &of.synced);
+        }
+    }
+
+    /// Reports new bytes to the gauge.
+    fn report(&mut self, gauge: &Gauge) {
+        let now = (self.end, self.sink.stored());
+        gauge.stored(std::mem::replace(&mut self.known, now), now);
+    }
+
+    /// The file, if more of its pages are due for writeback.
+    fn due_back(&mut self) -> Option<Arc<File>> {
+        let stored = self.sink.stored();
+        if stored.saturating_sub(self.begun_back) < WRITE_BACK {
+            return None;
+        }
+        self.begun_back = stored;
+        self.sink.medium().dirty()
+    }
+
+    /// After a failure: cuts the file at `keep`, after its last whole record, and reports the result. Removes a file without
+    /// packets and returns `None`.
+    fn salvage(mut self, keep: u64, gauge: &Gauge) -> Option<Complete> {
+        let has_packets = self.packets_of.iter().any(|packets| *packets > 0);
+        if !has_packets && self.sink.medium().discard().unwrap_or(false) {
+            gauge.stored(self.known, (0, 0));
+            gauge.files.fetch_sub(1, Relaxed);
+            return None;
+        }
+        // The earlier failure is the one to report to the user.
+        let now = match self.sink.salvage(keep) {
+            Ok(Some(length)) => (keep, length),
+            Ok(None) | Err(_) => (self.sink.secured(), self.sink.stored()),
+        };
+        gauge.stored(self.known, now);
+        Some(self.complete())
+    }
+
+    /// Ends writing to it.
+    fn complete(mut self) -> Complete {
+        if !self.sink.medium().has_disk() {
+            self.packets_of.fill(0);
+        }
+        Complete { path: self.path, sink: self.sink, packets_of: self.packets_of }
     }
 }
 

@@ -105,17 +105,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
         interfaces: interfaces.collect(),
         began_ns: session.began_ns,
         time: session.start.elapsed(),
-        files: written.files,
-        first_file: written.first_file.clone(),
-        bytes: written.bytes,
-        stored_bytes: written.stored_bytes,
-        buffers: written.pool,
-        buffers_in_use: written.in_use,
-        most_buffers_in_use: written.most_in_use,
-        longest_write: written.longest_write,
-        syncs: written.syncs,
-        deleted_files: written.deleted_files,
-        deleted_bytes: written.deleted_bytes,
+        writer: written.clone(),
         merge,
     }
 }

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::super::buffer::Origin;
-use super::super::compress::Compressed;
-use super::super::direct::Direct;
 use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
-use super::super::sink::{Medium, Plain, Sink};
+use super::super::sink::{Medium, Sink};
 use super::fake::{self, FakeEnds, read_record};
 
 /// What files are written by.
@@ -75,10 +73,10 @@ impl Stage {
             drop(state);
             let file =
                 MemoryFile { stage: stage.clone(), path: path.into(), at: 0, is_aligned: by == By::Direct };
-            let sink: Box<dyn Sink> = match by {
-                By::Plain => Box::new(Plain::new(file)),
-                By::Direct => Box::new(Direct::new(file)?),
-                By::Zstd => Box::new(Compressed::new(file, 1)?),
+            let sink = match by {
+                By::Plain => Sink::plain(file),
+                By::Direct => Sink::direct(file)?,
+                By::Zstd => Sink::compressed(file, 1)?,
             };
             Ok(Opened { path: path.into(), sink })
         })

@@ -135,22 +135,23 @@ pub fn text(account: &Account, is_running: bool) -> String {
         "\n{} of {} captured packets, {} bytes in {} file{}; at most {} of {} buffers in use, longest write {:.1} ms\n",
         account.written(),
         account.interfaces.iter().map(InterfaceAccount::captured).sum::<u64>(),
-        account.bytes,
-        account.files,
-        if account.files == 1 { "" } else { "s" },
-        account.most_buffers_in_use,
-        account.buffers,
-        account.longest_write.as_secs_f64() * 1e3,
+        account.writer.bytes,
+        account.writer.files,
+        if account.writer.files == 1 { "" } else { "s" },
+        account.writer.most_in_use,
+        account.writer.pool,
+        account.writer.longest_write.as_secs_f64() * 1e3,
     ));
-    if account.deleted_files > 0 {
+    if account.writer.deleted_files > 0 {
         text.push_str(&format!(
             "old files of this recording removed: {}, {} bytes on the disk\n",
-            account.deleted_files, account.deleted_bytes
+            account.writer.deleted_files, account.writer.deleted_bytes
         ));
     }
     let unsynced: u64 = account.interfaces.iter().map(|interface| interface.output.unsynced).sum();
     if unsynced > 0 {
-        let when = if account.syncs { "not yet known to be on the disk" } else { "not synced (--no-sync)" };
+        let when =
+            if account.writer.syncs { "not yet known to be on the disk" } else { "not synced (--no-sync)" };
         text.push_str(&format!("{when}: {unsynced} of the written packets\n"));
     }
     text
@@ -253,15 +254,15 @@ pub fn document(account: &Account, end: End) -> Value {
         "lost": account.lost(),
         "missing": missing(account),
         "loss_ratio": loss_ratio(account),
-        "files": account.files,
-        "bytes": account.bytes,
-        "stored_bytes": account.stored_bytes,
-        "buffers": account.buffers,
-        "most_buffers_in_use": account.most_buffers_in_use,
-        "longest_write_s": account.longest_write.as_secs_f64(),
-        "synced": account.syncs,
-        "deleted_files": account.deleted_files,
-        "deleted_bytes": account.deleted_bytes,
+        "files": account.writer.files,
+        "bytes": account.writer.bytes,
+        "stored_bytes": account.writer.stored_bytes,
+        "buffers": account.writer.pool,
+        "most_buffers_in_use": account.writer.most_in_use,
+        "longest_write_s": account.writer.longest_write.as_secs_f64(),
+        "synced": account.writer.syncs,
+        "deleted_files": account.writer.deleted_files,
+        "deleted_bytes": account.writer.deleted_bytes,
         "merge": account.merge.as_ref().map(|tally| json!({
             "forced": tally.forced,
             "most_held_batches": tally.most_held_batches,
@@ -316,7 +317,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use capbench_record::writing::PacketCounts;
+    use capbench_record::writing::{PacketCounts, WriterCounts};
 
     use super::*;
 
@@ -351,18 +352,8 @@ mod tests {
         Account {
             interfaces,
             began_ns: 0,
-            first_file: None,
             time: Duration::ZERO,
-            files: 1,
-            bytes: 0,
-            stored_bytes: 0,
-            syncs: true,
-            deleted_files: 0,
-            deleted_bytes: 0,
-            buffers: 0,
-            buffers_in_use: 0,
-            most_buffers_in_use: 0,
-            longest_write: Duration::ZERO,
+            writer: WriterCounts { files: 1, syncs: true, ..WriterCounts::default() },
             merge: None,
         }
     }
