@@ -17,8 +17,8 @@ use capbench_sys::packet::Frame;
 
 use crate::error::RecordError;
 use crate::file::{
-    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm,
-    InterfaceStatistics, LeftOut, Packet, ReadInterface, Record, SectionDescription,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm, LeftOut,
+    Packet, ReadInterface, Record, SectionDescription,
 };
 use crate::writing::{Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
@@ -74,21 +74,15 @@ pub enum ConvertError {
         /// Its time in seconds.
         seconds: i128,
     },
-    /// The output exceeds its size limit.
+    /// The output exceeds its size limit in octets.
     #[error(
-        "the output has more than {limit} bytes, and is not kept; where that is the size of the capture, give a limit with \
+        "the output has more than {0} bytes, and is not kept; where that is the size of the capture, give a limit with \
          --max-output"
     )]
-    TooLarge {
-        /// The limit in octets.
-        limit: u64,
-    },
-    /// A description of a section or an interface, or statistics, exceeds the largest block that can be written.
-    #[error("a description, or statistics, of {octets} octets, more than are written")]
-    Description {
-        /// Its octets.
-        octets: usize,
-    },
+    TooLarge(u64),
+    /// A description of a section or an interface, or statistics, of this many octets exceeds the largest block that can be written.
+    #[error("a description, or statistics, of {0} octets, more than are written")]
+    Description(usize),
     /// A packet exceeds the largest packet that can be written.
     #[error("packet {number} has {octets} octets, more than are written")]
     TooLong {
@@ -108,7 +102,7 @@ pub enum ConvertError {
 impl ConvertError {
     /// Whether the input was refused. The partial output is then removed, so that nobody takes it for the whole.
     fn is_refusal(&self) -> bool {
-        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge { .. })
+        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge(_))
     }
 }
 
@@ -149,7 +143,6 @@ impl FileEnds for Ends {
     fn trailer(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// State of a conversion.
 struct Conversion<'o> {
     options: WriteOptions,
     format: FileFormat,
@@ -242,7 +235,7 @@ impl Conversion<'_> {
             }
             let limit = self.limit.octets();
             if self.output.as_ref().is_some_and(|(_, output)| output.file_bytes() > limit) {
-                return Err(ConvertError::TooLarge { limit });
+                return Err(ConvertError::TooLarge(limit));
             }
         }
         Ok(())
@@ -375,6 +368,6 @@ fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordE
 fn put(output: &mut Output, block: &[u8]) -> Result<(), ConvertError> {
     output.record(block).map_err(|refusal| match refusal {
         NoRoom::Ended => ConvertError::ReaderGone,
-        NoRoom::Full | NoRoom::TooLong => ConvertError::Description { octets: block.len() },
+        NoRoom::Full | NoRoom::TooLong => ConvertError::Description(block.len()),
     })
 }

@@ -115,7 +115,7 @@ impl KeptPacket {
 }
 
 /// A source that returns a few octets at a time.
-pub(super) struct Trickle<'a>(pub(super) &'a [u8], pub(super) usize);
+struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {

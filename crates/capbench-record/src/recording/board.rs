@@ -53,14 +53,12 @@ impl Requests {
 }
 
 impl HandledRequests {
-    /// Whether a flush of the file is due.
     #[inline]
     pub(super) fn is_flush_due(&mut self, requests: &Requests) -> bool {
         let asked = requests.flush.load(Relaxed);
         std::mem::replace(&mut self.flush, asked) != asked
     }
 
-    /// Whether a reading of the occupancy is due.
     #[inline]
     pub(super) fn is_look_due(&mut self, requests: &Requests) -> bool {
         let asked = requests.looks.load(Relaxed);
@@ -103,7 +101,6 @@ impl Fills {
         Occupancy::fullest([self.last_second, self.this_second])
     }
 
-    /// Maximum since the beginning.
     pub(super) fn ever(&self) -> Option<Occupancy> {
         self.ever
     }
@@ -116,9 +113,7 @@ pub(super) struct Reading {
     pub(super) number: u64,
     /// When they were read, ns since the epoch.
     pub(super) time_ns: u64,
-    /// Counters of the method.
     pub(super) counters: Counters,
-    /// Counters of the interface.
     pub(super) link: LinkCounts,
     /// Frames that did not reach the socket, if the capture uses a packet socket.
     pub(super) unreached: Option<Loss>,
@@ -135,7 +130,6 @@ impl Reading {
     }
 }
 
-/// Status of a capture.
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
     /// Frames that it delivered.
@@ -151,7 +145,6 @@ pub(super) struct CaptureBoard {
 }
 
 impl CaptureBoard {
-    /// Publishes a new reading of the counters: `reading` without number and time.
     pub(super) fn publish_reading(&self, reading: Reading) {
         let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if reading.counters.shows_full_ring_since(&last.counters) {
@@ -160,7 +153,6 @@ impl CaptureBoard {
         *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
 
-    /// The last reading of the counters.
     pub(super) fn reading(&self) -> Reading {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -170,7 +162,6 @@ impl CaptureBoard {
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
     }
 
-    /// Its occupancy.
     pub(super) fn fills(&self) -> Fills {
         *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
     }

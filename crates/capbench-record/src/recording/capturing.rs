@@ -50,7 +50,6 @@ pub(super) enum Job {
     Give { number: usize, destination: Destination },
 }
 
-/// Result of a capture's thread.
 pub(super) struct Left {
     pub(super) recorder: Option<FileRecorder>,
     pub(super) outcome: Result<()>,
@@ -100,12 +99,10 @@ impl Capturing {
         let _ = self.job.send(job);
     }
 
-    /// Whether it has ended.
     pub(super) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for its end.
     pub(super) fn end(self) -> Option<Left> {
         drop(self.job);
         joined(self.thread).unwrap_or_else(|error| Some(Left { recorder: None, outcome: Err(error) }))

@@ -24,7 +24,6 @@ use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, W
 struct Ends {
     encoder: Encoder,
     statistics: Vec<InterfaceStatistics>,
-    /// The captures of each interface.
     captures: Vec<Vec<Arc<CaptureBoard>>>,
     /// Absent while the first file is being opened.
     gauge: Option<WriterGauge>,
@@ -87,7 +86,6 @@ impl Ends {
     }
 }
 
-/// State of an interface of the file.
 #[derive(Debug)]
 struct InterfaceState {
     board: Arc<InterfaceBoard>,
@@ -98,7 +96,6 @@ struct InterfaceState {
     past: u64,
 }
 
-/// Records frames and statistics.
 #[derive(Debug)]
 pub(super) struct FileRecorder {
     encoder: Encoder,
@@ -180,7 +177,6 @@ impl FileRecorder {
         self.began_ns
     }
 
-    /// The encoder for its frames.
     pub(super) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
@@ -195,7 +191,6 @@ impl FileRecorder {
         self.lanes[interface as usize].pending_drops += frames;
     }
 
-    /// Records a frame.
     #[inline]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
         self.lay(interface, frame, |encoder, dropped, room| {
@@ -317,7 +312,6 @@ impl FileRecorder {
         self.output.end_interval(realtime_ns(), &mut self.ends);
     }
 
-    /// Flushes everything to readers.
     pub(super) fn flush(&mut self) {
         self.output.flush();
     }

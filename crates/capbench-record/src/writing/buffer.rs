@@ -27,10 +27,8 @@ pub(super) struct Cut {
     pub(super) number: u64,
 }
 
-/// Memory of a buffer.
 #[derive(Debug)]
 enum Memory {
-    /// Memory of the pool.
     Pool(Pages),
     /// A ring block as the kernel filled it: dropping it returns it to the ring.
     Ring(Block),
@@ -120,7 +118,6 @@ impl Buffer {
         self.packets_of.fill(0);
     }
 
-    /// Its free memory.
     #[inline]
     pub(super) fn spare(&mut self) -> &mut [u8] {
         &mut self.memory[self.end..]
@@ -145,12 +142,10 @@ impl Buffer {
         self.packets_of[origin.interface as usize] += 1;
     }
 
-    /// The records.
     pub(super) fn records(&self) -> &[u8] {
         &self.memory[self.start..self.end]
     }
 
-    /// Bytes of records.
     pub(super) fn length(&self) -> usize {
         self.end - self.start
     }
@@ -170,7 +165,6 @@ impl Buffer {
         &mut self.memory[..self.start]
     }
 
-    /// Packets by interface.
     pub(super) fn packets_of(&self) -> &[u64] {
         &self.packets_of
     }

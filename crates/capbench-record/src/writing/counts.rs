@@ -224,7 +224,6 @@ impl Gauge {
         }
     }
 
-    /// Number of interfaces.
     pub(super) fn interfaces(&self) -> usize {
         self.interfaces.len()
     }
@@ -265,7 +264,6 @@ impl Gauge {
         self.write_began_ns.store(0, Relaxed);
     }
 
-    /// Duration of the current write.
     fn running_write_ns(&self) -> u64 {
         match self.write_began_ns.load(Relaxed) {
             0 => 0,
@@ -308,7 +306,6 @@ impl Gauge {
         self.interfaces[interface as usize].refused.fetch_add(1, Relaxed);
     }
 
-    /// Number of empty buffers.
     #[inline]
     pub(super) fn empty(&self) -> u64 {
         self.pool.saturating_sub(self.in_use.load(Relaxed))

@@ -21,10 +21,8 @@ pub(super) struct Opened {
     pub(super) sink: Sink,
 }
 
-/// Opens a file by name.
 pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Opened> + Send>;
 
-/// The opener for these options.
 pub(super) fn opener(options: &WriteOptions) -> Opener {
     let WriteOptions { direct, compression, syncs, .. } = *options;
     let is_standard_output = options.is_standard_output();

@@ -26,7 +26,6 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 /// Time until the next attempt after a failed removal, if no file has been completed since.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// Removes files of one recording.
 #[derive(Debug)]
 pub(super) struct Keeper {
     retention: Retention,

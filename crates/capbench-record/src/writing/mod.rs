@@ -8,7 +8,7 @@
 //! | [`Rotation`] (`rotation`), `names` | when a file ends, and the name of the next one |
 //! | `writer` | the thread that writes |
 //! | `closer` | the thread that syncs complete files, and gives them their final names |
-//! | `files`, `part`, `holder` | create files: temporary name, permissions, lock |
+//! | `files`, `part` | create files: temporary name, permissions, lock |
 //! | `lock` | allows one recorder at a time for the files of one `-w` |
 //! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and their removal |
 //! | `sink`, `descriptor` | kinds of output: page cache or pipe, direct I/O, Zstandard |
@@ -27,7 +27,6 @@ mod counts;
 mod descriptor;
 mod failure;
 mod files;
-mod holder;
 mod keeper;
 mod lock;
 mod names;

@@ -15,7 +15,6 @@ pub(super) const COMPRESSED: &[u8] = b".zst";
 /// Seconds after which fields of a pattern repeat: %M, %H, %a.
 const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];
 
-/// The names of a recording's files.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
     stem: OsString,

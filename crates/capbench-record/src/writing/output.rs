@@ -55,7 +55,6 @@ pub struct Output {
     waits: bool,
     is_complete: bool,
     interfaces: usize,
-    /// Bytes of a buffer.
     buffer: ByteCount,
     /// Released when all files are complete; `None` if the output is not a file.
     lock: Option<RecordingLock>,
@@ -399,7 +398,6 @@ fn names(options: &WriteOptions) -> FileNames {
     FileNames::new(&options.path, &options.rotation, is_suffixed)
 }
 
-/// Locks the whole recording.
 fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
     if options.is_standard_output() {
         return Ok(None);

@@ -10,17 +10,20 @@ use std::path::Path;
 use super::names::COMPRESSED;
 use super::rotation::Rotation;
 
-/// A piece of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// This octet.
     Octet(u8),
     /// This many digits, with a value in this range.
-    Number { digits: (usize, usize), range: (u64, u64) },
+    Number {
+        digits: (usize, usize),
+        range: (u64, u64),
+    },
     /// `+` or `-`.
     Sign,
     /// This many letters, digits or signs: names of days, months and time zones.
-    Word { octets: (usize, usize) },
+    Word {
+        octets: (usize, usize),
+    },
 }
 
 /// The file names of a recording, without folder.

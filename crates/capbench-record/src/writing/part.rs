@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::failure::Refused;
-use super::holder;
+use super::lock;
 use super::names::COMPRESSED;
 
 /// Suffix of an incomplete file's name.
@@ -36,7 +36,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// Properties of new files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Making {
-    /// Permissions.
     pub(super) mode: u32,
     /// The group, if it is not that of the process.
     pub(super) group: Option<u32>,
@@ -167,8 +166,8 @@ impl PartFile {
 
     /// Locks a file. Returns whether it still has the temporary name.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
-        match lock(file) {
-            Err(Errno::WOULDBLOCK) => return Err(holder::refusal(file).into()),
+        match exclusive_lock(file) {
+            Err(Errno::WOULDBLOCK) => return Err(lock::refusal(file).into()),
             Err(error) if !has_no_locks(error) => return Err(error.into()),
             Ok(()) | Err(_) => {}
         }
@@ -230,7 +229,7 @@ impl PartFile {
 ///
 /// # Errors
 /// `EWOULDBLOCK` if another recorder writes it; otherwise the kernel's error.
-fn lock(file: &File) -> Result<(), Errno> {
+fn exclusive_lock(file: &File) -> Result<(), Errno> {
     for _ in 0..LOCK_TRIES {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}

@@ -21,7 +21,6 @@ pub(super) struct Pool {
     work: Condvar,
     /// Signals that a buffer was returned, or that none ever will be.
     room: Condvar,
-    /// Number of buffers.
     buffers: usize,
     /// Bytes of memory to fill before a write.
     gather: usize,
@@ -31,11 +30,9 @@ pub(super) struct Pool {
 struct State {
     empty: Vec<Buffer>,
     full: VecDeque<Buffer>,
-    /// Memory of the full buffers.
     full_bytes: usize,
     /// Write full buffers without waiting for more.
     is_urgent: bool,
-    /// The writer is idle.
     is_idle: bool,
     closing: Closing,
     /// The writer has ended and accepts no more buffers.
@@ -51,7 +48,6 @@ enum Closing {
     Done,
 }
 
-/// Work for the writer.
 pub(super) enum Work {
     /// Buffers were appended to its batch.
     Buffers,
@@ -64,9 +60,7 @@ pub(super) enum Work {
 /// Why no buffer is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// All are in use.
     Full,
-    /// The writer has ended.
     Ended,
 }
 
@@ -109,7 +103,6 @@ impl Pool {
         }
     }
 
-    /// Number of buffers.
     pub(super) fn buffers(&self) -> usize {
         self.buffers
     }
@@ -221,7 +214,6 @@ impl Pool {
         self.room.notify_all();
     }
 
-    /// Whether the writer has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
     }

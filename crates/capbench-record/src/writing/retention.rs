@@ -38,11 +38,9 @@ pub(super) struct Room {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OwnFile {
     pub(super) name: std::ffi::OsString,
-    /// Bytes on the disk.
     pub(super) bytes: u64,
     /// Its number among the complete files of this run, from 1; 0 for a file of an earlier run.
     pub(super) order: u64,
-    /// Time of the last modification.
     pub(super) modified: SystemTime,
 }
 

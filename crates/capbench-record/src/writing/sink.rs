@@ -112,12 +112,10 @@ impl Sink {
         Ok(Self { form, ..Self::plain(medium) })
     }
 
-    /// The medium below it.
     pub(super) fn medium(&mut self) -> &mut dyn Medium {
         &mut *self.out.medium
     }
 
-    /// Appends bytes.
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.form {
             Form::Plain => self.out.put_all(&mut [IoSlice::new(bytes)]),

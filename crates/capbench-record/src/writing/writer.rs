@@ -210,7 +210,6 @@ impl Drop for Writer {
 /// Bytes after which the kernel begins to write them to the disk.
 const WRITE_BACK: u64 = 32 << 20;
 
-/// The file being written.
 #[derive(Debug)]
 struct Current {
     path: PathBuf,
@@ -283,7 +282,6 @@ impl Current {
         Some(self.complete())
     }
 
-    /// Ends writing to it.
     fn complete(mut self) -> Complete {
         if !self.sink.medium().has_disk() {
             self.packets_of.fill(0);

@@ -3,9 +3,8 @@
 use super::super::clock::Clock;
 use super::super::description::InterfaceDescription;
 use super::super::pcap::{HEAD, MICROSECONDS, NANOSECONDS};
-use super::left_out::LeftOut;
 use super::octets::Order;
-use super::record::{Packet, ReadInterface};
+use super::record::{LeftOut, Packet, ReadInterface};
 
 /// Octets of a file's header.
 pub(super) const HEADER: usize = 24;

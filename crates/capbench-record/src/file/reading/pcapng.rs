@@ -10,9 +10,8 @@ use super::super::blocks::{
 use super::super::clock::Clock;
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use super::super::statistics::InterfaceStatistics;
-use super::left_out::LeftOut;
 use super::octets::{Options, Order, text};
-use super::record::{Packet, PacketHash, ReadInterface};
+use super::record::{LeftOut, Packet, PacketHash, ReadInterface};
 
 /// Octets of a section header's body before its options.
 const SECTION_HEAD: usize = 16;

@@ -1,7 +1,6 @@
 //! Memory that plays files, pipes and full disks.
 
 use capbench_capture::units::ByteCount;
-use capbench_testing::Scratch;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -213,21 +212,6 @@ impl Medium for MemoryFile {
     fn discard(&mut self) -> io::Result<bool> {
         self.stage.lock().files.retain(|(path, _)| *path != self.path);
         Ok(true)
-    }
-}
-
-/// A directory that goes with the test.
-pub(in crate::writing) struct Directory(
-    pub(in crate::writing) PathBuf,
-    #[expect(dead_code, reason = "it removes the directory")] Scratch,
-);
-
-impl Directory {
-    pub(in crate::writing) fn new(name: &str) -> Self {
-        let folder = Scratch::new();
-        let path = folder.file(name);
-        std::fs::create_dir(&path).unwrap();
-        Self(path, folder)
     }
 }
 
