@@ -86,7 +86,7 @@ impl Ends {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct InterfaceState {
     board: Arc<InterfaceBoard>,
     /// Drops that its next frame reports.
@@ -153,10 +153,7 @@ impl FileRecorder {
         let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
         let lane = |(board, _): &(Arc<InterfaceBoard>, _)| InterfaceState {
             board: Arc::clone(board),
-            pending_drops: 0,
-            told: 0,
-            octets: 0,
-            past: 0,
+            ..InterfaceState::default()
         };
         Ok(Self {
             encoder,

@@ -74,30 +74,20 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn new(memory: Pages, interfaces: usize) -> Self {
-        Self {
-            memory: Memory::Pool(memory),
-            start: 0,
-            end: 0,
-            packets_of: vec![0; interfaces].into(),
-            cut: None,
-            trailer: None,
-            flush: false,
-        }
+        Self::of(Memory::Pool(memory), 0, interfaces)
     }
 
     /// A ring block. Its first `length` octets are one record with frames of interface 0 of `interfaces`.
     pub(super) fn of_block(block: Block, length: usize, interfaces: usize) -> Self {
-        let mut packets_of = vec![0; interfaces];
-        packets_of[0] = block.len() as u64;
-        Self {
-            memory: Memory::Ring(block),
-            start: 0,
-            end: length,
-            packets_of: packets_of.into(),
-            cut: None,
-            trailer: None,
-            flush: false,
-        }
+        let packets = block.len() as u64;
+        let mut buffer = Self::of(Memory::Ring(block), length, interfaces);
+        buffer.packets_of[0] = packets;
+        buffer
+    }
+
+    fn of(memory: Memory, end: usize, interfaces: usize) -> Self {
+        let packets_of = vec![0; interfaces].into();
+        Self { memory, start: 0, end, packets_of, cut: None, trailer: None, flush: false }
     }
 
     /// Bytes of memory that it occupies.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::buffer::Buffer;
 use super::counts::Gauge;
+use super::output::NoRoom;
 
 /// Empty and full buffers.
 #[derive(Debug)]
@@ -57,13 +58,6 @@ pub(super) enum Work {
     Stop,
 }
 
-/// Why no buffer is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    Full,
-    Ended,
-}
-
 impl Pool {
     /// The writer waits until `gather` bytes of memory in `buffers` are full.
     pub(super) fn new(buffers: Vec<Buffer>, gather: usize) -> Self {
@@ -85,19 +79,19 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an empty buffer; waits for one if `waits`.
-    pub(super) fn take_empty(&self, waits: bool, gauge: &Gauge) -> Result<Buffer, Refusal> {
+    /// Takes an empty buffer; waits for one if `waits`. The writer may have ended.
+    pub(super) fn take_empty(&self, waits: bool, gauge: &Gauge) -> Result<Buffer, NoRoom> {
         let mut state = self.lock();
         loop {
             if state.ended {
-                return Err(Refusal::Ended);
+                return Err(NoRoom::Ended);
             }
             if let Some(buffer) = state.empty.pop() {
                 gauge.in_use(state.empty.len());
                 return Ok(buffer);
             }
             if !waits {
-                return Err(Refusal::Full);
+                return Err(NoRoom::Full);
             }
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }

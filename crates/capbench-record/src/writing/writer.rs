@@ -35,20 +35,15 @@ pub enum Ending {
     Failed(RecordError),
 }
 
-/// What the writer needs to start.
-pub(super) struct Setup {
-    pub(super) pool: Arc<Pool>,
-    pub(super) gauge: Arc<Gauge>,
-    pub(super) closer: Closer,
-    pub(super) completion: Completion,
-    pub(super) names: FileNames,
-    pub(super) opener: Opener,
-    pub(super) reader: ReadExtent,
-}
-
 /// Writes buffers to files, in order.
 pub(super) struct Writer {
-    setup: Setup,
+    pool: Arc<Pool>,
+    gauge: Arc<Gauge>,
+    closer: Closer,
+    completion: Completion,
+    names: FileNames,
+    opener: Opener,
+    reader: ReadExtent,
     /// The current file; `None` after it ended and the next one could not be opened.
     current: Option<Current>,
     /// Buffers that are not secured yet, with their end offsets in the file.
@@ -56,22 +51,34 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    pub(super) fn new(
+        pool: Arc<Pool>,
+        gauge: Arc<Gauge>,
+        closer: Closer,
+        completion: Completion,
+        names: FileNames,
+        opener: Opener,
+        reader: ReadExtent,
+    ) -> Self {
+        let (current, held) = (None, VecDeque::new());
+        Self { pool, gauge, closer, completion, names, opener, reader, current, held }
+    }
+
     /// Opens the first file. So an error in its name or place shows before the capture begins.
     ///
     /// # Errors
     /// If it cannot be opened or its header cannot be written.
-    pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, RecordError> {
-        setup.names.path(first.second, first.number)?;
-        let mut writer = Self { setup, current: None, held: VecDeque::new() };
-        writer.begin_file(&first).map_err(Failure::into_error)?;
-        Ok(writer)
+    pub(super) fn open(mut self, first: &Cut) -> Result<Self, RecordError> {
+        self.names.path(first.second, first.number)?;
+        self.begin_file(first).map_err(Failure::into_error)?;
+        Ok(self)
     }
 
     /// Writes until no more buffers come, or until it fails. Then waits until all files are complete.
     pub(super) fn run(mut self) -> Ending {
         let mut batch = Vec::new();
         let failure = loop {
-            match self.setup.pool.take_full(&mut batch, AT_ONCE) {
+            match self.pool.take_full(&mut batch, AT_ONCE) {
                 Work::Buffers => {
                     if let Err(failure) = self.write(&mut batch) {
                         break Some(failure);
@@ -82,12 +89,12 @@ impl Writer {
                 Work::Stop => break None,
             }
         };
-        self.setup.gauge.write_ends();
+        self.gauge.write_ends();
         self.settle();
-        for buffer in batch.drain(..).chain(self.setup.pool.end()) {
-            self.setup.gauge.count(buffer.packets_of(), |of| &of.unwritten);
+        for buffer in batch.drain(..).chain(self.pool.end()) {
+            self.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
-        let incomplete = self.setup.closer.finish();
+        let incomplete = self.closer.finish();
         match failure.or(incomplete) {
             None => Ending::Finished,
             Some(failure) if failure.is_broken_pipe() => Ending::ReaderGone,
@@ -97,7 +104,7 @@ impl Writer {
 
     fn write(&mut self, batch: &mut Vec<Buffer>) -> Result<(), Failure> {
         while let Some(first) = batch.first_mut() {
-            self.setup.gauge.write_begins();
+            self.gauge.write_begins();
             if let Some(cut) = first.cut.take() {
                 self.end_file(&cut.trailer)?;
                 self.begin_file(&cut).map_err(Failure::once_confined)?;
@@ -110,7 +117,7 @@ impl Writer {
             if done.is_ok() && buffers.iter().any(|buffer| buffer.flush) {
                 done = current.sink.flush();
             }
-            self.setup.gauge.write_ends();
+            self.gauge.write_ends();
             let trailer = batch[count - 1].trailer.take();
             for buffer in batch.drain(..count) {
                 current.end += buffer.length() as u64;
@@ -127,7 +134,7 @@ impl Writer {
 
     /// Counts and returns the buffers that readers of the file can see.
     fn release(&mut self) {
-        let Self { setup: Setup { pool, gauge, closer, .. }, current: Some(current), held } = self else {
+        let Self { pool, gauge, closer, current: Some(current), held, .. } = self else {
             return;
         };
         let secured = current.sink.secured();
@@ -143,7 +150,7 @@ impl Writer {
     }
 
     fn begin_file(&mut self, cut: &Cut) -> Result<(), Failure> {
-        let Setup { gauge, closer, completion, names, opener, .. } = &mut self.setup;
+        let Self { gauge, closer, completion, names, opener, .. } = self;
         let path = names.path(cut.second, cut.number);
         let path = path.map_err(|error| Failure::of("name", Path::new("a file"))(io::Error::other(error)))?;
         if completion.is_ring {
@@ -165,7 +172,7 @@ impl Writer {
         current.end += trailer.len() as u64;
         self.release();
         if let Some(current) = self.current.take() {
-            self.setup.closer.complete(current.complete());
+            self.closer.complete(current.complete());
         }
         Ok(())
     }
@@ -173,7 +180,7 @@ impl Writer {
     /// After a failure: cuts the file after its last whole record, and counts the packets after it.
     fn settle(&mut self) {
         let Some(mut current) = self.current.take() else { return };
-        let gauge = &self.setup.gauge;
+        let gauge = &self.gauge;
         let secured = current.sink.secured();
         let mut keep =
             self.held.front().map_or(current.end.min(secured), |(end, first)| end - first.length() as u64);
@@ -183,7 +190,7 @@ impl Writer {
             let mut kept = vec![0; rest.len()];
             if is_whole {
                 let limit = secured.saturating_sub(keep).min(buffer.length() as u64) as usize;
-                keep += whole(buffer.records(), limit, self.setup.reader, |record| {
+                keep += whole(buffer.records(), limit, self.reader, |record| {
                     let Some(interface) = record.packet_of.map(|number| number as usize) else { return };
                     if let (Some(kept), Some(rest)) = (kept.get_mut(interface), rest.get_mut(interface)) {
                         (*kept, *rest) = (*kept + record.frames, rest.saturating_sub(record.frames));
@@ -195,7 +202,7 @@ impl Writer {
             gauge.count(&rest, |of| &of.unwritten);
         }
         if let Some(complete) = current.salvage(keep, gauge) {
-            self.setup.closer.complete(complete);
+            self.closer.complete(complete);
         }
     }
 }
@@ -203,7 +210,7 @@ impl Writer {
 impl Drop for Writer {
     /// After any end of the thread, no other thread waits for a buffer any more.
     fn drop(&mut self) {
-        self.setup.pool.end();
+        self.pool.end();
     }
 }
 

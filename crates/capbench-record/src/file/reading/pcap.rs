@@ -49,14 +49,10 @@ impl Format {
     pub(super) fn packet(self, record: &[u8]) -> Option<Packet<'_>> {
         let ([seconds, fraction, _, original_length], _) = self.order.words(record)?;
         Some(Packet {
-            interface: 0,
             data: record.get(HEAD..)?,
             original_length,
             time_ns: Some(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit_ns),
-            dropped: None,
-            flags: None,
-            queue: None,
-            hash: None,
+            ..Packet::default()
         })
     }
 }

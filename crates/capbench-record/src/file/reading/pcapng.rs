@@ -133,9 +133,7 @@ pub(super) fn packet<'a>(
         original_length,
         time_ns: Some(times.number(clock, joined(high, low))),
         dropped,
-        flags: None,
-        queue: None,
-        hash: None,
+        ..Packet::default()
     };
     let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
     for (code, value) in Options::new(order, behind) {
@@ -161,16 +159,7 @@ fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Opt
         octets => octets,
     };
     let data = rest.get(..original_length.min(snap) as usize)?;
-    Some(Packet {
-        interface: 0,
-        data,
-        original_length,
-        time_ns: None,
-        dropped: None,
-        flags: None,
-        queue: None,
-        hash: None,
-    })
+    Some(Packet { data, original_length, ..Packet::default() })
 }
 
 /// Decodes interface statistics.

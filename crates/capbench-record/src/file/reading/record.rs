@@ -36,7 +36,7 @@ pub struct ReadInterface {
 }
 
 /// A frame of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Index of its interface in its section.
     pub interface: u32,
