@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use capbench_capture::units::ByteCount;
-use capbench_sys::memory::pages::ALIGNMENT;
+use capbench_sys::memory::ALIGNMENT;
 use capbench_sys::packet::Block;
 
 use super::buffer::{Buffer, Cut, Origin};

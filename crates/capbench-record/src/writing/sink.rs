@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::Arc;
 
-use capbench_sys::memory::pages::{ALIGNMENT, Pages, carve};
+use capbench_sys::memory::{ALIGNMENT, Pages, carve};
 use zstd::stream::write::Encoder;
 
 use super::buffer::Buffer;
