@@ -30,7 +30,7 @@ pub struct Account {
 }
 
 /// What became of the packets of an interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct InterfaceAccount {
     /// Its name.
     pub name: String,
@@ -64,7 +64,7 @@ pub struct InterfaceAccount {
     /// Its highest occupancy since the beginning.
     pub fullest: Option<Occupancy>,
     /// Lost frames recorded as drop counts before packets; absent if the format has no drop counts.
-    pub told: Option<u64>,
+    pub reported: Option<u64>,
     /// Lost frames after the last packet of the interface: only the statistics report them.
     pub behind_last: u64,
     /// Counters of the merge for its captures together; known at the end, if there was a merge.
@@ -180,25 +180,15 @@ mod tests {
         InterfaceAccount {
             name: "eth0".into(),
             method: "packet-v3".into(),
-            members: 1,
-            received: None,
             accepted: Some(100),
             losses: vec![Loss { place: Place::Ring, count: Some(10), source: "".into() }],
             taken: 90,
-            queues: Vec::new(),
-            filtered: None,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2, ..PacketCounts::default() },
-            cut: None,
             octets: Some(0),
-            fill: None,
-            fullest: None,
-            told: Some(13),
-            behind_last: 0,
-            merged: None,
-            went_down: 0,
-            is_down: false,
+            reported: Some(13),
             was_shut: true,
+            ..InterfaceAccount::default()
         }
     }
 

@@ -146,7 +146,7 @@ impl CaptureSide {
     /// The interface is gone. The kernel reports to a packet socket only that the interface went down, the first step of its
     /// removal.
     pub(super) fn look(&self, capture: &mut impl Capture) -> Result<()> {
-        self.board.tell_fill(capture.fill());
+        self.board.note_fill(capture.fill());
         self.link.look();
         match self.look_again() {
             Err(source) if self.stats.is_some() && self.interface.is_gone() => {

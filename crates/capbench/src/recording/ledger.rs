@@ -107,7 +107,7 @@ pub fn text(account: &Account, is_running: bool) -> String {
             in_words(interface.fullest),
             in_words(interface.fill)
         ));
-        if let Some(told) = interface.told {
+        if let Some(told) = interface.reported {
             text.push_str(&format!(
                 "lost packets told in the file before the packet that follows: {told}; behind the last packet: {}\n",
                 interface.behind_last
@@ -304,7 +304,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "octets": interface.octets,
         "ring_fill": interface.fill.map(Occupancy::share),
         "ring_fullest": interface.fullest.map(Occupancy::share),
-        "drops_told": interface.told,
+        "drops_told": interface.reported,
         "drops_behind_last": interface.behind_last,
         "late": interface.merged.map(|merged| merged.late),
         "latest_ns": interface.merged.and_then(|merged| merged.latest_ns),
@@ -327,24 +327,12 @@ mod tests {
             name: name.into(),
             method: "packet-v3".into(),
             members: 1,
-            received: None,
             accepted: Some(accepted),
             losses: losses.iter().map(loss).collect(),
             taken,
-            queues: Vec::new(),
-            filtered: None,
-            past_end: 0,
             output: PacketCounts { written: taken, ..PacketCounts::default() },
-            cut: None,
-            octets: None,
-            fill: None,
-            fullest: None,
-            told: None,
-            behind_last: 0,
-            merged: None,
-            went_down: 0,
-            is_down: false,
             was_shut: true,
+            ..InterfaceAccount::default()
         }
     }
 

@@ -118,8 +118,8 @@ pub(super) fn packet<'a>(
             (interface, None, order.words(rest)?)
         }
         OLD_PACKET => {
-            let told = order.u16(body.get(2..)?)?;
-            let dropped = (told != UNKNOWN_DROPS).then_some(u64::from(told));
+            let drops = order.u16(body.get(2..)?)?;
+            let dropped = (drops != UNKNOWN_DROPS).then_some(u64::from(drops));
             (u32::from(order.u16(body)?), dropped, order.words(&body[4..])?)
         }
         _ => return simple(order, body, interfaces),

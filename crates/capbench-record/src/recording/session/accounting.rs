@@ -79,24 +79,21 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             name: source.interface.name.clone(),
             method: source.method.to_string(),
             members: source.members,
-            received: None,
-            accepted: None,
-            losses: Vec::new(),
             taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
             queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),
-            cut: None,
             octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
             fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
             fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
-            told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
+            reported: (session.plan.format != FileFormat::Pcap).then(|| lane.reported.load(Relaxed)),
             behind_last: lane.pending_drops.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),
             went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
             is_down: captures.iter().any(|capture| capture.is_down()),
             was_shut: captures.iter().all(|capture| capture.is_shut()),
+            ..InterfaceAccount::default()
         };
         read_into(&mut interface, &readings);
         interface

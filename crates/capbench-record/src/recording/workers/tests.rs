@@ -159,7 +159,7 @@ impl Rig {
             lost,
             told: boards
                 .iter()
-                .map(|lane| [&lane.told, &lane.pending_drops, &lane.filtered].map(load))
+                .map(|lane| [&lane.reported, &lane.pending_drops, &lane.filtered].map(load))
                 .collect(),
             late: tally.ports.iter().map(|port| port.late).sum(),
         }
