@@ -297,9 +297,7 @@ impl Conversion<'_> {
     }
 
     /// Opens the output, or writes pending descriptions to it; a pcap file has none.
-    ///
-    /// # Errors
-    /// [`ConvertError::ReaderGone`] if the output has ended. Finishing it returns the reason.
+    /// Errors: [`ConvertError::ReaderGone`] if the output has ended. Finishing it returns the reason.
     fn prepare(&mut self) -> Result<&mut (Encoder, Output), ConvertError> {
         if self.output.is_none() {
             self.output = Some(self.open()?);

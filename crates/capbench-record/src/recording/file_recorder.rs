@@ -235,9 +235,7 @@ impl FileRecorder {
     }
 
     /// Records a ring block straight from the ring; all its frames belong to interface 0.
-    ///
-    /// # Errors
-    /// The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
+    /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
         if frames > self.left {

@@ -86,9 +86,6 @@ impl Shared {
 
 impl Closer {
     /// Starts the thread. If it cannot complete a file, it ends `pool`.
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
     pub(super) fn start(
         pool: Arc<Pool>,
         gauge: Arc<Gauge>,

@@ -58,9 +58,7 @@ fn standard_output() -> io::Result<File> {
 }
 
 /// Opens an existing pipe or device of this name, or a link to one such as `/dev/stdout`; `None` for anything else.
-///
-/// # Errors
-/// A pipe without a reader. A link that another user created.
+/// Errors: A pipe without a reader. A link that another user created.
 fn existing(path: &Path) -> io::Result<Option<File>> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -39,9 +39,7 @@ pub(super) struct RecordingLock {
 impl RecordingLock {
     /// Locks the recording whose first file is `first`, with files named after `pattern`. `None` if the output is not a file, or
     /// the file system has no locks.
-    ///
-    /// # Errors
-    /// Another process has locked the recording, or no file can be created in the folder.
+    /// Errors: Another process has locked the recording, or no file can be created in the folder.
     pub(super) fn take(first: &Path, pattern: &OsStr) -> io::Result<Option<Self>> {
         let is_special = fs::metadata(first).is_ok_and(|found| !found.is_file());
         // Opening the file reports the error for a path without a name, or a directory.

@@ -40,9 +40,7 @@ impl FileNames {
     }
 
     /// The name of the file that begins in this second and has this number.
-    ///
-    /// # Errors
-    /// An empty name, or a pattern that expands to nothing.
+    /// Errors: An empty name, or a pattern that expands to nothing.
     pub(super) fn path(&self, second: i64, number: u64) -> Result<PathBuf> {
         let refuse = |reason: String| RecordError::Option { option: "-w", reason };
         if self.stem.is_empty() {

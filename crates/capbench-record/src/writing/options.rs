@@ -173,17 +173,12 @@ impl WriteOptions {
     }
 
     /// The name patterns of the recording's files, including earlier runs.
-    ///
-    /// # Errors
-    /// Why names cannot be recognised.
     pub(super) fn own_names(&self) -> std::result::Result<OwnNames, String> {
         OwnNames::new(&self.path, &self.rotation, self.compression.is_some())
     }
 
     /// Allocates the buffers.
-    ///
-    /// # Errors
-    /// Invalid sizes, or more memory than the host has.
+    /// Errors: Invalid sizes, or more memory than the host has.
     pub(super) fn buffers(&self) -> Result<Vec<Buffer>> {
         let refuse = |reason: String| RecordError::Option { option: "--write-buffer", reason };
         let Self { pool, buffer, .. } = self;

@@ -38,9 +38,6 @@ pub(super) struct OwnNames {
 
 impl OwnNames {
     /// For the names of `path`, as [`super::names::FileNames`] makes them.
-    ///
-    /// # Errors
-    /// Why names cannot be recognised.
     pub(super) fn new(path: &Path, rotation: &Rotation, is_compressed: bool) -> Result<Self, String> {
         let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
         let stem = if is_compressed { name.strip_suffix(COMPRESSED).unwrap_or(name) } else { name };

@@ -75,9 +75,7 @@ impl Retention {
     ///
     /// A file that cannot be removed does not count for any limit; the next one is tried. If all files together do not free
     /// enough space, none is removed for free space.
-    ///
-    /// # Errors
-    /// Why the first file could not be removed, or why the free-space limit removes none.
+    /// Errors: Why the first file could not be removed, or why the free-space limit removes none.
     pub(super) fn remove_oldest(
         &self,
         files: &mut [OwnFile],

@@ -65,9 +65,6 @@ impl Writer {
     }
 
     /// Opens the first file. So an error in its name or place shows before the capture begins.
-    ///
-    /// # Errors
-    /// If it cannot be opened or its header cannot be written.
     pub(super) fn open(mut self, first: &Cut) -> Result<Self, RecordError> {
         self.names.path(first.second, first.number)?;
         self.begin_file(first).map_err(Failure::into_error)?;

@@ -162,7 +162,7 @@ fn what_cannot_be_is_told_and_what_was_before_it_is_kept() {
         (with(|file| file.add(3, &[0, 0, 0, 9, 1, 0, 0, 0])), too_short),
     ] {
         let whole = Whole::read(&octets[..]).unwrap();
-        assert_eq!(whole.packets().count(), 1);
+        assert_eq!(packets(&whole.records).count(), 1);
         assert_eq!(whole.error.unwrap().to_string(), format!("{after}{what}"));
     }
     let mut record = pcap_example(false, 0xa1b2_c3d4);
