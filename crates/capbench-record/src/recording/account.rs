@@ -8,8 +8,9 @@
 
 use std::time::Duration;
 
-use capbench_capture::counters::{Loss, Place};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::{PacketCounts, WriterCounts};
@@ -174,7 +175,8 @@ fn signed(count: u64) -> i64 {
 mod tests {
     use super::InterfaceAccount;
     use crate::writing::PacketCounts;
-    use capbench_capture::counters::{Loss, Place};
+    use capbench_model::counters::Loss;
+    use capbench_model::places::Place;
 
     fn account() -> InterfaceAccount {
         InterfaceAccount {

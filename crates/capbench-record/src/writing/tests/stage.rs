@@ -1,6 +1,6 @@
 //! Memory that plays files, pipes and full disks.
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
