@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
+use capbench_host::HostError;
 use capbench_measure::MeasureError;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::reproduction::{self, LeftOut, Reproduction};
@@ -126,11 +127,7 @@ impl soak::Observer for Recorder {
         }
         self.bar.0.inc(1);
         let printed = self.bar.0.suspend(|| exit::write(&soak_line(interval)));
-        printed.map_err(|source| MeasureError::File {
-            attempt: "cannot write",
-            path: "standard output".into(),
-            source,
-        })
+        Ok(printed.map_err(|source| HostError::writing("standard output", source))?)
     }
 }
 

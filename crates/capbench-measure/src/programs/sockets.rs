@@ -2,7 +2,9 @@
 
 use capbench_sys::host::InterfaceIndex;
 
-use crate::{MeasureError, Result};
+use capbench_host::HostError;
+
+use crate::Result;
 
 /// `/proc/net` would show the namespace of the process's first thread.
 const FILE: &str = "/proc/thread-self/net/packet";
@@ -23,7 +25,7 @@ pub(super) struct Sockets(Vec<Socket>);
 impl Sockets {
     /// Sockets that receive on `interface` now.
     pub(super) fn on(interface: InterfaceIndex) -> Result<Self> {
-        let text = std::fs::read_to_string(FILE).map_err(|source| MeasureError::reading(FILE, source))?;
+        let text = std::fs::read_to_string(FILE).map_err(|source| HostError::reading(FILE, source))?;
         Ok(Self(parse(&text, interface)))
     }
 
