@@ -164,9 +164,6 @@ pub fn tick_ns() -> Result<u64> {
 
 /// Runs of the receive softirq on a CPU since boot (`/proc/softirqs`, proc_softirqs(5)); the kernel counts a run before any
 /// tracepoint. `None` if the file does not list the CPU.
-///
-/// # Errors
-/// `/proc/softirqs` cannot be read.
 pub fn net_rx_runs(cpu: CpuId) -> Result<Option<u64>> {
     read("/proc/softirqs").map(|text| net_rx_of(&text, cpu))
 }

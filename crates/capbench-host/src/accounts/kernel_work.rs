@@ -134,9 +134,6 @@ impl KernelWorkSnapshot {
 
     /// The kernel's receive work since `before`, a snapshot of the same probe; `None` if the times of the CPU or of a NAPI
     /// thread are unknown.
-    ///
-    /// # Errors
-    /// The length of a tick is unknown.
     pub fn since(&self, before: &Self) -> Result<Option<KernelReceive>> {
         let resolution_ns = tick_ns()?;
         let run_ns = |(now, then): (&ThreadTimes, &ThreadTimes)| now.since(then).run_ns;

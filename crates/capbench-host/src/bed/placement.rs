@@ -32,17 +32,11 @@ impl Placement {
     }
 
     /// Kernel work, application and generator on three CPUs. With only two, kernel work shares the generator's CPU.
-    ///
-    /// # Errors
-    /// Like [`Placement::same`].
     pub fn other() -> Result<Self> {
         Ok(Self::other_of(&affinity::allowed_cpus()?))
     }
 
     /// Like [`Placement::other`], but kernel work stays on the generator's CPU: for hosts where this process cannot move it.
-    ///
-    /// # Errors
-    /// Like [`Placement::same`].
     pub fn other_in_sender_context() -> Result<Self> {
         let allowed = affinity::allowed_cpus()?;
         let generator = first(&allowed);
