@@ -59,12 +59,10 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     if let PlacementChoice::Custom { kernel: asked, .. } = choice
         && asked != kernel
     {
-        return Err(HostError::Interface {
-            interface: bed.receive_side().name().into(),
-            reason: format!(
-                "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
-            ),
-        });
+        let reason = format!(
+            "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+        );
+        return Err(HostError::Interface { interface: bed.receive_side().name().into(), reason }.into());
     }
     let mut placement = Placement::custom(generator, kernel, application)?;
     placement.name = match choice {
