@@ -217,8 +217,9 @@ pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     NlaBuffer::into_inner(found).get(4..length)
 }
 
+/// Attributes for tests.
 #[cfg(test)]
-pub(super) mod tests {
+pub mod tests {
     use super::*;
     use proptest::prelude::*;
 
