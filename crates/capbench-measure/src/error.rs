@@ -1,5 +1,6 @@
 //! The error of this crate. Every message is one line: what was attempted, on which object, why it failed and what to do next.
 
+use std::io;
 use std::path::PathBuf;
 
 use capbench_host::HostError;
@@ -22,6 +23,24 @@ pub enum MeasureError {
     /// Traffic could not be sent.
     #[error(transparent)]
     Traffic(#[from] capbench_traffic::TrafficError),
+    /// A file of the kernel or of the user could not be read or written.
+    #[error("{attempt} {}: {source}", path.display())]
+    File {
+        /// What was attempted, for example `cannot read`.
+        attempt: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// An interface cannot be used as it is; `reason` ends with what to do.
+    #[error("interface {interface}: {reason}")]
+    Interface {
+        /// The interface.
+        interface: String,
+        /// Why it cannot be used, and what to do.
+        reason: String,
+    },
     /// A capture program under test did not do what a trial requires.
     #[error("cmd:{program}: {reason}")]
     Program {
@@ -86,6 +105,18 @@ pub enum MeasureError {
 
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, MeasureError>;
+
+impl MeasureError {
+    /// An error of reading a file.
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { attempt: "cannot read", path: path.into(), source }
+    }
+
+    /// An error of writing a file.
+    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { attempt: "cannot write", path: path.into(), source }
+    }
+}
 
 impl From<HostError> for MeasureError {
     /// A request that the host does not support is unsupported by the laboratory too. Plans continue without it.

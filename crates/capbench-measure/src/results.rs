@@ -20,7 +20,6 @@ use crate::soak::record::SoakRecord;
 use crate::soak::segment::{self, Segment};
 use crate::sweep::SweepOutcome;
 use crate::trial::{SizeLabel, TrialResult};
-use capbench_host::HostError;
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
 use capbench_model::places;
@@ -131,9 +130,9 @@ impl RunDirectory {
     /// # Errors
     /// When the directory cannot be created or written, or is not empty. As root, also when another user controls it.
     pub fn create(path: &Path) -> Result<Self> {
-        let failed = |source| MeasureError::from(HostError::writing(path, source));
+        let failed = |source| MeasureError::writing(path, source);
         let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
-        if !folder.names().map_err(|source| HostError::reading(path, source))?.is_empty() {
+        if !folder.names().map_err(|source| MeasureError::reading(path, source))?.is_empty() {
             let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
             return Err(failed(source));
         }
@@ -148,7 +147,7 @@ impl RunDirectory {
     /// When it contains no `results.json` of this version's layout.
     pub fn resume(path: &Path) -> Result<(Self, Results)> {
         let file = path.join(RESULTS);
-        let failed = |source| MeasureError::from(HostError::reading(&file, source));
+        let failed = |source| MeasureError::reading(&file, source);
         let trust = Trust::for_output();
         let folder = Folder::open(path, &trust).map_err(failed)?;
         let mut text = Vec::new();
@@ -183,18 +182,18 @@ impl RunDirectory {
     /// When the disk is full or the directory is gone; when another run has meanwhile saved its results there.
     pub fn save(&mut self, results: &Results) -> Result<()> {
         let json = self.path().join(RESULTS);
-        let failed = |source| MeasureError::from(HostError::writing(&json, source));
+        let failed = |source| MeasureError::writing(&json, source);
         let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
         self.save_results(&text).map_err(failed)?;
         trials_csv(&results.trials)
             .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
-            .map_err(|source| HostError::writing(self.path().join(TRIALS), source))?;
+            .map_err(|source| MeasureError::writing(self.path().join(TRIALS), source))?;
         let Some(_) = self.segments.take() else { return Ok(()) };
         // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
         self.folder
             .remove(OsStr::new(segment::FILE))
-            .map_err(|source| HostError::writing(self.path().join(segment::FILE), source).into())
+            .map_err(|source| MeasureError::writing(self.path().join(segment::FILE), source))
     }
 
     /// Appends a segment of a soak to `segments.jsonl` and waits until it is on the disk. Returns whether the caller must save
@@ -204,7 +203,7 @@ impl RunDirectory {
     /// When the disk is full or the directory is gone.
     pub fn append(&mut self, segment: &Segment) -> Result<bool> {
         let path = self.path().join(segment::FILE);
-        let failed = |source| MeasureError::from(HostError::writing(&path, source));
+        let failed = |source| MeasureError::writing(&path, source);
         let mut line = serde_json::to_vec(segment).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let segments = match &mut self.segments {

@@ -15,8 +15,7 @@ use capbench_sys::packet::PacketSocket;
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
-use crate::error::Result;
-use capbench_host::HostError;
+use crate::error::{MeasureError, Result};
 use capbench_host::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
 use capbench_host::bed::{Bed, Placement};
 use capbench_model::placement::PlacementChoice;
@@ -38,7 +37,7 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     send(bed, layout)?;
     drop(listener);
     let after = SoftnetSnapshot::read()?;
-    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| HostError::Interface {
+    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| MeasureError::Interface {
         interface: bed.receive_side().name().into(),
         reason: format!(
             "received nothing of what was sent on {}; are they connected?",
@@ -59,10 +58,12 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     if let PlacementChoice::Custom { kernel: asked, .. } = choice
         && asked != kernel
     {
-        let reason = format!(
-            "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
-        );
-        return Err(HostError::Interface { interface: bed.receive_side().name().into(), reason }.into());
+        return Err(MeasureError::Interface {
+            interface: bed.receive_side().name().into(),
+            reason: format!(
+                "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+            ),
+        });
     }
     let mut placement = Placement::custom(generator, kernel, application)?;
     placement.name = match choice {

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use super::arguments;
 use super::program::{Count, Meaning, Program, Ready};
 use crate::error::{MeasureError, Result};
-use capbench_host::HostError;
 
 /// Time limit for a program to become ready and to end, if the file sets none.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -63,9 +62,9 @@ impl Absent {
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
-/// A file that cannot be read ([`HostError::File`]) or is not a valid definition ([`MeasureError::Definition`]).
+/// A file that cannot be read ([`MeasureError::File`]) or is not a valid definition ([`MeasureError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
-    let text = std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))?;
+    let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse(&text).map_err(|reason| MeasureError::Definition { path: path.into(), reason })
 }
 

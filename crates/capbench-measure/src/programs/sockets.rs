@@ -2,9 +2,7 @@
 
 use capbench_sys::host::InterfaceIndex;
 
-use capbench_host::HostError;
-
-use crate::Result;
+use crate::{MeasureError, Result};
 
 /// `/proc/net` would show the namespace of the process's first thread.
 const FILE: &str = "/proc/thread-self/net/packet";
@@ -25,7 +23,7 @@ pub(super) struct Sockets(Vec<Socket>);
 impl Sockets {
     /// Sockets that receive on `interface` now.
     pub(super) fn on(interface: InterfaceIndex) -> Result<Self> {
-        let text = std::fs::read_to_string(FILE).map_err(|source| HostError::reading(FILE, source))?;
+        let text = std::fs::read_to_string(FILE).map_err(|source| MeasureError::reading(FILE, source))?;
         Ok(Self(parse(&text, interface)))
     }
 

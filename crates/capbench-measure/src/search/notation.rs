@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::goal::Ratio;
 use super::goal::{Goal, Strategy, Width};
 use crate::error::{MeasureError, Result};
-use capbench_host::HostError;
 
 /// Suffix of widths relative to the maximum load. Without it, widths are relative to the upper bound.
 const OF_MAXIMUM: &str = "max";
@@ -103,7 +102,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
 /// # Errors
 /// A file that cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
-    let text = std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))?;
+    let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse_toml(&text).map_err(|error| match error {
         Unread::Goal(error) => error,
         Unread::File(reason) => MeasureError::Definition { path: path.into(), reason },

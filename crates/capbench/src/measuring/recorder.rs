@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use capbench_capture::MethodSpec;
-use capbench_host::HostError;
 use capbench_measure::laboratory::Setup;
 use capbench_measure::reproduction::{self, LeftOut, Reproduction};
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
@@ -63,7 +62,8 @@ impl Recorder {
     /// Prints on standard output while the bar is shown.
     pub fn print(&self, text: &str) -> Result<()> {
         let printed = self.bar.0.suspend(|| output::write(text));
-        Ok(printed.map_err(|source| HostError::writing("standard output", source))?)
+        let path = "standard output".into();
+        printed.map_err(|source| MeasureError::File { attempt: "cannot write", path, source })
     }
 
     /// Replaces the outcome of the running search.
