@@ -13,7 +13,7 @@ mod realtek;
 use std::time::Duration;
 
 use crate::links::LinkDeltas;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 /// Declares the meanings, each with the place of such frames in the ledger and its words.
 macro_rules! meanings {
