@@ -11,13 +11,12 @@ use capbench_host::bed::Side;
 use capbench_measure::mark::mark;
 use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
-use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_sys::host::clock;
 use clap::Args;
 
 use self::lines::{Lines, Told, Totals};
 use crate::exit::{self, Exit, Usage};
-use crate::flags::{CaptureFlags, LayoutFlags};
+use crate::flags::{CaptureFlags, LayoutFlags, own_method};
 use crate::privileges;
 use crate::signals::{Signals, Stop};
 use crate::values::positive_duration;
@@ -67,7 +66,7 @@ const LAST_LOOK: Duration = Duration::from_millis(200);
 
 /// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
-    let method = method(&flags.method)?;
+    let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let mut options = flags.capture.options();
     options.mark = match flags.verify {
@@ -92,25 +91,6 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     };
     open_with(&method, &interface, &options, counter)??;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
-}
-
-/// Parses the method. It must be built into capbench and run on an unmodified interface.
-fn method(text: &str) -> Result<MethodSpec> {
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    let named = subject::find(&spec, &Programs::default())?;
-    if matches!(named.subject, Subject::Program(_)) {
-        return Err(
-            Usage(format!("--method {text}: count captures by itself; bench measures programs")).into()
-        );
-    }
-    if let Some(setting) =
-        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
-    {
-        let reason =
-            format!("--method {text}: +{} changes the link, which only bench does, on its own", setting.name);
-        return Err(Usage(reason).into());
-    }
-    Ok(spec)
 }
 
 fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {

@@ -13,7 +13,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::output::print;
+use crate::output::{print, print_json};
 
 /// How to list them.
 #[derive(Args, Clone, Debug)]
@@ -30,11 +30,11 @@ pub struct MethodsFlags {
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
     let programs = Programs::with_file(flags.programs.as_deref())?;
     let methods = subject::list(&programs);
-    print(&if flags.json { as_json(&methods)? } else { as_text(&methods)? })?;
+    if flags.json { print_json(&as_json(&methods)) } else { print(&as_text(&methods)?) }?;
     Ok(Exit::Done)
 }
 
-fn as_json(methods: &[Listed]) -> Result<String> {
+fn as_json(methods: &[Listed]) -> Value {
     let setting = |name: &str, value: Option<&str>, optional: bool, summary: &str| json!({ "setting": name, "value": value, "value_is_optional": optional, "summary": summary });
     let capture: Vec<Value> = methods
         .iter()
@@ -71,9 +71,7 @@ fn as_json(methods: &[Listed]) -> Result<String> {
             })
         })
         .collect();
-    let document =
-        json!({ "schema_version": 2, "methods": capture, "path_settings": path, "transmit": transmit });
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    json!({ "schema_version": 2, "methods": capture, "path_settings": path, "transmit": transmit })
 }
 
 fn as_text(methods: &[Listed]) -> Result<String> {

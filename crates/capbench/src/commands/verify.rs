@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{self, Exit, Usage};
 use crate::flags::LayoutFlags;
-use crate::output::print;
+use crate::output::{print, print_json};
+use crate::status::word;
 
 /// Which files, and what was sent.
 #[derive(Args, Clone, Debug)]
@@ -58,12 +59,13 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
         }
     }
     recorded.end(flags.frames);
-    let is_right = recorded.is_right() && files.iter().all(|(_, read)| is_whole(read));
-    print(&if flags.json {
-        serde_json::to_string_pretty(&document(&files, &recorded, is_right))? + "\n"
+    let is_right =
+        recorded.is_right() && files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
+    if flags.json {
+        print_json(&document(&files, &recorded, is_right))?;
     } else {
-        text(&files, &recorded)
-    })?;
+        print(&text(&files, &recorded))?;
+    }
     match files.last() {
         Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
         _ => {
@@ -108,10 +110,6 @@ fn open(file: &Path) -> Result<Decompressed> {
         false => Box::new(File::open(file).map_err(refused)?),
     };
     Decompressed::new(octets).map_err(|error| anyhow!("{} cannot be read: {error}", file.display()))
-}
-
-fn is_whole(read: &FileRead) -> bool {
-    read.failure.is_none() && !read.ends_early
 }
 
 fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
@@ -178,8 +176,6 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
         ));
     }
     if let Some(statistics) = &interface.statistics {
-        let word =
-            |count: Option<u64>| count.map_or_else(|| "unknown".to_string(), |count| count.to_string());
         text.push_str(&format!(
             "{name}: statistics: {} received, {} accepted, {} delivered; lost by the interface {}, by the system {}, \
              by the recorder {}",

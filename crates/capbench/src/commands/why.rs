@@ -10,7 +10,7 @@ use capbench_why::{Look, Tracing, Watch};
 use clap::Args;
 
 use crate::exit::{self, Exit};
-use crate::output::{print, print_as_is};
+use crate::output::{print, print_as_is, print_json};
 use crate::privileges;
 use crate::signals::Stop;
 use crate::values::positive_duration;
@@ -118,7 +118,7 @@ impl Output {
     fn end(&self, overall: &Look) -> Result<()> {
         match self {
             Self::Documents => Ok(()),
-            Self::Document => print(&(serde_json::to_string_pretty(overall)? + "\n")),
+            Self::Document => print_json(overall),
             Self::Once => print(&text::whole(overall)),
             Self::Lines => print(&format!("\n{}", text::whole(overall))),
             Self::Screen(screen) => print_as_is(screen.left(&text::whole(overall)).as_bytes()),

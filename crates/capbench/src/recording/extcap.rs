@@ -151,7 +151,7 @@ pub(crate) fn understand(flags: &ExtcapFlags) {
     if let Ok(method) = &method {
         drop(flags.capture.check_used(std::slice::from_ref(method), &Programs::default()));
     }
-    std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction()));
+    std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction));
 }
 
 /// Interfaces of this namespace whose packets are Ethernet frames, up or down.
@@ -171,7 +171,7 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
     let wanted = Wanted {
         method: &method,
         options: flags.capture.options(),
-        direction: flags.capture.direction(),
+        direction: flags.capture.direction,
         filter: filter.as_ref(),
         optimise: Optimise::Yes,
         members: 1,

@@ -17,11 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::methods;
-use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Filter, Interface, MethodSpec};
+use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Filter, Interface, MethodSpec, methods};
 use capbench_host::bed::Side;
-use capbench_measure::programs::Programs;
-use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_record::RecordError;
 use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_record::recording::{Session, Source};
@@ -30,6 +27,7 @@ use capbench_sys::host::filesystem::open_pipe;
 use capbench_sys::host::interface::{hardware_type, is_ethernet};
 
 use crate::exit::{Unsupported, Usage};
+use crate::flags::own_method;
 use crate::signals::Stop;
 
 /// How often signals, limits, rings and the recording are checked.
@@ -41,18 +39,10 @@ const LOOPBACK: &str = "lo";
 
 /// A method that delivers packets, on an unmodified interface.
 pub fn method(text: &str) -> Result<MethodSpec> {
-    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
-        return refuse("capbench records by itself; bench measures programs".into());
-    }
-    if let Some(setting) =
-        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
-    {
-        return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
-    }
+    let spec = own_method(text)?;
     if methods::find(&spec)?.delivery == Delivery::Counted {
-        return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
+        let why = "it counts packets in the kernel, and gives none that could be recorded";
+        return Err(Usage(format!("--method {text}: {why}")).into());
     }
     Ok(spec)
 }
@@ -78,15 +68,12 @@ pub fn interface(side: &Side) -> Interface {
 /// How to record an interface.
 #[derive(Debug)]
 pub struct Wanted<'w> {
-    /// The method.
     pub method: &'w MethodSpec,
     /// Its options except direction and filter.
     pub options: CaptureOptions,
     /// Direction that the user asked for; default: that of tcpdump and Wireshark.
     pub direction: Option<Direction>,
-    /// Filter of the packets.
     pub filter: Option<&'w FilterText>,
-    /// How the filter is compiled.
     pub optimise: Optimise,
     /// How many captures share its packets.
     pub members: usize,

@@ -7,7 +7,7 @@ use console::Term;
 use serde_json::{Value, json};
 
 use crate::output::print;
-use crate::status::{Figures, InPlace, Losses, in_words};
+use crate::status::{Figures, InPlace, Losses, word};
 
 /// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +94,7 @@ impl Lines {
             line.show(&figures.to_string());
             Ok(())
         } else {
-            let dropped = since.dropped().map_or("unknown".into(), |dropped| dropped.to_string());
+            let dropped = word(since.dropped());
             let places = match losses.to_string() {
                 none if none == "none" => String::new(),
                 some => format!("  by place: {some}"),
@@ -102,7 +102,7 @@ impl Lines {
             print(&format!(
                 "{:8.3} s  {packets:>10} packets  {per_second:>12.0} packets/s  {dropped:>8} dropped  ring {}{places}\n",
                 now.seconds,
-                in_words(fill),
+                word(fill),
             ))
         };
         self.last = now;
@@ -158,17 +158,16 @@ impl Lines {
     /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
         let Totals { packets, octets, counters, cpu_ns, .. } = end;
-        let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
         let per_packet = if *packets == 0 { 0.0 } else { *cpu_ns as f64 / *packets as f64 };
         let mut lines = format!(
             "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
              {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
              dropped by place: {}; how full the ring was at most: {}\n",
-            text(counters.accepted),
-            text(counters.dropped()),
+            word(counters.accepted),
+            word(counters.dropped()),
             *cpu_ns as f64 / 1e9,
             Losses::of(counters),
-            in_words(self.fullest),
+            word(self.fullest),
         );
         match told {
             Some(Told::Verified(seen)) => lines.push_str(&format!(
@@ -178,7 +177,7 @@ impl Lines {
             Some(Told::Counted(tally)) => lines.push_str(&format!(
                 "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
                 tally.marked,
-                text(tally.duplicates),
+                word(tally.duplicates),
                 tally.other
             )),
             None => {}

@@ -3,18 +3,18 @@
 use std::fmt::Write;
 
 use capbench_model::figures::grouped;
+use capbench_report::formats::text::{COLUMNS, wrapped};
+use capbench_report::printable;
 use capbench_why::{ClosedSockets, Look, Socket};
 
-use capbench_report::printable;
-
-use capbench_report::formats::text::{COLUMNS, wrapped};
+use crate::status::word;
 
 /// Most driver counters that the text shows; the JSON has all.
 const MOST_COUNTERS: usize = 12;
 
 /// A look in one line, for logs.
 pub fn line(look: &Look) -> String {
-    let received = look.received_per_s.map_or("unknown".into(), grouped);
+    let received = word(look.received_per_s.map(grouped));
     format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, printable::line(&look.verdict))
 }
 
@@ -41,8 +41,8 @@ fn head(text: &mut String, look: &Look) {
         "{} over {:.1} s: {} packets/s, {} Mbit/s",
         look.interface,
         look.seconds,
-        look.received_per_s.map_or("unknown".into(), grouped),
-        look.octets.map_or("unknown".into(), bits)
+        word(look.received_per_s.map(grouped)),
+        word(look.octets.map(bits))
     );
     if let Some(driver) = &look.driver {
         let _ = write!(words, "; driver {driver}");
@@ -56,12 +56,11 @@ fn head(text: &mut String, look: &Look) {
 fn places(text: &mut String, look: &Look) {
     let _ = writeln!(text, "places:\n  {:<13} {:>10} {:>10}  counter", "", "lost", "lost/s");
     for lost in &look.lost {
-        let count = |number: Option<String>| number.unwrap_or_else(|| "unknown".into());
         let first = format!(
             "  {:<13} {:>10} {:>10}  ",
             lost.place_name(),
-            count(lost.frames.map(|frames| frames.to_string())),
-            count(lost.per_s.map(grouped)),
+            word(lost.frames),
+            word(lost.per_s.map(grouped)),
         );
         wrapped(text, &first, &" ".repeat(first.chars().count()), &lost.source);
     }
@@ -180,9 +179,7 @@ fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
 
 /// A line about one socket. A long process name comes on a line above.
 fn row(text: &mut String, socket: &Socket, seconds: f64) {
-    let count = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());
-    let rate =
-        |number: Option<u64>| number.map_or("unknown".into(), |number| grouped(number as f64 / seconds));
+    let rate = |number: Option<u64>| word(number.map(|number| grouped(number as f64 / seconds)));
     let process = socket.processes.first();
     let more = match socket.processes.len() {
         0 | 1 => String::new(),
@@ -199,8 +196,8 @@ fn row(text: &mut String, socket: &Socket, seconds: f64) {
         // AF_XDP does not count accepted frames.
         socket.accepted.map_or("-".into(), |_| rate(socket.accepted)),
         rate(socket.dropped),
-        format!("{}{}", if socket.at_least { "≥" } else { "" }, count(socket.dropped)),
-        count(socket.dropped_in_all),
+        format!("{}{}", if socket.at_least { "≥" } else { "" }, word(socket.dropped)),
+        word(socket.dropped_in_all),
     ];
     cells(text, &format!("{}{more}", socket.owner()), values);
 }
