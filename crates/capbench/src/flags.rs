@@ -41,7 +41,7 @@ pub struct CaptureFlags {
     /// Which frames: in, out or inout [default: in; of record and extcap: inout, as of tcpdump]
     #[arg(short = 'Q', long, value_name = "DIRECTION")]
     pub direction: Option<Direction>,
-    /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own
+    /// Arguments for the environment layer of DPDK, in one word; they follow capbench's own
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     eal: Option<String>,
 }

@@ -39,7 +39,6 @@ pub struct CompareFlags {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(flags: &CompareFlags) -> Result<Exit> {
     if is_one(&flags.then, &flags.now) {
         let path = flags.then.display();

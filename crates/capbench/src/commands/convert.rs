@@ -41,7 +41,6 @@ fn format(text: &str) -> Result<FileFormat, String> {
     named(text, &[FileFormat::Pcapng, FileFormat::Pcap])
 }
 
-/// Runs the command.
 pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let mut options = WriteOptions::new(&flags.output);
     options.compression = flags.zstd;

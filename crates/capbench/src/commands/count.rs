@@ -64,7 +64,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long frames are still read after the method failed, for example because its interface went down.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 
-/// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
     let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;

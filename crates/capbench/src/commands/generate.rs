@@ -31,7 +31,6 @@ pub enum What {
     Man,
 }
 
-/// Runs the command.
 pub fn run<Cli: CommandFactory>(flags: &GenerateFlags) -> Result<Exit> {
     let path = &flags.folder;
     // Packages are built by root in folders of other users; the content is the same everywhere.

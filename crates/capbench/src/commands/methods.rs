@@ -26,7 +26,6 @@ pub struct MethodsFlags {
     programs: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
     let programs = Programs::with_file(flags.programs.as_deref())?;
     let methods = subject::list(&programs);

@@ -30,7 +30,7 @@ pub struct ReportFlags {
     /// standard output]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
     format: Vec<FormatName>,
-    /// Directory for the files; of several RESULTS each has one of its own in it [default: beside each results.json]
+    /// Directory for the files; of several RESULTS each has one of its own in it [default: next to each results.json]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the report instead: one format of one run; of csv the tidy rows
@@ -55,7 +55,6 @@ fn format(text: &str) -> Result<FormatName, String> {
     })
 }
 
-/// Runs the command.
 pub fn run(flags: &ReportFlags) -> Result<Exit> {
     let formats = formats_of(flags)?;
     if flags.stdout {

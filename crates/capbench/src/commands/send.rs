@@ -76,7 +76,6 @@ pub struct SendFlags {
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
-/// Runs the command.
 pub fn run(flags: &SendFlags) -> Result<Exit> {
     let schedule = schedule(flags);
     let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;

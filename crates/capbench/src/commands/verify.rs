@@ -40,7 +40,6 @@ pub struct VerifyFlags {
 /// Missing ranges printed per trial.
 const RANGES: usize = 20;
 
-/// Runs the command.
 pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut trials: Vec<_> = flags.trial.iter().copied().map(TrialId).collect();
     trials.sort_unstable();

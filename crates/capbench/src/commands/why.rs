@@ -42,7 +42,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest delay of the end after a signal.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs the command.
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
     let mut watch = Watch::new(&flags.interface, tracing)?;

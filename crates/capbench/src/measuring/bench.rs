@@ -64,7 +64,6 @@ struct Bench {
     thresholds: Thresholds,
 }
 
-/// Runs the command.
 pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let mut scene_flags = flags.scene.clone();
     if let Some(against) = &flags.against {
@@ -113,7 +112,7 @@ impl Plan for Bench {
         let mut text = scene.describe();
         let load = match rate {
             Some(rate) => format!("{} packets/s", grouped(rate.get())),
-            None => "maximum load, then one load that all methods can hold".into(),
+            None => "maximum load, then one load that all methods can sustain".into(),
         };
         words::row(&mut text, "load", load);
         if let Some(against) = against {

@@ -52,7 +52,7 @@ pub struct SceneFlags {
     /// the same CPU, behind a queue of N packets
     #[arg(long, value_name = "MODEL", default_value = "none")]
     pub work: WorkPlan,
-    /// How long nothing may come before a trial that misses frames is over
+    /// How long a trial waits for missing frames after the last one that arrives
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     quiet: Option<Duration>,
     /// MTU of the virtual link

@@ -56,7 +56,6 @@ struct Soak {
     max_loss: f64,
 }
 
-/// Runs the command.
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(&scene, flags)?;

@@ -81,7 +81,7 @@ pub struct SweepFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load)]
     rate: Vec<Load>,
     /// At every point of a ring sweep look for the longest burst without loss at each rate, as RFC 9004 does, and give the
-    /// drain-corrected buffer time: corrected by the rate at which frames are taken in that overload, not by the throughput
+    /// drain-corrected buffer time: corrected by the rate at which frames are received in that overload, not by the throughput
     #[arg(long)]
     bursts: bool,
     /// Length of a trial
@@ -94,7 +94,7 @@ pub struct SweepFlags {
     /// Points that may be added where the curve bends
     #[arg(long, value_name = "N", default_value_t = 4)]
     refine: u16,
-    /// Time that there is: a sweep that takes longer even where it takes least is refused before it starts
+    /// Time limit: a sweep that cannot end within it is refused before it starts
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     time: Option<Duration>,
     /// Names the random order of the points; the same seed gives the same order [default: the time]
@@ -120,7 +120,6 @@ struct Sweeps {
     hurry: Option<String>,
 }
 
-/// Runs the command.
 pub fn run(flags: &SweepFlags) -> Result<Exit> {
     let parts = flags.preset.as_deref().map(preset).transpose()?;
     let scene = Scene::new(&flags.scene, defaults(flags.axis))?;

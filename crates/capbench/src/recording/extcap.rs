@@ -58,16 +58,16 @@ pub struct Question {
     /// List the interfaces
     #[arg(long)]
     extcap_interfaces: bool,
-    /// The version of Wireshark; alone: tell ours
+    /// The version of Wireshark; alone: print ours
     #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     extcap_version: Option<String>,
     /// Which interface, as --extcap-interfaces calls it
     #[arg(long, value_name = "capbench-IF")]
     extcap_interface: Option<String>,
-    /// Tell the types of its frames
+    /// List the types of its frames
     #[arg(long)]
     extcap_dlts: bool,
-    /// Tell what can be set about capturing from it
+    /// List what can be set about capturing from it
     #[arg(long)]
     extcap_config: bool,
     /// Which frames (pcap-filter(7)); without --capture: say what is wrong with the filter, and nothing when it is right
@@ -99,7 +99,6 @@ pub fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Runs the command.
 pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     if let Some(folder) = &flags.install {
         return install::run(folder.as_deref()).map(|()| Exit::Done);

@@ -23,7 +23,6 @@ use crate::output::{self, print};
 use crate::signals::{Signals, Stop};
 use crate::{file_format, privileges};
 
-/// Runs the command.
 pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if flags.list_interfaces {
         return list_interfaces();
