@@ -1,18 +1,17 @@
 //! `capbench verify`: finds every frame of `capbench send` in capture files.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
 use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
-use capbench_record::file::{Decompressed, FileFormat, InterfaceStatistics};
+use capbench_record::file::{FileFormat, InterfaceStatistics};
 use capbench_report::printable;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::exit::{self, Exit, Usage};
+use crate::file_format;
 use crate::flags::LayoutFlags;
 use crate::output::{print, print_json};
 use crate::status::word;
@@ -49,7 +48,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
     for file in &flags.files {
-        let read = recorded.read(open(file)?);
+        let read = recorded.read(file_format::open(file)?);
         let is_over = read.failure.is_some();
         files.push((file, read));
         // What follows cannot be distinguished from a gap before it.
@@ -102,15 +101,6 @@ fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     reasons.join(", ")
 }
 
-fn open(file: &Path) -> Result<Decompressed> {
-    let refused = |error| anyhow!("{} cannot be opened: {error}", file.display());
-    let octets: Box<dyn Read> = match file.as_os_str() == "-" {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(File::open(file).map_err(refused)?),
-    };
-    Decompressed::new(octets).map_err(|error| anyhow!("{} cannot be read: {error}", file.display()))
-}
-
 fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     let mut text = String::new();
     for (file, read) in files {
@@ -148,19 +138,19 @@ fn of_trial(trial: &TrialFrames) -> String {
         1 => range.start.to_string(),
         _ => format!("{}-{}", range.start, range.end - 1),
     });
-    let told: Vec<_> = ranges.collect();
+    let listed: Vec<_> = ranges.collect();
     if missing.ranges > 0 {
-        text.push_str(&format!(": {}", told.join(", ")));
+        text.push_str(&format!(": {}", listed.join(", ")));
     }
-    if missing.ranges > told.len() as u64 {
-        text.push_str(&format!(" and {} more ranges", missing.ranges - told.len() as u64));
+    if missing.ranges > listed.len() as u64 {
+        text.push_str(&format!(" and {} more ranges", missing.ranges - listed.len() as u64));
     }
     text.push('\n');
     text
 }
 
 fn of_interface(number: usize, interface: &RecordedInterface) -> String {
-    let name = name(number, interface);
+    let name = interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line);
     let mut text = format!(
         "{name}: {} packets; drop counts of {} lost ones; {} of {} gaps told by the packet behind them",
         interface.frames, interface.told, interface.gaps_told, interface.gaps
@@ -191,10 +181,6 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
         text.push('\n');
     }
     text
-}
-
-fn name(number: usize, interface: &RecordedInterface) -> String {
-    interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line)
 }
 
 fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {

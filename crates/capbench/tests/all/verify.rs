@@ -145,7 +145,7 @@ fn files_of_a_rotation_are_one_recording() {
     assert_eq!(verified(&folder, "a --trial 7 --frames 9").status.code(), Some(3));
     let output = verified(&folder, "a c --trial 7");
     assert_eq!(output.status.code(), Some(1));
-    assert!(lossy(&output.stderr).starts_with("capbench: c cannot be opened: No such file"), "{output:?}");
+    assert!(lossy(&output.stderr).starts_with("capbench: cannot read c: No such file"), "{output:?}");
 }
 
 #[test]

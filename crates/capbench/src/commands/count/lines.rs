@@ -24,7 +24,7 @@ pub struct Totals {
 
 /// What is known of a trial's frames.
 #[derive(Debug)]
-pub enum Told {
+pub enum Seen {
     /// capbench verified each frame.
     Verified(Arrivals),
     /// The method counted the frames where they arrived.
@@ -110,29 +110,29 @@ impl Lines {
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
-    pub fn tell(&mut self, now: &Totals, told: Option<&Told>) {
+    pub fn tell(&mut self, now: &Totals, seen: Option<&Seen>) {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        crate::output::tell(&self.totals(now, told));
+        crate::output::tell(&self.totals(now, seen));
     }
 
     /// Prints everything at the end.
-    pub fn close(mut self, end: &Totals, told: Option<&Told>) -> Result<()> {
+    pub fn close(mut self, end: &Totals, seen: Option<&Seen>) -> Result<()> {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
         if self.json {
-            print(&format!("{}\n", self.document(end, told)))
+            print(&format!("{}\n", self.document(end, seen)))
         } else {
-            print(&self.totals(end, told))
+            print(&self.totals(end, seen))
         }
     }
 
-    fn document(&self, end: &Totals, told: Option<&Told>) -> Value {
-        let (arrivals, tally) = match told {
-            Some(Told::Verified(arrivals)) => (Some(arrivals), None),
-            Some(Told::Counted(tally)) => (None, Some(tally)),
+    fn document(&self, end: &Totals, seen: Option<&Seen>) -> Value {
+        let (arrivals, tally) = match seen {
+            Some(Seen::Verified(arrivals)) => (Some(arrivals), None),
+            Some(Seen::Counted(tally)) => (None, Some(tally)),
             None => (None, None),
         };
         json!({
@@ -156,7 +156,7 @@ impl Lines {
     }
 
     /// tcpdump's three lines first, because scripts read them, then the rest.
-    fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
+    fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
         let Totals { packets, octets, counters, cpu_ns, .. } = end;
         let per_packet = if *packets == 0 { 0.0 } else { *cpu_ns as f64 / *packets as f64 };
         let mut lines = format!(
@@ -169,12 +169,12 @@ impl Lines {
             Losses::of(counters),
             word(self.fullest),
         );
-        match told {
-            Some(Told::Verified(seen)) => lines.push_str(&format!(
+        match seen {
+            Some(Seen::Verified(all)) => lines.push_str(&format!(
                 "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
-                seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
+                all.delivered, all.duplicates, all.reordered, all.foreign, all.truncated, all.corrupt
             )),
-            Some(Told::Counted(tally)) => lines.push_str(&format!(
+            Some(Seen::Counted(tally)) => lines.push_str(&format!(
                 "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
                 tally.marked,
                 word(tally.duplicates),
