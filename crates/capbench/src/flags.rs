@@ -12,7 +12,6 @@ use clap::Args;
 use crate::exit::Usage;
 use crate::values::{duration, share};
 
-/// How to capture.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capture")]
 pub struct CaptureFlags {

@@ -15,7 +15,6 @@ use clap::Args;
 use crate::exit::{Exit, Usage};
 use crate::file_format::{self, named};
 
-/// What to convert, to what.
 #[derive(Args, Clone, Debug)]
 pub struct ConvertFlags {
     /// File to read: verbatim, pcapng or pcap, also compressed with Zstandard; - is standard input

@@ -22,7 +22,6 @@ use crate::recording::interface;
 use crate::signals::{Signals, Stop};
 use crate::values::positive_duration;
 
-/// What to count, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct CountFlags {
     /// Interface to count on

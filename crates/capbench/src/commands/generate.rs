@@ -11,7 +11,6 @@ use clap_mangen::Man;
 
 use crate::exit::Exit;
 
-/// What to make of the command line's own description, and where.
 #[derive(Args, Clone, Debug)]
 pub struct GenerateFlags {
     /// What

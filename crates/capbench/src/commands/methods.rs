@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 
-/// How to list them.
 #[derive(Args, Clone, Debug)]
 pub struct MethodsFlags {
     /// Print JSON

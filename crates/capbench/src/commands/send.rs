@@ -20,7 +20,6 @@ use crate::output::{print, print_json};
 use crate::signals::Stop;
 use crate::values::positive_duration;
 
-/// What to send, where and when.
 #[derive(Args, Clone, Debug)]
 pub struct SendFlags {
     /// Interface to send on; the link must be isolated (RFC 6815)

@@ -16,7 +16,6 @@ use crate::flags::LayoutFlags;
 use crate::output::{print, print_json};
 use crate::status::word;
 
-/// Which files, and what was sent.
 #[derive(Args, Clone, Debug)]
 pub struct VerifyFlags {
     /// Capture files, pcapng or pcap, also compressed with Zstandard; several are read as one recording, in this order; - is standard input

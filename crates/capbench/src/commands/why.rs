@@ -16,7 +16,6 @@ use crate::signals::Stop;
 use crate::values::positive_duration;
 use screen::Screen;
 
-/// Which interface to watch, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct WhyFlags {
     /// Interface to watch

@@ -22,7 +22,6 @@ use crate::values::positive_duration;
 /// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;
 
-/// What to compare.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Trials",

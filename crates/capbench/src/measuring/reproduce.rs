@@ -23,7 +23,6 @@ const ALL: &str = "all";
 /// The MTU of the virtual link: Ethernet's.
 const MTU: u32 = 1500;
 
-/// Which publication, and how much of it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reproduce")]
 pub struct ReproduceFlags {

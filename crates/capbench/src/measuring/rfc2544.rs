@@ -65,7 +65,6 @@ impl Test {
     }
 }
 
-/// What to test.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Tests",

@@ -23,7 +23,6 @@ use crate::exit::Usage;
 use crate::flags::{CaptureFlags, LayoutFlags, transmit};
 use crate::values::positive_duration;
 
-/// What is measured, and on which path. Each command has its own defaults.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
 pub struct SceneFlags {
@@ -90,7 +89,6 @@ pub struct PathFlags {
     transmit: String,
 }
 
-/// How a run is saved and watched.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Run")]
 pub struct RunFlags {

@@ -27,7 +27,6 @@ const DEFAULT_GOALS: &str = "ndr,pdr";
 /// Searches of a set-up at most: more show nothing that these do not.
 const MOST_SEARCHES: i64 = 1000;
 
-/// What to search for.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Search",

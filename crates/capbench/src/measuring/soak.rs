@@ -17,7 +17,6 @@ use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
 use crate::values::{positive_duration, share};
 
-/// What to hold, and for how long.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Soak",

@@ -44,7 +44,6 @@ pub enum AxisName {
     Coalesce,
 }
 
-/// What to vary, and over what.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Sweep",

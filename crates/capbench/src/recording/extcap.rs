@@ -33,7 +33,6 @@ use crate::signals::Stop;
 /// The name under which Wireshark finds this program, and starts it without a subcommand.
 pub const PROGRAM: &str = "capbench-extcap";
 
-/// What Wireshark asks, or where it shall find this program.
 #[derive(Args, Clone, Debug)]
 pub struct ExtcapFlags {
     /// Let Wireshark and tshark find this program, by a link in DIR [default: in this user's own folders for that]

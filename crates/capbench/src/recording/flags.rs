@@ -13,7 +13,6 @@ use crate::file_format::named;
 use crate::flags::CaptureFlags;
 use crate::values::{positive_duration, share};
 
-/// What to record, and to where.
 #[derive(Args, Clone, Debug)]
 pub struct RecordFlags {
     /// Interface to record from; several become one stream in time order
@@ -87,7 +86,6 @@ pub struct RecordFlags {
     pub capture: CaptureFlags,
 }
 
-/// To where.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {

@@ -71,27 +71,23 @@ fn places(text: &mut String, look: &Look) {
         };
         format!("CPU {} {}/s{squeezed}", cpu.cpu.number(), grouped(cpu.processed as f64 / look.seconds))
     });
-    let softirq: Vec<_> = softirq.collect();
-    if !softirq.is_empty() {
-        let words = format!("packets in softirq, of the whole host: {}", softirq.join(", "));
-        wrapped(text, "  ", "    ", &words);
-    }
-    let drops = look
-        .traced
-        .iter()
-        .flat_map(|traced| &traced.drops)
-        .map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
-    let drops: Vec<_> = drops.collect();
-    if !drops.is_empty() {
-        wrapped(text, "  ", "    ", &format!("dropped by the kernel, by reason: {}", drops.join(", ")));
-    }
+    listed(text, "packets in softirq, of the whole host", softirq.collect());
+    let drops = look.traced.iter().flat_map(|traced| &traced.drops);
+    let drops =
+        drops.map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
+    listed(text, "dropped by the kernel, by reason", drops.collect());
     let counters = look.driver_counters.iter().map(|(name, count)| format!("{name} {count}"));
     let mut shown: Vec<_> = counters.take(MOST_COUNTERS).collect();
     if look.driver_counters.len() > MOST_COUNTERS {
         shown.push(format!("{} more (--json)", look.driver_counters.len() - MOST_COUNTERS));
     }
-    if !shown.is_empty() {
-        wrapped(text, "  ", "    ", &format!("driver counters that moved: {}", shown.join(", ")));
+    listed(text, "driver counters that moved", shown);
+}
+
+/// A list below the places, if there is anything in it.
+fn listed(text: &mut String, what: &str, words: Vec<String>) {
+    if !words.is_empty() {
+        wrapped(text, "  ", "    ", &format!("{what}: {}", words.join(", ")));
     }
 }
 
@@ -133,12 +129,8 @@ fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
         (sum(|group| group.sockets), sum(|group| group.dropped), sum(|group| group.unknown));
     let is_least = unknown > 0 || closed.iter().any(|group| group.at_least);
     let (rate, least) = (|count: u64| grouped(count as f64 / seconds), if is_least { "≥" } else { "" });
-    wrapped(
-        text,
-        "  ",
-        "    ",
-        &format!("{sockets} more sockets that were closed, and lost less than those above"),
-    );
+    let words = format!("{sockets} more sockets that were closed, and lost less than those above");
+    wrapped(text, "  ", "    ", &words);
     let values = [
         "closed".into(),
         "-".into(),
@@ -152,12 +144,10 @@ fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
 
 /// The kind of a socket, and where it is.
 fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
-    let mut what = format!("{}, {}", socket.what(), buffer(socket));
+    let mut what = vec![socket.what(), buffer(socket)];
     if let Some(fanout) = &socket.fanout {
-        let _ = write!(what, ", fanout {} {}", fanout.id, fanout.kind);
-        if let Some(members) = fanout.members {
-            let _ = write!(what, " of {members}");
-        }
+        let members = fanout.members.map_or_else(String::new, |members| format!(" of {members}"));
+        what.push(format!("fanout {} {}{members}", fanout.id, fanout.kind));
     }
     let flags = [
         (socket.filter == Some(true), "filtered"),
@@ -165,16 +155,12 @@ fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
         (!socket.receives, "only sends"),
         (socket.every_interface && socket.receives, "every interface"),
     ];
-    for (_, words) in flags.iter().filter(|(is_set, _)| *is_set) {
-        let _ = write!(what, ", {words}");
-    }
-    if let Some(interface) = socket.interface.as_ref().filter(|_| !is_here) {
-        let _ = write!(what, ", on {interface}");
-    }
+    what.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, words)| words.to_string()));
+    what.extend(socket.interface.iter().filter(|_| !is_here).map(|interface| format!("on {interface}")));
     if socket.namespace != look.namespace {
-        let _ = write!(what, ", in network namespace {}", socket.namespace);
+        what.push(format!("in network namespace {}", socket.namespace));
     }
-    what
+    what.join(", ")
 }
 
 /// A line about one socket. A long process name comes on a line above.
