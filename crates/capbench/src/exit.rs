@@ -329,7 +329,7 @@ fn of_record(error: &RecordError) -> u8 {
         {
             DISK_FULL
         }
-        RecordError::HandOff { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
+        RecordError::WorkerPool { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
     }
 }
 
