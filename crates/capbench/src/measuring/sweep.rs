@@ -262,7 +262,7 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
                 Some((from, to)) => loads(from, to, steps, spacing)?,
                 None => {
                     let rates = flags.rate.iter().map(|load| Point::Load(*load));
-                    points(&|text| named_load(text).map(Point::Load))?.into_iter().chain(rates).collect()
+                    points(&|text| load(text).map(Point::Load))?.into_iter().chain(rates).collect()
                 }
             };
             if points.is_empty() {
@@ -280,14 +280,6 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
             Axis::new(points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?)?
         }
     })
-}
-
-fn named_load(text: &str) -> Result<Load, String> {
-    if text == "max" {
-        Ok(Load::Maximum)
-    } else {
-        text.parse().map(Load::Rate).map_err(|e: capbench_frames::FrameError| e.to_string())
-    }
 }
 
 /// Parses a ring: a number of frames, or RING or RING/BLOCK sizes.
