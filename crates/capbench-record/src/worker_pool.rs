@@ -24,7 +24,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use capbench_capture::counters::{Loss, Place};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use crate::error::{RecordError, Result};
 
@@ -357,7 +358,6 @@ impl<B> Worker<B> {
 
 /// Where a batch can go.
 enum Choice {
-    /// To this worker.
     Worker(usize),
     /// To this worker when its queue has room again.
     Full(usize),

@@ -2,7 +2,7 @@
 
 use capbench_capture::method::VlanTags;
 use capbench_capture::methods::vlan_tags;
-use capbench_capture::running::Running;
+use capbench_model::running::Running;
 use capbench_sys::packet::FilterInstruction;
 
 use super::SnapLength;
@@ -67,16 +67,11 @@ impl SectionDescription {
         body.extend([1, 0, 0, 0]);
         body.extend(u64::MAX.to_le_bytes());
         let mut block = BlockBuilder::new(SECTION, &body);
-        let texts = [
+        block.texts([
             (section::HARDWARE, &self.hardware, "name of the hardware"),
             (section::SYSTEM, &self.system, "name of the operating system"),
             (section::APPLICATION, &self.application, "name of the program"),
-        ];
-        for (code, text, what) in texts {
-            if let Some(text) = text {
-                block.option(code, text.as_bytes(), what)?;
-            }
-        }
+        ])?;
         comments(&mut block, &self.comments)?;
         Ok(block.finish())
     }
@@ -111,17 +106,12 @@ impl InterfaceDescription {
         let mut body = u32::from(link_type).to_le_bytes().to_vec();
         body.extend(snap.octets().to_le_bytes());
         let mut block = BlockBuilder::new(INTERFACE, &body);
-        let texts = [
+        block.texts([
             (interface::NAME, &self.name, "name of an interface"),
             (interface::DESCRIPTION, &self.description, "description of an interface"),
             (interface::SYSTEM, &self.system, "name of the operating system"),
             (interface::HARDWARE, &self.hardware, "name of an interface's hardware"),
-        ];
-        for (code, text, what) in texts {
-            if let Some(text) = text {
-                block.option(code, text.as_bytes(), what)?;
-            }
-        }
+        ])?;
         if let Some(mac) = self.mac {
             block.option(interface::MAC, &mac, "MAC address")?;
         }
@@ -161,7 +151,7 @@ fn comments(block: &mut BlockBuilder, comments: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::InterfaceDescription;
-    use capbench_capture::running::{Engine, Running, TimeSource};
+    use capbench_model::running::{Engine, Running, TimeSource};
 
     #[test]
     fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_capture::counters::{Loss, Place};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
@@ -111,7 +112,6 @@ impl InterfaceStatistics {
         places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
-    /// Encodes the block.
     pub(super) fn block(&self) -> Vec<u8> {
         // The format stores the upper 32 bits first, so the halves are swapped in a little-endian number.
         let turned = |ns: u64| ns.rotate_left(32);
@@ -139,7 +139,8 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_capture::counters::{Counters, Loss, Place};
+    use capbench_model::counters::{Counters, Loss};
+    use capbench_model::places::Place;
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch};
+use capbench_capture::capture::{Batch, Capture, OwnedBatch};
 use capbench_capture::error;
+use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::capture_side::{CaptureSide, Delivered};
@@ -61,10 +62,8 @@ pub(super) struct Giving<'t> {
     known: u64,
     /// Counted drops that the next batch reports.
     pending_drops: u64,
-    /// When the counters were read.
     read_ns: u64,
     taken: u64,
-    /// Number of batches.
     given: u64,
     /// Why batches cannot be passed on. They are still read, and count as lost.
     failure: Option<RecordError>,

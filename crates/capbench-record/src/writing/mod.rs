@@ -6,31 +6,27 @@
 //! | `buffer`, `pool` | buffers of whole records, and the bounded memory for them |
 //! | [`WriteOptions`] (`options`) | the user's options |
 //! | [`Rotation`] (`rotation`), `names` | when a file ends, and the name of the next one |
-//! | `writer`, `current` | the thread that writes, and its current file |
+//! | `writer` | the thread that writes |
 //! | `closer` | the thread that syncs complete files, and gives them their final names |
-//! | `files`, `part`, `holder` | create files: temporary name, permissions, lock |
+//! | `files`, `part` | create files: temporary name, permissions, lock |
 //! | `lock` | allows one recorder at a time for the files of one `-w` |
 //! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and their removal |
-//! | `sink`, `descriptor`, `direct`, `compress` | kinds of output: page cache or pipe, direct I/O, Zstandard |
+//! | `sink`, `descriptor` | kinds of output: page cache or pipe, direct I/O, Zstandard |
 //! | `failure` | a failed operation, its file, and what to do |
 //! | [`WriterCounts`] (`counts`) | counters of the writer, readable while it runs |
 //!
 //! The thread that reads packets encodes them straight into a buffer, and never waits. If no buffer is free, the packet is
-//! refused and counted at [`capbench_capture::Place::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
+//! refused and counted at [`capbench_model::places::Place::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
 //! also be a ring block: the writer writes it straight from the ring, then returns it. Files contain only consecutive records. So
 //! after any end of the process, files are readable up to the last whole record; with direct I/O up to the last block of 4 KiB or
 //! the last flush; with compression up to the last buffer.
 
 mod buffer;
 mod closer;
-mod compress;
 mod counts;
-mod current;
 mod descriptor;
-mod direct;
 mod failure;
 mod files;
-mod holder;
 mod keeper;
 mod lock;
 mod names;

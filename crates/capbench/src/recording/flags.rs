@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, FanoutMode};
+use capbench_capture::FanoutMode;
+use capbench_model::units::ByteCount;
 use capbench_record::file::FileFormat;
 use capbench_record::writing::FreeSpace;
 use capbench_sys::packet::fanout::MOST_MEMBERS;

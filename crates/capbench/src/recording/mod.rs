@@ -17,8 +17,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Filter, Interface, MethodSpec, methods};
+use capbench_capture::methods;
+use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
+use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::options::CaptureOptions;
 use capbench_record::RecordError;
 use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_record::recording::{Session, Source};
@@ -40,7 +45,8 @@ const LOOPBACK: &str = "lo";
 /// A method that delivers packets, on an unmodified interface.
 pub fn method(text: &str) -> Result<MethodSpec> {
     let spec = own_method(text)?;
-    if methods::find(&spec)?.delivery == Delivery::Counted {
+    methods::find(&spec)?;
+    if spec.delivery() == Some(Delivery::Counted) {
         let why = "it counts packets in the kernel, and gives none that could be recorded";
         return Err(Usage(format!("--method {text}: {why}")).into());
     }

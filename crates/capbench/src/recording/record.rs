@@ -198,7 +198,7 @@ fn close(
     output::tell(&ledger::closing(&account));
     output::tell(&ledger::text(&account, false));
     let document = serde_json::to_string_pretty(&ledger::document(&account, end))? + "\n";
-    let file = plan::side_file(&flags.output, account.first_file.as_deref());
+    let file = plan::side_file(&flags.output, account.writer.first_file.as_deref());
     let saved = file.map_or(Ok(()), |file| write_account(&file, &document, folder, write));
     match (flags.json, plan::is_standard_output(&flags.output)) {
         (false, _) => {}

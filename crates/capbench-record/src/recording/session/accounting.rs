@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use capbench_capture::counters::{Counters, Loss, Place};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 use super::Session;
 use crate::file::FileFormat;
@@ -79,24 +80,21 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             name: source.interface.name.clone(),
             method: source.method.to_string(),
             members: source.members,
-            received: None,
-            accepted: None,
-            losses: Vec::new(),
             taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
             queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),
             output: written.interfaces.get(number).copied().unwrap_or_default(),
-            cut: None,
             octets: (session.plan.format != FileFormat::Verbatim).then(|| lane.octets.load(Relaxed)),
             fill: Occupancy::fullest(captures.iter().map(|capture| capture.fills().lately())),
             fullest: Occupancy::fullest(captures.iter().map(|capture| capture.fills().ever())),
-            told: (session.plan.format != FileFormat::Pcap).then(|| lane.told.load(Relaxed)),
+            reported: (session.plan.format != FileFormat::Pcap).then(|| lane.reported.load(Relaxed)),
             behind_last: lane.pending_drops.load(Relaxed),
             merged: merge.as_ref().map(|tally| together(session, tally, number)),
             went_down: captures.iter().map(|capture| capture.went_down.load(Relaxed)).max().unwrap_or(0),
             is_down: captures.iter().any(|capture| capture.is_down()),
             was_shut: captures.iter().all(|capture| capture.is_shut()),
+            ..InterfaceAccount::default()
         };
         read_into(&mut interface, &readings);
         interface
@@ -105,17 +103,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
         interfaces: interfaces.collect(),
         began_ns: session.began_ns,
         time: session.start.elapsed(),
-        files: written.files,
-        first_file: written.first_file.clone(),
-        bytes: written.bytes,
-        stored_bytes: written.stored_bytes,
-        buffers: written.pool,
-        buffers_in_use: written.in_use,
-        most_buffers_in_use: written.most_in_use,
-        longest_write: written.longest_write,
-        syncs: written.syncs,
-        deleted_files: written.deleted_files,
-        deleted_bytes: written.deleted_bytes,
+        writer: written.clone(),
         merge,
     }
 }
