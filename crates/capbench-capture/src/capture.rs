@@ -8,12 +8,7 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::counters::{Counters, WaitCounts};
-use crate::error::Result;
-use crate::mark::Tally;
-use crate::occupancy::Occupancy;
-use crate::running::Running;
-use crate::stats_socket::StatsSocket;
+use crate::{Counters, Occupancy, Result, Running, StatsSocket, Tally, WaitCounts};
 
 pub use owned::{OwnedBatch, Packed, Packing};
 pub use place::{Place, SeekableBatch};

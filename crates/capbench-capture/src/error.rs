@@ -4,7 +4,7 @@ mod expression;
 
 use capbench_sys::SysError;
 
-use crate::units::ByteCount;
+use crate::ByteCount;
 
 pub use expression::ExpressionPlace;
 use expression::MarkedExpression;

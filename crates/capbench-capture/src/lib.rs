@@ -61,14 +61,14 @@ mod wait;
 
 pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Taker, TimeSpan};
-pub use counters::{Counters, Loss, LossPlace, WaitCounts};
-pub use error::CaptureError;
+pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Packing, Taker, TimeSpan};
+pub use counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT, WaitCounts};
+pub use error::{CaptureError, Result};
 pub use fanout::Fanout;
 pub use filter::Filter;
 pub use interface::Interface;
 pub use mark::{FrameMark, MaskedOctet, Tally};
-pub use method::{CapturePoint, Delivery, Method, VlanTags};
+pub use method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags, duration_of, number_of};
 pub use method_spec::{MethodSpec, Setting};
 pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
 pub use occupancy::Occupancy;
@@ -76,3 +76,7 @@ pub use options::CaptureOptions;
 pub use running::{CaptureFacts, Engine, RingGeometry, Running, TimeSource};
 pub use stats_socket::StatsSocket;
 pub use units::{ByteCount, SnapLength};
+
+pub(crate) use context::Context;
+pub(crate) use socket_counters::Accumulator;
+pub(crate) use wait::Waiter;

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use capbench_sys::host::identity;
 
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
+use crate::{CaptureError, CaptureOptions, Interface, MethodSpec, Result};
 
 /// Properties of a method before it runs.
 #[derive(Debug)]
@@ -52,6 +49,28 @@ pub struct Method {
 }
 
 impl Method {
+    /// What most methods have in common; rows name the rest.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        summary: "",
+        privilege: "CAP_NET_RAW",
+        options: &[],
+        argument: None,
+        settings: &[],
+        variants: &[],
+        socket_filter: false,
+        fanout: false,
+        in_default: false,
+        untested: None,
+        capture_point: |_| CapturePoint::Stack,
+        takes_frames: |_| false,
+        has_queues: false,
+        vlan_tags: VlanTags::Unknown,
+        delivery: Delivery::Ring,
+        check: |_, _, _| Ok(()),
+        supported: |_| Ok(()),
+    };
+
     /// Checks settings and options before anything is opened.
     ///
     /// # Errors
@@ -89,12 +108,8 @@ impl Method {
                     .into(),
             );
         }
-        match (&self.argument, spec.argument()) {
-            (None, Some(argument)) => return refuse(format!("{} takes no \":{argument}\"", spec.name())),
-            (Some(wanted), None) if wanted.required => {
-                return refuse(format!("write {}:{}, {}", spec.name(), wanted.placeholder, wanted.summary));
-            }
-            _ => {}
+        if let (None, Some(argument)) = (&self.argument, spec.argument()) {
+            return refuse(format!("{} takes no \":{argument}\"", spec.name()));
         }
         for (position, given) in spec.settings().iter().enumerate() {
             let Some(known) = self.settings.iter().find(|known| known.name == given.name) else {
@@ -124,8 +139,6 @@ pub struct Argument {
     pub placeholder: &'static str,
     /// Its meaning.
     pub summary: &'static str,
-    /// Whether it is required.
-    pub required: bool,
 }
 
 /// A setting of a method.
@@ -139,6 +152,23 @@ pub struct SettingInfo {
     pub optional: bool,
     /// Its effect.
     pub summary: &'static str,
+}
+
+impl SettingInfo {
+    /// A setting without a value.
+    pub(crate) const fn flag(name: &'static str, summary: &'static str) -> Self {
+        Self { name, value: None, optional: false, summary }
+    }
+
+    /// A setting with a value.
+    pub(crate) const fn valued(name: &'static str, value: &'static str, summary: &'static str) -> Self {
+        Self { name, value: Some(value), optional: false, summary }
+    }
+
+    /// A setting with an optional value.
+    pub(crate) const fn optional(name: &'static str, value: &'static str, summary: &'static str) -> Self {
+        Self { name, value: Some(value), optional: true, summary }
+    }
 }
 
 /// Where on a frame's path a method captures it. This decides which CPU does the kernel's receive work before it.
@@ -187,9 +217,9 @@ impl VlanTags {
 }
 
 impl CapturePoint {
-    /// [`Method::capture_point`] of methods that have only this one.
-    pub fn stack(_: &MethodSpec) -> Self {
-        Self::Stack
+    /// [`Method::capture_point`] of XDP programs.
+    pub(crate) fn of_xdp(spec: &MethodSpec) -> Self {
+        if spec.has("generic") { Self::Stack } else { Self::Driver }
     }
 }
 

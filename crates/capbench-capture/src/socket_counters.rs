@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use crate::counters::{Counters, FREEZES, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::FREEZES;
+use crate::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -58,9 +59,10 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use super::Accumulator;
-    use crate::counters::{Counters, LossPlace};
     use capbench_sys::packet::PacketStatistics;
+
+    use super::Accumulator;
+    use crate::{Counters, LossPlace};
 
     #[test]
     fn totals_pass_32_bits_and_absent_stays_absent() {

@@ -2,10 +2,7 @@
 
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::error::Result;
-use crate::socket_counters::Accumulator;
+use crate::{Accumulator, Context, Counters, Result};
 
 /// The program that drops every frame: it returns 0 (`BPF_RET | BPF_K`).
 pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };

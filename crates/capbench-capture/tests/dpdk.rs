@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
-use capbench_capture::backends::packet_v2::PacketV2;
+use capbench_capture::backends::frame_slots::FrameSlots;
 use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
     SnapLength, VlanTag,
@@ -246,7 +246,7 @@ fn root_methods_follow_each_other_and_two_run_in_one_thread() {
         spaces.right.inside(|| {
             for _ in 0..2 {
                 let mut first =
-                    PacketV2::open(&MethodSpec::plain("packet-v2"), &interface(), &options()).unwrap();
+                    FrameSlots::open(&MethodSpec::plain("packet-v2"), &interface(), &options()).unwrap();
                 send();
                 assert_eq!(take(&mut first, 50).len(), 50);
                 drop(first);

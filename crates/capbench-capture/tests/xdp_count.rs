@@ -7,7 +7,8 @@ mod wire;
 
 use std::time::Duration;
 
-use capbench_capture::backends::{recv::Recv, xdp_count::XdpCount};
+use capbench_capture::backends::recv::Recv;
+use capbench_capture::backends::xdp_count::XdpCount;
 use capbench_capture::{
     Batch, Capture, CaptureError, CaptureOptions, Direction, FrameMark, Interface, MaskedOctet, MethodSpec,
     Tally, methods,

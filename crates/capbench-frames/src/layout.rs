@@ -4,13 +4,14 @@
 //! (RFC 5180 8). Flow `f` is sent from 198.18.0.1 + f (2001:2:0:1::1 + f), port [`FIRST_SOURCE_PORT`] + f, to
 //! 198.19.0.1 (2001:2:0:2::1), port [`DESTINATION_PORT`].
 
-use crate::error::{FrameError, Result};
-use crate::stamp::STAMP_OCTETS;
-use crate::units::{FrameSize, Mtu};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::stamp::STAMP_OCTETS;
+use crate::{FrameError, FrameSize, Mtu, Result};
 
 /// Destination port of every generated frame: the discard service (RFC 863).
 pub const DESTINATION_PORT: u16 = 9;
@@ -292,7 +293,8 @@ mod tests {
 
     #[test]
     fn least_sizes() {
-        use {Network::*, Transport::*};
+        use Network::*;
+        use Transport::*;
         for (vlan, network, transport, octets) in [
             (false, V4, Udp, 60),
             (true, V4, Udp, 64),

@@ -1,11 +1,12 @@
 //! Frame rates and bit rates. The type of a bit rate says whether preamble and gap count.
 
-use crate::error::{FrameError, Result};
-use crate::units::FrameSize;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FrameError, FrameSize, Result};
 
 /// Bits of an octet.
 const BITS: f64 = 8.0;
@@ -192,8 +193,9 @@ fn scaled(text: &str, units: &[&str]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn floor(link: &str, octets: u32) -> u64 {
         let rate = line_rate(link.parse().unwrap(), FrameSize::new(octets).unwrap()).unwrap();

@@ -3,13 +3,14 @@
 //! A rate is the exact binary fraction of its `f64`. Frame `i` is planned at `floor(i / rate)` in integer arithmetic. After
 //! 10^12 ns the plan is as exact as after the first frame.
 
-use crate::error::{FrameError, Result};
-use crate::rates::Pps;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroU32;
-use std::time::Duration;
+
+use crate::{FrameError, Pps, Result};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u128 = 1_000_000_000;

@@ -1,14 +1,13 @@
 //! The frame sizes and their order: a repeating sequence fixed before the trial.
 
-use crate::error::{FrameError, Result};
-use crate::imix::Imix;
-use crate::layout::FrameLayout;
-use crate::units::FrameSize;
+use std::fmt;
+use std::str::FromStr;
+
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
+
+use crate::{FrameError, FrameLayout, FrameSize, Imix, Result};
 
 /// Sizes that a random sequence draws before it repeats.
 const RANDOM_PERIOD: usize = 1 << 16;
@@ -239,9 +238,10 @@ impl From<Sizes> for String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::layout::{Network, Transport, VlanTag};
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Network, Transport, VlanTag};
 
     fn octets(text: &str, layout: &FrameLayout) -> Vec<u16> {
         let sequence = text.parse::<Sizes>().unwrap().sequence(layout).unwrap();

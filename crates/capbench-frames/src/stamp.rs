@@ -73,8 +73,9 @@ impl Stamp {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn octets_are_in_the_documented_order() {

@@ -2,10 +2,12 @@
 //!
 //! Rates are in [`crate::rates`].
 
-use crate::error::{FrameError, Result};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FrameError, Result};
 
 /// Octets of the frame check sequence, which no capture method delivers (IEEE 802.3 3.2.9).
 pub const FCS_OCTETS: u16 = 4;

@@ -3,16 +3,17 @@
 //! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It never sleeps: the shortest
 //! sleep is longer than the interval of two frames.
 
-use crate::error::{Result, TrafficError};
-use crate::report::SendReport;
-use crate::transmission::{Handed, MOST_BATCH, Transmit};
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use capbench_frames::Lateness;
 use capbench_frames::plan::{FramePlan, PlannedFrames};
 use capbench_frames::schedule::{PlannedTimes, Schedule};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
-use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+
+use crate::transmission::{Handed, MOST_BATCH};
+use crate::{Result, SendReport, TrafficError, Transmit};
 
 /// How long after the end a punctual sender may still send the frames that came due since its last clock read. Without it the
 /// last frame of every phase would be missing. A sender that lags gets no such time.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_frames::Lateness;
 
-use crate::error::TrafficError;
+use crate::TrafficError;
 
 /// The counts of a sending phase. `intended = unsent + sent` and `sent = accepted + refused_lost`.
 #[derive(Debug)]

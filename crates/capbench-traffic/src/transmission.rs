@@ -1,7 +1,8 @@
 //! The interface between the pacer and a transmit method.
 
-use crate::error::Result;
 use std::ops::AddAssign;
+
+use crate::Result;
 
 /// The largest batch.
 pub const MOST_BATCH: usize = 256;

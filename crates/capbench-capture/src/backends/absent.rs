@@ -5,14 +5,10 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::capture::{Batch, Capture};
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use crate::{
+    Batch, Capture, CaptureError, CaptureOptions, Counters, Interface, MethodSpec, Result, Running,
+    WaitCounts,
+};
 
 /// A capture that cannot exist.
 #[derive(Debug)]

@@ -40,40 +40,29 @@ pub static METHOD: Method = Method {
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "net_af_packet or net_af_xdp, over the interface, or a PCI address [net_af_packet]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: "burst",
-            value: Some("FRAMES"),
-            optional: false,
-            summary: "frames taken at once at most [32]",
-        },
-        SettingInfo {
-            name: "descriptors",
-            value: Some("NUMBER"),
-            optional: false,
-            summary: "receive descriptors of net_af_xdp [2048] and PCI devices [4096]",
-        },
-        SettingInfo {
-            name: "devargs",
-            value: Some("KEY=VALUE;..."),
-            optional: false,
-            summary: "arguments for the device's driver, with semicolons where DPDK has commas",
-        },
+        SettingInfo::valued("burst", "FRAMES", "frames taken at once at most [32]"),
+        SettingInfo::valued(
+            "descriptors",
+            "NUMBER",
+            "receive descriptors of net_af_xdp [2048] and PCI devices [4096]",
+        ),
+        SettingInfo::valued(
+            "devargs",
+            "KEY=VALUE;...",
+            "arguments for the device's driver, with semicolons where DPDK has commas",
+        ),
     ],
-    fanout: false,
     variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
-    socket_filter: false,
-    in_default: false,
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
     has_queues: true,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check,
     supported,
+    ..Method::BASE
 };
 
 /// The parsed request.
@@ -263,8 +252,9 @@ fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use capbench_sys::host::interface::InterfaceIndex;
+
+    use super::*;
 
     fn wish(text: &str) -> Result<Wish> {
         let spec = text.parse().unwrap();

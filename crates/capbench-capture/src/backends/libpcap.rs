@@ -9,69 +9,49 @@ mod found;
 
 use std::time::Duration;
 
-use capbench_sys::SysError;
 use capbench_sys::packet::{Frame, Readiness};
-use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
+use capbench_sys::pcap::{Pcap, PcapLibrary, Settings};
+use capbench_sys::{SysError, pcap};
+use counting::Counting;
 
 use super::presence::Presence;
 use super::socket_setup::probe;
-use crate::capture::{Batch, Capture, Taker};
-use crate::capture::{OwnedBatch, Packing};
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::error::{CaptureError, Result};
-use crate::filter::{Expression, Filter};
-use crate::interface::Interface;
-use crate::method::duration_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::ring_memory;
-use crate::running::Running;
-use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
-use crate::wait::Waiter;
-use capbench_model::direction::Direction;
-use counting::Counting;
+use crate::filter::Expression;
+use crate::{
+    Argument, Batch, ByteCount, Capture, CaptureError, CaptureOptions, CapturePoint, Context, Counters,
+    Delivery, Direction, Filter, Interface, Method, MethodSpec, OwnedBatch, Packing, Result, Running,
+    SettingInfo, StatsSocket, Taker, VlanTags, WaitCounts, Waiter, duration_of, ring_memory,
+};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "libpcap",
     summary: "libpcap, the system's or another build of it; says what captures underneath",
-    privilege: "CAP_NET_RAW",
     options: &["--ring", "--retire-timeout", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "LIBRARY",
         summary: "path or name of a libpcap [libpcap.so.0.8, else libpcap.so.1]",
-        required: false,
     }),
     settings: &[
-        setting("dispatch", None, "takes packets by pcap_dispatch, which calls back; the default"),
-        setting("loop", None, "by pcap_loop, which calls back and blocks; a timer's signal brings it back"),
-        setting("next-ex", None, "by pcap_next_ex, one by one, copied by libpcap"),
-        setting("next", None, "by pcap_next, one by one, copied by libpcap"),
-        setting("immediate", None, "immediate mode: no batches (on Linux TPACKET_V2 instead of V3)"),
-        setting("buffer", Some("BYTES"), "pcap_set_buffer_size [--ring]"),
-        setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
+        SettingInfo::flag("dispatch", "takes packets by pcap_dispatch, which calls back; the default"),
+        SettingInfo::flag(
+            "loop",
+            "by pcap_loop, which calls back and blocks; a timer's signal brings it back",
+        ),
+        SettingInfo::flag("next-ex", "by pcap_next_ex, one by one, copied by libpcap"),
+        SettingInfo::flag("next", "by pcap_next, one by one, copied by libpcap"),
+        SettingInfo::flag("immediate", "immediate mode: no batches (on Linux TPACKET_V2 instead of V3)"),
+        SettingInfo::valued("buffer", "BYTES", "pcap_set_buffer_size [--ring]"),
+        SettingInfo::valued("timeout", "TIME", "pcap_set_timeout [--retire-timeout]"),
     ],
-    fanout: false,
     variants: &["libpcap+next-ex"],
     socket_filter: true,
     in_default: true,
-    untested: None,
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| false,
-    has_queues: false,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,
+    ..Method::BASE
 };
-
-const fn setting(name: &'static str, value: Option<&'static str>, summary: &'static str) -> SettingInfo {
-    SettingInfo { name, value, optional: false, summary }
-}
 
 /// Maximum number of packets per read, so that the calling loop regularly checks its clock and its commands.
 const AT_ONCE: u16 = 256;
@@ -364,10 +344,10 @@ impl Batch for Single<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Plan};
-    use crate::options::CaptureOptions;
-    use crate::units::ByteCount;
     use std::time::Duration;
+
+    use super::{Call, Plan};
+    use crate::{ByteCount, CaptureOptions};
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {
         Plan::of(&spec.parse().unwrap(), options).map_err(|error| error.to_string())

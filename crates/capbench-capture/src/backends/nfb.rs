@@ -5,62 +5,39 @@ use std::time::Duration;
 use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
-use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::SnapLength;
+use super::vendor;
+use super::vendor::{LIBRARY, Reader};
+use crate::{
+    Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
+    LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SettingInfo, SnapLength,
+    TimeSource, VlanTags, WaitCounts, number_of,
+};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "nfb",
     summary: "NFB cards through CESNET's libnfb: bursts read where the card's DMA wrote them",
-    privilege: "the device node",
-    options: &["--snaplen", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the card's device node or number [/dev/nfb0]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: "queue",
-            value: Some("N"),
-            optional: false,
-            summary: "one receive queue instead of all as one source",
-        },
-        SettingInfo {
-            name: HEADER_TIME,
-            value: Some("OCTET"),
-            optional: true,
-            summary: "times from the firmware's packet headers, at this octet of them [4]",
-        },
+        SettingInfo::valued("queue", "N", "one receive queue instead of all as one source"),
+        SettingInfo::optional(
+            HEADER_TIME,
+            "OCTET",
+            "times from the firmware's packet headers, at this octet of them [4]",
+        ),
         LIBRARY,
     ],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| true,
-    has_queues: true,
-    vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;
         queue(spec).map(drop)
     },
     supported: |spec| vendor::supported(spec, &LIBRARIES, Nfb::load),
+    ..CARD
 };
 
 /// The runtime library, and the one of the development package.

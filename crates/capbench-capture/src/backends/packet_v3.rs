@@ -1,35 +1,21 @@
 //! `packet-v3`: TPACKET_V3, frames of any size packed into blocks. Kernel and application exchange whole blocks.
 
-use std::iter;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
-use super::socket_setup::{Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::OwnedBatch;
-use crate::capture::{Batch, Capture, LossMark};
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{CapturePoint, Delivery, Method, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
-use crate::ring_memory;
-use crate::running::{Engine, RingGeometry, Running, TimeSource};
-use crate::socket_counters::Accumulator;
-use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
-use crate::wait::Waiter;
+use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
+use crate::{
+    Accumulator, Batch, ByteCount, Capture, CaptureError, CaptureOptions, CapturePoint, Context, Counters,
+    Delivery, Engine, Interface, LossMark, Method, MethodSpec, Occupancy, OwnedBatch, Result, RingGeometry,
+    Running, StatsSocket, TimeSource, VlanTags, WaitCounts, Waiter, ring_memory,
+};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "packet-v3",
     summary: "TPACKET_V3: ring of blocks packed with frames, one wake-up per block",
-    privilege: "CAP_NET_RAW",
     options: &[
         "--ring",
         "--block",
@@ -39,20 +25,10 @@ pub static METHOD: Method = Method {
         "--spin",
         "--direction",
     ],
-    argument: None,
-    settings: &SOCKET_SETTINGS,
-    fanout: true,
     variants: &["packet-v3+spin"],
-    socket_filter: true,
-    in_default: true,
-    untested: None,
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| false,
-    has_queues: false,
-    vlan_tags: VlanTags::Reported,
-    delivery: Delivery::Ring,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),
+    ..SOCKET
 };
 
 /// A TPACKET_V3 receive ring.
@@ -239,10 +215,10 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
 
 #[cfg(test)]
 mod tests {
-    use super::geometry;
-    use crate::options::CaptureOptions;
-    use crate::units::ByteCount;
     use std::time::Duration;
+
+    use super::geometry;
+    use crate::{ByteCount, CaptureOptions};
 
     #[test]
     fn blocks_fill_the_ring() {

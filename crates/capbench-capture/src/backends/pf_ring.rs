@@ -5,77 +5,50 @@ pub(super) mod running;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_sys::SysError;
 use capbench_sys::packet::{Frame, PacketSocket};
-use capbench_sys::pf_ring::{self, PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::{SysError, pf_ring};
+use running::Below;
 
 use super::presence::Presence;
-use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
-use capbench_model::direction::Direction;
-use running::Below;
+use super::vendor;
+use super::vendor::{LIBRARY, Reader};
+use crate::{
+    Argument, Batch, Capture, CaptureError, CaptureOptions, CapturePoint, Counters, Delivery, Direction,
+    Interface, Loss, LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SettingInfo,
+    VlanTags, WaitCounts, number_of,
+};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "pf-ring",
     summary: "ntop's PF_RING through libpfring: kernel ring (copied), or a module's own (+zero-copy)",
-    privilege: "CAP_NET_RAW",
     options: &["--snaplen", "--no-promiscuous", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the device as PF_RING names it, eth1@2 or zc:eth1 [the interface captured on]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: ZERO_COPY,
-            value: None,
-            optional: false,
-            summary: "reads packets where they lie; for modules that keep them until the next call (zc:)",
-        },
-        SettingInfo {
-            name: BURST,
-            value: Some("N"),
-            optional: true,
-            summary: "the same, up to N packets per call by pfring_recv_burst [64]",
-        },
-        SettingInfo {
-            name: WATERMARK,
-            value: Some("N"),
-            optional: false,
-            summary: "packets that wake a waiting reader [the library's choice]",
-        },
+        SettingInfo::flag(
+            ZERO_COPY,
+            "reads packets where they lie; for modules that keep them until the next call (zc:)",
+        ),
+        SettingInfo::optional(BURST, "N", "the same, up to N packets per call by pfring_recv_burst [64]"),
+        SettingInfo::valued(WATERMARK, "N", "packets that wake a waiting reader [the library's choice]"),
         LIBRARY,
     ],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some(
         "partly, cards untested: run with the kernel module and libraries of release 8.9.0 in a virtual machine; no card \
          for zc: was at hand",
     ),
-    capture_point: CapturePoint::stack,
     // A prefix before a colon names a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
-    has_queues: false,
-    vlan_tags: VlanTags::Unknown,
-    delivery: Delivery::Ring,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;
         watermark(spec).map(drop)
     },
     supported,
+    ..Method::BASE
 };
 
 const LIBRARIES: [&str; 1] = ["libpfring.so"];

@@ -6,37 +6,37 @@ use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
 use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 
-use crate::context::Context;
-use crate::error::Result;
-use crate::filter::{self, Keep};
-use crate::interface::Interface;
-use crate::method::SettingInfo;
-use crate::method::duration_of;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use crate::filter::Keep;
 use crate::stats_socket::NOTHING;
-use capbench_model::direction::Direction;
+use crate::{
+    CaptureOptions, Context, Direction, Interface, Method, MethodSpec, Result, Running, SettingInfo,
+    VlanTags, duration_of, filter,
+};
 
-/// The options that every AF_PACKET method uses.
-pub(super) const COMMON_OPTIONS: [&str; 5] =
-    ["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"];
+/// What every AF_PACKET method has in common.
+pub(super) const SOCKET: Method = Method {
+    options: &["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    settings: &[
+        SettingInfo::optional(
+            "busy-poll",
+            "TIME",
+            "SO_BUSY_POLL, SO_PREFER_BUSY_POLL [50us]; says so where the kernel does not do it",
+        ),
+        SPIN,
+    ],
+    fanout: true,
+    socket_filter: true,
+    in_default: true,
+    vlan_tags: VlanTags::Reported,
+    ..Method::BASE
+};
 
-/// The settings that every AF_PACKET method knows.
-pub(super) const SOCKET_SETTINGS: [SettingInfo; 2] = [
-    SettingInfo {
-        name: "busy-poll",
-        value: Some("TIME"),
-        optional: true,
-        summary: "SO_BUSY_POLL, SO_PREFER_BUSY_POLL [50us]; says so where the kernel does not do it",
-    },
-    SettingInfo {
-        name: "spin",
-        value: Some("TIME"),
-        optional: true,
-        summary: "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
-    },
-];
+/// Spinning before sleeping.
+pub(super) const SPIN: SettingInfo = SettingInfo::optional(
+    "spin",
+    "TIME",
+    "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
+);
 
 /// Polling of an AF_PACKET method: spinning in user space, and busy polling by the kernel.
 #[derive(Clone, Debug)]
@@ -173,7 +173,7 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::running::{Engine, RingGeometry, TimeSource};
+    use crate::{Engine, RingGeometry, TimeSource};
 
     #[test]
     fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {

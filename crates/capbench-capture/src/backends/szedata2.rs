@@ -5,43 +5,24 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
-use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::SnapLength;
+use super::vendor;
+use super::vendor::{LIBRARY, Reader};
+use crate::{
+    Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
+    LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SnapLength, TimeSource,
+    VlanTags, WaitCounts,
+};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "szedata2",
     summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
-    privilege: "the device node",
-    options: &["--snaplen", "--spin", "--direction"],
-    argument: Some(Argument {
-        placeholder: "DEVICE",
-        summary: "the card's device node [/dev/szedataII0]",
-        required: false,
-    }),
+    argument: Some(Argument { placeholder: "DEVICE", summary: "the card's device node [/dev/szedataII0]" }),
     settings: &[LIBRARY],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| true,
-    has_queues: true,
-    vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
+    ..CARD
 };
 
 const LIBRARIES: [&str; 1] = ["libsze2.so"];

@@ -5,21 +5,26 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::{Fetch, SysError};
 
-use crate::counters::WaitCounts;
-use crate::error::{CaptureError, Result};
-use crate::method::SettingInfo;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::SnapLength;
-use crate::wait::Waiter;
-use capbench_model::direction::Direction;
+use crate::{
+    CaptureError, CaptureOptions, Direction, Method, MethodSpec, Result, SettingInfo, SnapLength, VlanTags,
+    WaitCounts, Waiter,
+};
 
 /// Which build of the library to use.
-pub(super) const LIBRARY: SettingInfo = SettingInfo {
-    name: "library",
-    value: Some("PATH"),
-    optional: false,
-    summary: "the library's file, where the system's linker does not find it or finds another",
+pub(super) const LIBRARY: SettingInfo = SettingInfo::valued(
+    "library",
+    "PATH",
+    "the library's file, where the system's linker does not find it or finds another",
+);
+
+/// What cards have in common that their library reads.
+pub(super) const CARD: Method = Method {
+    privilege: "the device node",
+    options: &["--snaplen", "--spin", "--direction"],
+    takes_frames: |_| true,
+    has_queues: true,
+    vlan_tags: VlanTags::InFrames,
+    ..Method::BASE
 };
 
 /// Opens the library that `spec` names, or the first usable one of the usual `names`. The error is that of the first.

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use capbench_sys::packet::{Block, Frame};
 
-use crate::capture::{Batch, LossMark, TimeSpan};
 use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
+use crate::{Batch, LossMark, TimeSpan};
 
 pub use packing::Packing;
 

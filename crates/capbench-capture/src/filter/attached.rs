@@ -1,10 +1,9 @@
 //! The program for a socket: the user's filter, snap length and direction in one.
 
+use capbench_model::filter::program::Filter;
 use capbench_sys::packet::FilterInstruction;
 
-use crate::units::SnapLength;
-use capbench_model::direction::Direction;
-use capbench_model::filter::program::Filter;
+use crate::{Direction, SnapLength};
 
 const LOAD_WORD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
@@ -67,7 +66,7 @@ pub(crate) fn program(
 #[cfg(test)]
 mod tests {
     use super::{Filter, Keep, program};
-    use crate::units::SnapLength;
+    use crate::SnapLength;
 
     /// Runs a program of the three instructions used here on a frame of the given type.
     fn run(code: &[capbench_sys::packet::FilterInstruction], packet_type: u32) -> u32 {

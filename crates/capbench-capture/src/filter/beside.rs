@@ -1,10 +1,10 @@
 //! A method's metadata of frames: what a program that runs here can load.
 
+use capbench_model::filter::operation::Ancillary;
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use crate::running::Running;
-use capbench_model::filter::operation::Ancillary;
+use crate::Running;
 
 /// Where the VLAN tags of a method's frames are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,15 +4,13 @@
 //! The program is decoded and checked before the first frame. All jumps are forward, so that it ends. No frame content can
 //! make it panic.
 
-use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
-
-use super::beside::{Answer, Beside};
-use crate::counters::{Loss, LossPlace};
-use crate::error::{CaptureError, Result};
-use crate::units::SnapLength;
 use capbench_model::filter::check::MEMORY;
 use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
 use capbench_model::filter::program::Filter;
+use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
+
+use super::beside::{Answer, Beside};
+use crate::{CaptureError, Loss, LossPlace, Result, SnapLength};
 
 /// A decoded program, and counts of the frames that it passed and filtered.
 #[derive(Clone, Debug)]

@@ -2,8 +2,7 @@
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, Tags};
+use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_capture::{
     ByteCount, Capture, CaptureOptions, Filter, METHODS, MethodSpec, SnapLength, Visitor, open_with,
 };

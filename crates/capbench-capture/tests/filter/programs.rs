@@ -1,7 +1,6 @@
 //! Programs of any kind: what is hostile does no harm, what the kernel takes is taken, and both run it alike.
 
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, Filter, Tags};
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
 use capbench_capture::{Frame, LossPlace, PacketType, SnapLength, VlanTag};
 use capbench_sys::host::interface::InterfaceIndex;
 use capbench_sys::packet::FilterInstruction;

@@ -1,9 +1,10 @@
-use super::*;
-use crate::transmission::Finish;
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::rates::Pps;
 use capbench_frames::units::Mtu;
+
+use super::*;
+use crate::transmission::Finish;
 
 const TRIAL: TrialId = TrialId(5);
 static RUNNING: AtomicBool = AtomicBool::new(false);

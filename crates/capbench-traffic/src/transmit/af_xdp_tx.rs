@@ -11,12 +11,14 @@
 //!
 //! So a completion does not mean that a frame was sent; only `EBUSY` reports a frame that was not.
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
-use crate::error::{Result, TrafficError};
+use std::time::{Duration, Instant};
+
 use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
-use std::time::{Duration, Instant};
+
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
+use crate::{Result, TrafficError};
 
 /// How long the end of a phase waits for frames in the ring.
 const LAST_WAIT: Duration = Duration::from_millis(100);

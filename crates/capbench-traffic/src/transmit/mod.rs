@@ -7,10 +7,8 @@ mod sendmmsg;
 mod sendto;
 mod xdp_live;
 
-use crate::error::{Result, TrafficError};
-use crate::pacer::{self, SendJob};
-use crate::report::SendReport;
-use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
+use std::fmt;
+
 use capbench_frames::head::HEAD_ROOM;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::units::FrameSize;
@@ -18,7 +16,9 @@ use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+
+use crate::transmission::{Finish, Handed, MOST_BATCH};
+use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
 pub use chosen::{Chosen, THROUGH_QDISC, method};

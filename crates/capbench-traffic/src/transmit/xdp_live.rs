@@ -16,8 +16,7 @@ pub(super) use sending::open;
 
 #[cfg(not(feature = "bpf"))]
 mod absent {
-    use crate::error::{Result, TrafficError};
-    use crate::transmit::{Opened, TransmitConfig};
+    use crate::{Opened, Result, TrafficError, TransmitConfig};
 
     /// Returns the error that the feature is not built.
     pub(in super::super) fn open(_: &TransmitConfig) -> Result<Opened> {

@@ -7,7 +7,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::{Counters, Loss, LossPlace};
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]

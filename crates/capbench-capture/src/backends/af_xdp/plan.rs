@@ -7,14 +7,10 @@ use capbench_sys::busy_poll::BusyPoll;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{duration_of, number_of};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::ring_memory;
-use crate::units::ByteCount;
-use capbench_model::direction::Direction;
+use crate::{
+    ByteCount, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Result, duration_of,
+    number_of, ring_memory,
+};
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;
@@ -158,8 +154,9 @@ fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use capbench_sys::host::interface::InterfaceIndex;
+
+    use super::*;
 
     fn plan(spec: &str, mtu: u32, options: &CaptureOptions) -> Result<Plan> {
         let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu };

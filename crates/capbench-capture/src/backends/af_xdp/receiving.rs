@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use capbench_sys::SysError;
 use capbench_sys::bpf::XdpLink;
+use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 use capbench_sys::host::interface::hardware_address;
 use capbench_sys::packet::{Frame, PacketSocket, PacketType};
 use capbench_sys::xdp::{
@@ -16,19 +17,10 @@ use super::passing::Passing;
 use super::plan::Plan;
 use super::polling::Polling;
 use super::refusal::Refusal;
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, RingGeometry, Running, TimeSource};
-use crate::wait::Waiter;
-use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
+use crate::{
+    Batch, Capture, CaptureOptions, Context, Counters, Engine, Interface, MethodSpec, Occupancy, Packing,
+    Result, RingGeometry, Running, TimeSource, WaitCounts, Waiter,
+};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
 #[derive(Debug)]

@@ -1,16 +1,13 @@
 //! The meaning of the kernel's refusals, and what to ask for instead. There is no fallback.
 
 use capbench_sys::SysError;
+use capbench_sys::bpf::object::CAPABILITIES;
 use capbench_sys::host::ethtool::receive_queues;
 use capbench_sys::xdp::CopyMode;
 
 use super::METHOD;
 use super::plan::Plan;
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use capbench_sys::bpf::object::CAPABILITIES;
+use crate::{CaptureError, Context, Interface, MethodSpec, Result};
 
 const EPERM: i32 = 1;
 const EBUSY: i32 = 16;

@@ -18,19 +18,11 @@ use super::super::presence::{Presence, flags_if_up};
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::error::Result;
-use crate::filter::{self, Keep};
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::socket_counters::Accumulator;
-use crate::units::SnapLength;
+use crate::filter::Keep;
+use crate::{
+    Accumulator, Batch, Capture, CaptureOptions, Context, Counters, Engine, Interface, MethodSpec, Packing,
+    Result, Running, SnapLength, TimeSource, WaitCounts, filter,
+};
 
 /// A port of DPDK.
 #[derive(Debug)]

@@ -2,17 +2,12 @@
 
 use capbench_sys::SysError;
 use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argument};
-use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{identity, memory, namespace};
+use capbench_sys::host::capability::Capability;
+use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
 use super::{DeviceName, Wish, ring};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::ByteCount;
+use crate::{ByteCount, CaptureError, CaptureOptions, Context, Interface, MethodSpec, Result};
 
 /// The device and the configuration of its port.
 pub(super) fn plan(

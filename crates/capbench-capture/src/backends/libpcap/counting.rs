@@ -4,10 +4,7 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::interface::Interface;
-use crate::options::CaptureOptions;
-use capbench_model::direction::Direction;
+use crate::{CaptureOptions, Counters, Direction, Interface, Loss, LossPlace, ONE_RING_WITHOUT};
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +150,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use crate::counters::LossPlace;
+    use crate::LossPlace;
 
     fn counting(engine: Counted) -> Counting {
         Counting {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
-use capbench_sys::pf_ring::{self, ListedRing};
+use capbench_sys::pf_ring;
+use capbench_sys::pf_ring::ListedRing;
 
 use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
-use crate::options::CaptureOptions;
-use crate::running::{Engine as RunningEngine, Running, TimeSource};
-use crate::units::ByteCount;
+use crate::running::Engine as RunningEngine;
+use crate::{ByteCount, CaptureOptions, Running, TimeSource};
 
 /// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
 /// of its file's path, or a function that only it has.
@@ -175,12 +175,13 @@ fn size(ring: &Ring, has_blocks: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::pcap::engine::Blocks;
+
     use super::{
         CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, ignored, pf_ring_of, ring_of,
         shortfalls, words,
     };
-    use crate::options::CaptureOptions;
-    use capbench_sys::pcap::engine::Blocks;
+    use crate::CaptureOptions;
 
     const SYSTEM: &str = "libpcap version 1.10.3 (with TPACKET_V3)";
 

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use capbench_sys::host::interface::index_of;
-use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
+use capbench_sys::pf_ring;
+use capbench_sys::pf_ring::{ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
-use crate::interface::Interface;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::{ByteCount, SnapLength};
+use crate::{ByteCount, Engine, Interface, Running, SnapLength, TimeSource};
 
 /// The source of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +94,7 @@ pub(in crate::backends) fn sized(listed: Option<&ListedRing>) -> String {
 #[cfg(test)]
 mod tests {
     use super::Below;
-    use crate::interface::Interface;
+    use crate::Interface;
 
     #[test]
     fn a_device_is_the_interface_all_another_one_or_a_cards() {

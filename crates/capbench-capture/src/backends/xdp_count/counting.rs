@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
+use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 use capbench_sys::bpf::{XdpLink, XdpMode, link_state};
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::PacketSocket;
@@ -10,19 +11,10 @@ use capbench_sys::packet::PacketSocket;
 use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
-use crate::capture::Capture;
-use crate::context::Context;
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::mark::Tally;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::ByteCount;
-use capbench_model::direction::Direction;
-use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
+use crate::{
+    ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Engine, Interface, Loss,
+    LossPlace, MethodSpec, ONE_RING_WITHOUT, Result, Running, Tally, TimeSource, WaitCounts,
+};
 
 /// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.
 const STEP: Duration = Duration::from_millis(10);

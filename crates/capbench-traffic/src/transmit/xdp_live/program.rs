@@ -7,7 +7,7 @@ use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file};
 use capbench_sys::bpf::{LiveFrames, XdpLink, XdpMode};
 use capbench_sys::host::InterfaceIndex;
 
-use crate::error::{Result, TrafficError};
+use crate::{Result, TrafficError};
 
 /// The program in the kernel, on the sending interface.
 pub(super) struct Program {

@@ -7,9 +7,8 @@ use capbench_sys::bpf::{LiveFrames, link_state};
 use capbench_sys::host::InterfaceIndex;
 
 use super::program::{Program, explained};
-use crate::error::{Result, TrafficError};
-use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
-use crate::transmit::{Opened, TransmitConfig, TransmitFacts};
+use crate::transmission::{Finish, Handed, MOST_BATCH};
+use crate::{Opened, Result, TrafficError, Transmit, TransmitConfig, TransmitFacts};
 
 /// Slots for a batch that a signal interrupted, and for the next batch.
 const SLOTS: u32 = 2 * MOST_BATCH as u32;

@@ -9,11 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::capture::SeekableBatch;
-use crate::capture::TimeSpan;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::{ByteCount, SnapLength};
+use crate::{ByteCount, Counters, Engine, Running, SnapLength, TimeSource, TimeSpan, WaitCounts};
 
 /// A frame that owns what it is.
 #[derive(Clone, Debug, PartialEq)]
