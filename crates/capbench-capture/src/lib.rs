@@ -62,7 +62,7 @@ mod wait;
 pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Packing, Taker, TimeSpan};
-pub use counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT, WaitCounts};
+pub use counters::{Counters, Loss, ONE_RING_WITHOUT, Place, WaitCounts};
 pub use error::{CaptureError, Result};
 pub use fanout::Fanout;
 pub use filter::Filter;

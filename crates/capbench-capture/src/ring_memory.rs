@@ -2,8 +2,7 @@
 
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
-use capbench_sys::host::memory;
-use capbench_sys::host::memory::Available;
+use capbench_sys::host::memory::{self, Available};
 
 use crate::{CaptureError, Result};
 

@@ -6,7 +6,7 @@ use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
 use crate::counters::FREEZES;
-use crate::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::{Counters, Loss, ONE_RING_WITHOUT, Place};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -47,7 +47,7 @@ impl Sums {
         Counters {
             accepted: Some(self.packets),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: Some(self.drops),
                 source: "PACKET_STATISTICS: tp_drops".into(),
             }],
@@ -62,7 +62,7 @@ mod tests {
     use capbench_sys::packet::PacketStatistics;
 
     use super::Accumulator;
-    use crate::{Counters, LossPlace};
+    use crate::{Counters, Place};
 
     #[test]
     fn totals_pass_32_bits_and_absent_stays_absent() {
@@ -72,7 +72,7 @@ mod tests {
         }
         let total = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: None }).total();
         assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
-        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
+        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(Place::FillRing)), (None, None));
         assert_eq!(Counters::default().dropped(), None);
     }
 

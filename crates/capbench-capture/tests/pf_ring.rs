@@ -1,7 +1,5 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[allow(dead_code, reason = "each of these tests needs a part of it")]
 mod stand_ins;
 
@@ -9,70 +7,34 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
-use network::{Place, privileges};
+use capbench_testing::network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
 const READINGS: [(&str, &str); 3] = [("", ""), ("zc:", "+zero-copy"), ("zc:", "+burst=4")];
 
-fn open_with(
-    stand_in: &StandIn,
-    device: &Device,
-    reading: (&str, &str),
-    options: &CaptureOptions,
-) -> Result<PfRingSocket, String> {
-    let spec = stand_in.spec(&format!("pf-ring:{}{}{}", reading.0, device.path, reading.1));
-    let rings = format!("{}.rings", device.path);
-    PfRingSocket::open_listed(&spec, &interface(), options, rings.as_ref()).map_err(|error| error.to_string())
-}
-
-fn open(stand_in: &StandIn, device: &Device, reading: (&str, &str)) -> Result<PfRingSocket, String> {
-    open_with(stand_in, device, reading, &CaptureOptions::default())
-}
-
-/// Frames of a device that behaves as scripted, then the error that ends them.
-fn fails(script: &str, reading: (&str, &str), frames: usize) -> String {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device(script);
-    let mut capture = open(&stand_in, &device, reading).unwrap();
-    assert_eq!(
-        octets(&take(&mut capture, frames)),
-        (0..frames).map(frame).collect::<Vec<_>>(),
-        "{reading:?}"
-    );
-    let error = failure(&mut capture);
-    drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
-    error
-}
-
-/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
-fn refuses(script: &str, settings: &str) -> String {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device(script);
-    let error = open(&stand_in, &device, ("", settings)).map(drop).unwrap_err();
-    let calls = device.calls();
-    let count = |name: &str| calls.iter().filter(|call| call.split(' ').next() == Some(name)).count();
-    assert_eq!(count("open"), count("close"), "{calls:?}");
-    assert_eq!(count("unloaded"), 0, "{calls:?}");
-    error
-}
+const VENDOR: Vendor<PfRingSocket> = Vendor {
+    library: "pf_ring",
+    method: "pf-ring",
+    open: |device, spec, options| {
+        let rings = format!("{}.rings", device.path);
+        PfRingSocket::open_listed(spec, &interface(), options, rings.as_ref())
+    },
+};
 
 #[test]
 fn packets_are_read_in_order_however_they_are_read() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 20 burst 4 drop 3");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (device, mut capture) = VENDOR.opened("frames 20 burst 4 drop 3", reading);
         assert!(capture.running().engine.name.starts_with("libpfring 8.8.0 on "), "{:?}", capture.running());
         let seen = take(&mut capture, 20);
         assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>(), "{reading:?}");
         assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len()));
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         let counters = capture.counters().unwrap();
-        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(23), Some(3)));
+        assert_eq!((counters.accepted, counters.lost_at(At::Ring)), (Some(23), Some(3)));
         assert_eq!((counters.raw("recv"), counters.raw("queued")), (Some(20), Some(0)));
         drop(capture);
         let calls: Vec<_> = device.calls().into_iter().filter(|call| !call.starts_with("burst")).collect();
@@ -85,8 +47,7 @@ fn packets_are_read_in_order_however_they_are_read() {
 #[test]
 fn what_the_header_says_of_a_packet_is_kept() {
     for reading in &READINGS[..2] {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 3 sent_at 2");
+        let device = VENDOR.device("frames 3 sent_at 2");
         let seen = take(&mut open(&stand_in, &device, *reading).unwrap(), 3);
         // Even ones have microseconds only, odd ones nanoseconds too.
         let times: Vec<_> = seen.iter().map(|frame| frame.time_ns).collect();
@@ -99,15 +60,13 @@ fn what_the_header_says_of_a_packet_is_kept() {
 #[test]
 fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 3 burst 3 cut_at 1");
+        let device = VENDOR.device("frames 3 burst 3 cut_at 1");
         let seen = take(&mut open(&stand_in, &device, reading).unwrap(), 3);
         assert_eq!(seen[1].data, frame(1)[..20], "{reading:?}");
         assert_eq!((seen[1].wire_length, seen[2].data.len()), (61, 62));
     }
     // Cut at the buffer's end by the library, although the header claims more.
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 2 long_at 0");
+    let device = VENDOR.device("frames 2 long_at 0");
     let options = CaptureOptions { snap_length: SnapLength::new(1522), ..CaptureOptions::default() };
     let seen = take(&mut open_with(&stand_in, &device, READINGS[0], &options).unwrap(), 2);
     assert_eq!((seen[0].data.len(), seen[0].wire_length), (1522, 9000));
@@ -117,9 +76,7 @@ fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
 #[test]
 fn packets_longer_than_the_mtu_are_whole() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 70 burst 4 big_at 2 big 65226");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (device, mut capture) = VENDOR.opened("frames 70 burst 4 big_at 2 big 65226", reading);
         let seen = take(&mut capture, 70);
         assert_eq!((seen[2].data.len(), seen[2].wire_length), (65_226, 65_226), "{reading:?}");
         assert_eq!((&seen[1].data, &seen[69].data), (&frame(1), &frame(69)));
@@ -131,17 +88,14 @@ fn packets_longer_than_the_mtu_are_whole() {
 #[test]
 fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 5 burst 4 big_at 2 big 30000 least 16384");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (device, mut capture) = VENDOR.opened("frames 5 burst 4 big_at 2 big 30000 least 16384", reading);
         let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("up to 16384 octets") && shortfall.contains("--snaplen"), "{shortfall}");
         assert_eq!(take(&mut capture, 5)[2].data.len(), 16_384);
         assert_eq!(capture.counters().unwrap().cut(), Some(1), "{reading:?}");
     }
     // What the snap length leaves out is no loss.
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 5 big_at 2 big 30000");
+    let device = VENDOR.device("frames 5 big_at 2 big 30000");
     let options = CaptureOptions { snap_length: SnapLength::new(96), ..CaptureOptions::default() };
     let mut capture = open_with(&stand_in, &device, READINGS[0], &options).unwrap();
     assert_eq!(take(&mut capture, 5)[2].data.len(), 96);
@@ -150,8 +104,7 @@ fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() 
 
 #[test]
 fn the_ring_that_there_is_is_reported() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 1 number 42");
+    let device = VENDOR.device("frames 1 number 42");
     let geometry = open(&stand_in, &device, READINGS[0]).unwrap().running().ring.to_string();
     assert!(
         geometry.starts_with("ring of 32840KiB, 512 slots or more, up to 65600 octets of each packet"),
@@ -167,17 +120,14 @@ fn the_ring_that_there_is_is_reported() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 3 late 1");
-    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
 }
 
 #[test]
 fn options_and_settings_reach_the_library() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 1");
+    let device = VENDOR.device("frames 1");
     let options = CaptureOptions {
         snap_length: SnapLength::new(40),
         promiscuous: false,
@@ -229,16 +179,13 @@ fn what_goes_wrong_while_waiting_is_an_error_and_a_signal_is_none() {
     assert!(fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
     // ENETDOWN
     assert!(fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 0 poll -1 poll_errno 4");
-    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 0 poll -1 poll_errno 4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
 }
 
 #[test]
 fn counters_that_are_refused_are_an_error() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("no_stats -7");
+    let device = VENDOR.device("no_stats -7");
     let error = open(&stand_in, &device, ("", "")).unwrap().counters().unwrap_err().to_string();
     assert!(error.contains("pfring_stats"), "{error}");
 }

@@ -6,54 +6,25 @@ mod stand_ins;
 use std::time::Duration;
 
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
-use capbench_capture::{Batch, Capture, CaptureOptions, Direction, LossPlace, SnapLength};
+use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
-fn open(stand_in: &StandIn, device: &Device) -> Result<Szedata2, String> {
-    let spec = stand_in.spec(&format!("szedata2:{}", device.path));
-    Szedata2::open(&spec, &interface(), &CaptureOptions::default()).map_err(|error| error.to_string())
-}
-
-/// Frames of a device that behaves as scripted, then the error that ends them.
-fn fails(script: &str, frames: usize) -> String {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device(script);
-    let mut capture = open(&stand_in, &device).unwrap();
-    let seen = take(&mut capture, frames);
-    assert_eq!(octets(&seen), (0..frames).map(frame).collect::<Vec<_>>());
-    let error = failure(&mut capture);
-    drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
-    error
-}
-
-/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
-fn refuses(script: &str) -> String {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device(script);
-    let error = open(&stand_in, &device).map(drop).unwrap_err();
-    let calls = device.calls();
-    let count = |name: &str| calls.iter().filter(|call| *call == name).count();
-    assert_eq!(count("open"), count("close"), "{calls:?}");
-    assert_eq!(count("unloaded"), 0, "{calls:?}");
-    error
-}
+const VENDOR: Vendor<Szedata2> = Vendor {
+    library: "szedata2",
+    method: "szedata2",
+    open: |_, spec, options| Szedata2::open(spec, &interface(), options),
+};
 
 #[test]
 fn packets_are_read_in_order_and_everything_is_closed_once() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 20");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 20", ("", ""));
     assert!(capture.running().ring.to_string().contains("0x3"), "{:?}", capture.running());
     let seen = take(&mut capture, 20);
     assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>());
     assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len() && frame.time_ns == 0));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
     let counters = capture.counters().unwrap();
-    assert_eq!(
-        (counters.accepted, counters.lost_at(LossPlace::Ring), counters.dropped()),
-        (None, None, None)
-    );
+    assert_eq!((counters.accepted, counters.lost_at(Place::Ring), counters.dropped()), (None, None, None));
     assert_eq!(counters.raw("packets read"), Some(20));
     assert!(capture.waits().waits >= 1 && capture.waits().empty >= 1);
     drop(capture);
@@ -62,9 +33,7 @@ fn packets_are_read_in_order_and_everything_is_closed_once() {
 
 #[test]
 fn a_packet_that_is_out_when_the_capture_ends_is_released_by_closing() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 2");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 2", ("", ""));
     assert!(capture.next_batch(Duration::ZERO).unwrap().is_some());
     drop(capture);
     assert_eq!(device.calls().len(), 4);
@@ -72,9 +41,7 @@ fn a_packet_that_is_out_when_the_capture_ends_is_released_by_closing() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 3 late 1");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
     drop(capture);
@@ -83,8 +50,7 @@ fn packets_that_come_late_are_waited_for() {
 
 #[test]
 fn the_snap_length_cuts_and_the_length_stays() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 1");
+    let device = VENDOR.device("frames 1");
     let spec = stand_in.spec(&format!("szedata2:{}", device.path));
     let options = CaptureOptions { snap_length: SnapLength::new(14), ..CaptureOptions::default() };
     let mut capture = Szedata2::open(&spec, &interface(), &options).unwrap();
@@ -112,9 +78,7 @@ fn what_goes_wrong_while_waiting_is_an_error() {
 
 #[test]
 fn an_interrupted_wait_is_none() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 0 poll -4");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
     drop(capture);
     device.calls();

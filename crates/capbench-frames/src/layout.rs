@@ -8,8 +8,6 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use crate::stamp::STAMP_OCTETS;
 use crate::{FrameError, FrameSize, Mtu, Result};
 
@@ -38,12 +36,11 @@ pub const NETWORK_V4_OCTETS: usize = 20;
 pub const NETWORK_V6_OCTETS: usize = 40;
 
 /// A 48-bit Ethernet address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
 /// A VLAN tag (IEEE 802.1Q 9.6) with tag protocol identifier 0x8100.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VlanTag {
     /// Tag control information: priority 3 bits, drop eligible 1, VLAN identifier 12.
     pub tci: u16,
@@ -55,8 +52,7 @@ impl VlanTag {
 }
 
 /// The network protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Network {
     /// IPv4 without options.
     V4,
@@ -65,8 +61,7 @@ pub enum Network {
 }
 
 /// The transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP; the stamp is the first 14 octets of its payload.
     Udp,
@@ -75,8 +70,7 @@ pub enum Transport {
 }
 
 /// A number of flows, 1 to 32,768.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Flows(u16);
 
 /// The number of one flow, from 0.
@@ -84,7 +78,7 @@ pub struct Flows(u16);
 pub struct Flow(pub u16);
 
 /// The headers of the generated frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FrameLayout {
     /// A VLAN tag, or none.
     pub vlan: Option<VlanTag>,
@@ -227,20 +221,6 @@ impl Flow {
     }
 }
 
-impl TryFrom<u32> for Flows {
-    type Error = FrameError;
-
-    fn try_from(flows: u32) -> Result<Self> {
-        Self::new(flows)
-    }
-}
-
-impl From<Flows> for u32 {
-    fn from(flows: Flows) -> Self {
-        flows.get()
-    }
-}
-
 impl fmt::Display for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -261,20 +241,6 @@ impl FromStr for MacAddress {
             *octet = u8::from_str_radix(part, 16).map_err(|_| wrong())?;
         }
         if parts.next().is_none() { Ok(Self(address)) } else { Err(wrong()) }
-    }
-}
-
-impl TryFrom<String> for MacAddress {
-    type Error = FrameError;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<MacAddress> for String {
-    fn from(address: MacAddress) -> Self {
-        address.to_string()
     }
 }
 

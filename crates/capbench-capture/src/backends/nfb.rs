@@ -5,11 +5,10 @@ use std::time::Duration;
 use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
-use super::vendor;
-use super::vendor::{LIBRARY, Reader};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::{
     Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
-    LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SettingInfo, SnapLength,
+    Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, SnapLength,
     TimeSource, VlanTags, WaitCounts, number_of,
 };
 
@@ -134,7 +133,7 @@ impl Capture for NfbCard {
         Ok(Counters {
             accepted: sum(|counts| counts.received + counts.discarded),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: discarded,
                 source: match discarded {
                     Some(_) => "the card's DMA controllers: discarded".into(),

@@ -11,11 +11,10 @@ use capbench_sys::{SysError, pf_ring};
 use running::Below;
 
 use super::presence::Presence;
-use super::vendor;
-use super::vendor::{LIBRARY, Reader};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::{
     Argument, Batch, Capture, CaptureError, CaptureOptions, CapturePoint, Counters, Delivery, Direction,
-    Interface, Loss, LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SettingInfo,
+    Interface, Loss, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo,
     VlanTags, WaitCounts, number_of,
 };
 
@@ -229,7 +228,7 @@ impl Capture for PfRingSocket {
             // `recv` counts packets read out of the ring. Packets waiting in it are added.
             accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: Some(counts.dropped),
                 source: "pfring_stats: drop".into(),
             }],

@@ -5,12 +5,11 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
-use super::vendor;
-use super::vendor::{LIBRARY, Reader};
+use super::vendor::{self, LIBRARY, Reader};
 use crate::{
     Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
-    LossPlace, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Result, Running, SnapLength, TimeSource,
-    VlanTags, WaitCounts,
+    Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SnapLength, TimeSource, VlanTags,
+    WaitCounts,
 };
 
 /// The row of the table.
@@ -91,7 +90,7 @@ impl Capture for Szedata2 {
         Ok(Counters {
             accepted: None,
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: None,
                 source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
             }],

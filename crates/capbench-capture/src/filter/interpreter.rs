@@ -10,7 +10,7 @@ use capbench_model::filter::program::Filter;
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use crate::{CaptureError, Loss, LossPlace, Result, SnapLength};
+use crate::{CaptureError, Loss, Place, Result, SnapLength};
 
 /// A decoded program, and counts of the frames that it passed and filtered.
 #[derive(Clone, Debug)]
@@ -99,7 +99,7 @@ impl SoftwareFilter {
     /// Frames that [`SoftwareFilter::pass`] filtered on purpose.
     pub fn filtered(&self) -> Loss {
         Loss {
-            place: LossPlace::Filter,
+            place: Place::Filter,
             count: Some(self.filtered),
             source: "classic BPF program, run by capbench itself".into(),
         }

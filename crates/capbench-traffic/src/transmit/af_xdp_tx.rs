@@ -153,13 +153,12 @@ impl Transmit for AfXdpTx {
         while self.transmitter.queue().pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
                 Ok(handed) => finish.handed += handed,
-                // An interface that is down accepts no more frames. The rest is withdrawn and counted below.
+                // An interface that is down accepts no more frames. The rest is withdrawn below.
                 Err(_) => break,
             }
         }
-        let (taken, withdrawn) = self.transmitter.withdraw()?;
+        let (taken, _) = self.transmitter.withdraw()?;
         finish.handed.accepted += self.without_refused(taken);
-        finish.withdrawn = withdrawn.into();
         while self.transmitter.queue().in_flight() > 0 && begun.elapsed() < LAST_WAIT {
             std::thread::yield_now();
         }

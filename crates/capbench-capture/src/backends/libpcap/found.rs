@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use capbench_sys::packet::Version;
 use capbench_sys::pcap::{Engine, Pcap, Ring};
-use capbench_sys::pf_ring;
-use capbench_sys::pf_ring::ListedRing;
+use capbench_sys::pf_ring::{self, ListedRing};
 
 use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use capbench_sys::host::interface::index_of;
-use capbench_sys::pf_ring;
-use capbench_sys::pf_ring::{ListedRing, Reading, Ring, RingOptions};
+use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
 use crate::{ByteCount, Engine, Interface, Running, SnapLength, TimeSource};

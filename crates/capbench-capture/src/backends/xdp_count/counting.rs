@@ -13,7 +13,7 @@ use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::{
     ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Engine, Interface, Loss,
-    LossPlace, MethodSpec, ONE_RING_WITHOUT, Result, Running, Tally, TimeSource, WaitCounts,
+    MethodSpec, ONE_RING_WITHOUT, Place, Result, Running, Tally, TimeSource, WaitCounts,
 };
 
 /// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.
@@ -207,8 +207,8 @@ impl Capture for XdpCount {
         Ok(Counters {
             accepted: Some(total.frames()),
             losses: vec![
-                nothing(LossPlace::Xdp, "the XDP program counts every frame that it is given"),
-                nothing(LossPlace::Ring, "frames are counted where they arrive and never queued"),
+                nothing(Place::Xdp, "the XDP program counts every frame that it is given"),
+                nothing(Place::Ring, "frames are counted where they arrive and never queued"),
             ],
             without: ONE_RING_WITHOUT.to_vec(),
             raw,
