@@ -12,7 +12,10 @@ use capbench_capture::{
     Running, SnapLength, Visitor, VlanTag, open_with,
 };
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
-use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
+use wire::{
+    AF_PACKET, OTHER_MAC, Seen, SetOnDrop, Wire, drain, failure, frame, interface_of, now_ns, options, take,
+    with_each,
+};
 
 /// What the tests want of a capture, whatever its method.
 trait Probe {
@@ -38,13 +41,7 @@ impl<C: Capture> Probe for C {
     }
 
     fn failure(&mut self) -> CaptureError {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if let Err(error) = self.next_batch(Duration::from_millis(20)).map(drop) {
-                return error;
-            }
-        }
-        panic!("no error within {PATIENCE:?}");
+        failure(self)
     }
 
     fn counters(&mut self) -> Counters {
@@ -77,14 +74,7 @@ fn capture<T: Send>(
     options: &CaptureOptions,
     work: impl FnOnce(&mut dyn Probe) -> T + Send,
 ) -> T {
-    place.inside(|| {
-        let interface = Interface::of_name(place.interface, 1500).unwrap();
-        open_with(&MethodSpec::plain(method), &interface, options, With(work)).unwrap()
-    })
-}
-
-fn options() -> CaptureOptions {
-    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
+    place.inside(|| open_with(&MethodSpec::plain(method), &interface_of(place), options, With(work)).unwrap())
 }
 
 /// The same with a tag (IEEE 802.1Q, 802.1ad).
@@ -93,16 +83,9 @@ fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
     [&plain[..12], &tpid.to_be_bytes(), &tci.to_be_bytes(), &plain[12..]].concat()
 }
 
-/// The methods on packet sockets, which promise the same to the last counter.
-const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
-
-/// Runs a test with each of them, on a pair of its own.
+/// Runs a test with each method on packet sockets.
 fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
-    for method in AF_PACKET {
-        eprintln!("{test}: {method}");
-        work(method, &Namespaces::new());
-    }
+    with_each(test, &AF_PACKET, work);
 }
 
 #[test]
@@ -225,15 +208,6 @@ fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
             assert_eq!(promiscuity(), 0, "{method}");
         }
     });
-}
-
-/// Ends what runs until then, also when the test fails.
-struct SetOnDrop<'f>(&'f AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

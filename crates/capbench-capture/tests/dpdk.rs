@@ -17,13 +17,9 @@ use capbench_capture::{
 };
 use capbench_testing::missing;
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
-use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
+use wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
-
-fn options() -> CaptureOptions {
-    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
-}
 
 fn open(method: &str, interface: &str, options: &CaptureOptions) -> Result<Dpdk, CaptureError> {
     let spec: MethodSpec = method.parse().unwrap();

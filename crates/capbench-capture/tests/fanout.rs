@@ -15,17 +15,10 @@ use capbench_capture::{
 };
 use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use etherparse::PacketBuilder;
-use wire::{Wire, frame};
-
-const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+use wire::{AF_PACKET, SetOnDrop, Wire, frame, interface_of};
 
 fn options(fanout: Fanout) -> CaptureOptions {
-    CaptureOptions {
-        ring: ByteCount(4 << 20),
-        block: ByteCount(64 << 10),
-        fanout: Some(fanout),
-        ..CaptureOptions::default()
-    }
+    CaptureOptions { fanout: Some(fanout), ..wire::options() }
 }
 
 /// Frames that a capture took until none came any more.
@@ -64,9 +57,8 @@ fn captured(
     send: impl FnOnce() + Send,
 ) -> (Vec<Vec<Vec<u8>>>, String) {
     place.inside(|| {
-        let interface = Interface::of_name(place.interface, 1500).unwrap();
-        let spec = MethodSpec::plain(method);
-        open_members(&spec, &interface, options, members, Members(send)).unwrap()
+        open_members(&MethodSpec::plain(method), &interface_of(place), options, members, Members(send))
+            .unwrap()
     })
 }
 
@@ -294,15 +286,6 @@ fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
 
 /// How often the members are opened.
 const ROUNDS: usize = 40;
-
-/// Ends what runs until then, also when the test fails.
-struct SetOnDrop<'f>(&'f AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Returns the numbers of the first frames of every member.
 struct FirstOfEach;

@@ -61,7 +61,7 @@ fn one_queue_can_be_named() {
     assert_eq!(take(&mut capture, 4).len(), 4);
     drop(capture);
     assert!(device.calls().contains(&"get 4 from 2".to_string()));
-    assert!(refuses("queues 3", "+queue=7").contains("no receive queue 7; it has 3"));
+    assert!(VENDOR.refuses("queues 3", "+queue=7").contains("no receive queue 7; it has 3"));
 }
 
 #[test]
@@ -101,9 +101,8 @@ fn times_come_from_the_header_when_asked_for() {
 #[test]
 fn a_library_that_cannot_wait_is_asked_again_and_again() {
     for (defines, script) in [(&[][..], "frames 9 no_poll 1"), (&["WITHOUT_POLL"][..], "frames 9")] {
-        let stand_in = StandIn::build("nfb", defines);
-        let device = stand_in.device(script);
-        let mut capture = open(&stand_in, &device).unwrap();
+        let device = StandIn::build("nfb", defines).device(script);
+        let mut capture = VENDOR.open_with(&device, ("", ""), &CaptureOptions::default()).unwrap();
         assert!(capture.running().ring.to_string().contains("looks every"), "{:?}", capture.running());
         assert_eq!(take(&mut capture, 9).len(), 9);
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
@@ -117,8 +116,7 @@ fn a_library_that_cannot_wait_is_asked_again_and_again() {
 fn the_snap_length_cuts_and_the_length_stays() {
     let device = VENDOR.device("frames 2");
     let options = CaptureOptions { snap_length: SnapLength::new(14), ..CaptureOptions::default() };
-    let spec = stand_in.spec(&format!("nfb:{}", device.path));
-    let mut capture = NfbCard::open(&spec, &interface(), &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, ("", ""), &options).unwrap();
     let batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
     let seen: Vec<_> = batch.frames().map(|frame| (frame.data.len(), frame.wire_length)).collect();
     assert_eq!(seen, [(14, 60), (14, 61)]);
@@ -126,16 +124,16 @@ fn the_snap_length_cuts_and_the_length_stays() {
 
 #[test]
 fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
-    let over = fails("frames 20 over_at 1", 8);
+    let over = VENDOR.fails("frames 20 over_at 1", ("", ""), 8);
     assert!(over.contains("gave 65 packets where 64 were asked for"), "{over}");
-    assert!(fails("frames 20 null_at 9", 8).contains("without data"));
+    assert!(VENDOR.fails("frames 20 null_at 9", ("", ""), 8).contains("without data"));
 }
 
 #[test]
 fn what_goes_wrong_while_waiting_is_an_error() {
-    let gone = fails("frames 20 gone_after 8", 8);
+    let gone = VENDOR.fails("frames 20 gone_after 8", ("", ""), 8);
     assert!(gone.contains("the device reports an error"), "{gone}");
-    assert!(fails("frames 0 poll -19", 0).contains("No such device"));
+    assert!(VENDOR.fails("frames 0 poll -19", ("", ""), 0).contains("No such device"));
 }
 
 #[test]
@@ -146,12 +144,12 @@ fn an_interrupted_wait_is_none() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    assert!(refuses("open_errno 13", "").contains("Permission denied"));
-    assert!(refuses("queues -19", "").contains("No such device"));
-    assert!(refuses("queues 0", "").contains("no usable receive queue"));
-    let second = refuses("queues 2 queue_errno 16 queue_errno_at 1", "");
+    assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
+    assert!(VENDOR.refuses("queues -19", "").contains("No such device"));
+    assert!(VENDOR.refuses("queues 0", "").contains("no usable receive queue"));
+    let second = VENDOR.refuses("queues 2 queue_errno 16 queue_errno_at 1", "");
     assert!(second.contains("ndp_open_rx_queue") && second.contains("busy"), "{second}");
-    assert!(refuses("queues 2 start 16", "").contains("ndp_queue_start"));
+    assert!(VENDOR.refuses("queues 2 start 16", "").contains("ndp_queue_start"));
     let stand_in = StandIn::build("nfb", &[]);
     let spec = stand_in.spec("nfb:/nonexistent/nfb0");
     let error = NfbCard::open(&spec, &interface(), &CaptureOptions::default()).map(drop).unwrap_err();

@@ -51,9 +51,8 @@ fn packets_that_come_late_are_waited_for() {
 #[test]
 fn the_snap_length_cuts_and_the_length_stays() {
     let device = VENDOR.device("frames 1");
-    let spec = stand_in.spec(&format!("szedata2:{}", device.path));
     let options = CaptureOptions { snap_length: SnapLength::new(14), ..CaptureOptions::default() };
-    let mut capture = Szedata2::open(&spec, &interface(), &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, ("", ""), &options).unwrap();
     let batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
     let seen: Vec<_> = batch.frames().map(|frame| (frame.data.len(), frame.wire_length)).collect();
     assert_eq!(seen, [(14, 60)]);
@@ -62,18 +61,20 @@ fn the_snap_length_cuts_and_the_length_stays() {
 #[test]
 fn a_short_read_is_an_error_and_not_a_frame() {
     for script in ["frames 5 short_at 2", "frames 5 short_at 2 short_to 3", "frames 5 huge_at 2"] {
-        let error = fails(script, 2);
+        let error = VENDOR.fails(script, ("", ""), 2);
         assert!(error.contains("szedata_read_next") && error.contains("says that it has"), "{error}");
     }
 }
 
 #[test]
 fn what_goes_wrong_while_waiting_is_an_error() {
-    let gone = fails("frames 9 gone_after 4", 4);
+    let gone = VENDOR.fails("frames 9 gone_after 4", ("", ""), 4);
     assert!(gone.contains("the device reports an error"), "{gone}");
     // ENODEV
-    assert!(fails("frames 0 poll -19", 0).contains("No such device"));
-    assert!(fails("frames 9 late 1 poll_events 4", 0).contains("something else than packets"));
+    assert!(VENDOR.fails("frames 0 poll -19", ("", ""), 0).contains("No such device"));
+    assert!(
+        VENDOR.fails("frames 9 late 1 poll_events 4", ("", ""), 0).contains("something else than packets")
+    );
 }
 
 #[test]
@@ -86,12 +87,12 @@ fn an_interrupted_wait_is_none() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    assert!(refuses("open_errno 13").contains("Permission denied"));
-    let busy = refuses("subscribe 16");
+    assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
+    let busy = VENDOR.refuses("subscribe 16", "");
     assert!(busy.contains("szedata_subscribe3") && busy.contains("busy"), "{busy}");
-    assert!(refuses("subscribe -22").contains("Invalid argument"));
-    assert!(refuses("channels 0").contains("no receive channel"));
-    assert!(refuses("start 5").contains("Input/output error"));
+    assert!(VENDOR.refuses("subscribe -22", "").contains("Invalid argument"));
+    assert!(VENDOR.refuses("channels 0", "").contains("no receive channel"));
+    assert!(VENDOR.refuses("start 5", "").contains("Input/output error"));
     let stand_in = StandIn::build("szedata2", &[]);
     let spec = stand_in.spec("szedata2:/nonexistent/szedataII0");
     let error = Szedata2::open(&spec, &interface(), &CaptureOptions::default()).map(drop).unwrap_err();

@@ -10,10 +10,4 @@ mod refusals;
 #[path = "../wire/mod.rs"]
 mod wire;
 
-use capbench_capture::Interface;
-use network::Place;
-
-/// The interface of a place, for work inside of it.
-fn interface_of(place: &Place) -> Interface {
-    Interface::of_name(place.interface, 1500).unwrap()
-}
+use wire::interface_of;

@@ -5,13 +5,17 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use capbench_capture::{Batch, Capture, PacketType, VlanTag};
+use capbench_capture::{
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, Visitor, VlanTag,
+    open_with,
+};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
-use capbench_testing::network::{LEFT_MAC, PATIENCE, Place};
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, privileged_turn};
 
 /// A host that is not there.
 pub const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -74,22 +78,70 @@ pub struct Seen {
     pub time_ns: u64,
 }
 
+impl From<Frame<'_>> for Seen {
+    fn from(frame: Frame<'_>) -> Self {
+        Self {
+            data: frame.data.to_vec(),
+            wire_length: frame.wire_length,
+            vlan: frame.vlan,
+            packet_type: frame.packet_type,
+            time_ns: frame.time_ns,
+        }
+    }
+}
+
 /// The next `count` frames.
 pub fn take(capture: &mut impl Capture, count: usize) -> Vec<Seen> {
     let (start, mut seen) = (Instant::now(), Vec::new());
     while seen.len() < count {
         assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {seen:?}", seen.len());
         if let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() {
-            seen.extend(batch.frames().map(|frame| Seen {
-                data: frame.data.to_vec(),
-                wire_length: frame.wire_length,
-                vlan: frame.vlan,
-                packet_type: frame.packet_type,
-                time_ns: frame.time_ns,
-            }));
+            seen.extend(batch.frames().map(Seen::from));
         }
     }
     seen
+}
+
+/// The methods on packet sockets, which promise the same to the last counter.
+pub const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+
+/// Small rings.
+pub fn options() -> CaptureOptions {
+    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
+}
+
+/// Runs a test with each of these methods, on a pair of its own.
+pub fn with_each(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
+    let Some(_turn) = privileged_turn() else { return };
+    for &method in methods {
+        eprintln!("{test}: {method}");
+        work(method, &Namespaces::new());
+    }
+}
+
+/// The interface of a place.
+pub fn interface_of(place: &Place) -> Interface {
+    Interface::of_name(place.interface, 1500).unwrap()
+}
+
+/// The error that ends a capture.
+pub fn failure(capture: &mut impl Capture) -> CaptureError {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Err(error) = capture.next_batch(Duration::from_millis(20)).map(drop) {
+            return error;
+        }
+    }
+    panic!("no error within {PATIENCE:?}");
+}
+
+/// Ends what runs until then, also when the test fails.
+pub struct SetOnDrop<'f>(pub &'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Frames until none comes any more.
