@@ -11,7 +11,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
     Running, SnapLength, Visitor, VlanTag, open_with,
 };
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC};
 use wire::{
     AF_PACKET, OTHER_MAC, Seen, SetOnDrop, Wire, drain, failure, frame, interface_of, now_ns, options, take,
     with_each,

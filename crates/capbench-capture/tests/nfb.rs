@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use capbench_capture::backends::nfb::{METHOD, NfbCard};
 use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
+use stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 
 const VENDOR: Vendor<NfbCard> = Vendor {
     library: "nfb",
@@ -79,7 +79,7 @@ fn counters_are_of_this_capture_and_absent_where_there_are_none() {
 
 #[test]
 fn counters_that_cannot_be_read_any_more_are_an_error() {
-    let (device, mut capture) = VENDOR.opened("frames 4 unreadable_after 2", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 4 unreadable_after 2", ("", ""));
     let error = capture.counters().unwrap_err().to_string();
     assert!(error.contains("nfb_comp_read"), "{error}");
 }
@@ -93,7 +93,7 @@ fn times_come_from_the_header_when_asked_for() {
         (12, "+header-time=0", 5_000_000_000),
         (8, "+header-time", 0),
     ] {
-        let (device, mut capture) = VENDOR.opened(&format!("frames 2 header {header}"), ("", setting));
+        let (_device, mut capture) = VENDOR.opened(&format!("frames 2 header {header}"), ("", setting));
         assert!(take(&mut capture, 2).iter().all(|frame| frame.time_ns == time), "{setting}");
     }
 }
@@ -138,7 +138,7 @@ fn what_goes_wrong_while_waiting_is_an_error() {
 
 #[test]
 fn an_interrupted_wait_is_none() {
-    let (device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
 }
 

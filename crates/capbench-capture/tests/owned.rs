@@ -5,7 +5,7 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
+    Batch, ByteCount, Capture, CaptureOptions, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
 };
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Seen, Wire, frame, interface_of, now_ns, options, with_each};

@@ -10,7 +10,7 @@ use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
 use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
 use capbench_testing::network::{Place, privileges};
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
+use stand_ins::{StandIn, Vendor, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
 const READINGS: [(&str, &str); 3] = [("", ""), ("zc:", "+zero-copy"), ("zc:", "+burst=4")];
@@ -76,7 +76,7 @@ fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
 #[test]
 fn packets_longer_than_the_mtu_are_whole() {
     for reading in READINGS {
-        let (device, mut capture) = VENDOR.opened("frames 70 burst 4 big_at 2 big 65226", reading);
+        let (_device, mut capture) = VENDOR.opened("frames 70 burst 4 big_at 2 big 65226", reading);
         let seen = take(&mut capture, 70);
         assert_eq!((seen[2].data.len(), seen[2].wire_length), (65_226, 65_226), "{reading:?}");
         assert_eq!((&seen[1].data, &seen[69].data), (&frame(1), &frame(69)));
@@ -88,7 +88,8 @@ fn packets_longer_than_the_mtu_are_whole() {
 #[test]
 fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() {
     for reading in READINGS {
-        let (device, mut capture) = VENDOR.opened("frames 5 burst 4 big_at 2 big 30000 least 16384", reading);
+        let (_device, mut capture) =
+            VENDOR.opened("frames 5 burst 4 big_at 2 big 30000 least 16384", reading);
         let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("up to 16384 octets") && shortfall.contains("--snaplen"), "{shortfall}");
         assert_eq!(take(&mut capture, 5)[2].data.len(), 16_384);
@@ -125,7 +126,7 @@ fn the_ring_that_there_is_is_reported() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let (device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
 }
@@ -184,7 +185,7 @@ fn what_goes_wrong_while_waiting_is_an_error_and_a_signal_is_none() {
     assert!(VENDOR.fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
     // ENETDOWN
     assert!(VENDOR.fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
-    let (device, mut capture) = VENDOR.opened("frames 0 poll -1 poll_errno 4", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -1 poll_errno 4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
 }
 

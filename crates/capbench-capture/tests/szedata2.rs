@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
 use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
+use stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 
 const VENDOR: Vendor<Szedata2> = Vendor {
     library: "szedata2",

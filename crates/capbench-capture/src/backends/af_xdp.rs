@@ -4,7 +4,8 @@
 //! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
 //! the application has read it, by one system call per frame.
 
-use crate::{CapturePoint, Delivery, Method, MethodSpec, SettingInfo, VlanTags};
+use super::socket_setup::SPIN;
+use crate::{CapturePoint, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
 mod accounting;

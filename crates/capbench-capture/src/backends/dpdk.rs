@@ -19,7 +19,7 @@ use super::frame_slots;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use crate::units::ByteCount;

@@ -18,9 +18,9 @@ use super::presence::Presence;
 use super::socket_setup::probe;
 use crate::filter::Expression;
 use crate::{
-    Argument, Batch, ByteCount, Capture, CaptureError, CaptureOptions, CapturePoint, Context, Counters,
-    Delivery, Direction, Filter, Interface, Method, MethodSpec, OwnedBatch, Packing, Result, Running,
-    SettingInfo, StatsSocket, Taker, VlanTags, WaitCounts, Waiter, duration_of, ring_memory,
+    Argument, Batch, ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Filter,
+    Interface, Method, MethodSpec, OwnedBatch, Packing, Result, Running, SettingInfo, StatsSocket, Taker,
+    VlanTags, WaitCounts, Waiter, duration_of, ring_memory,
 };
 
 /// The row of the table.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
-use super::vendor::{self, LIBRARY, Reader};
+use super::vendor::{self, CARD, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
-    Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, SnapLength,
-    TimeSource, VlanTags, WaitCounts, number_of,
+    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Loss, Method, MethodSpec,
+    ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, SnapLength, TimeSource, WaitCounts,
+    number_of,
 };
 
 /// The row of the table.

@@ -7,9 +7,9 @@ use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, P
 
 use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
 use crate::{
-    Accumulator, Batch, ByteCount, Capture, CaptureError, CaptureOptions, CapturePoint, Context, Counters,
-    Delivery, Engine, Interface, LossMark, Method, MethodSpec, Occupancy, OwnedBatch, Result, RingGeometry,
-    Running, StatsSocket, TimeSource, VlanTags, WaitCounts, Waiter, ring_memory,
+    Accumulator, Batch, ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Engine,
+    Interface, LossMark, Method, MethodSpec, Occupancy, OwnedBatch, Result, RingGeometry, Running,
+    StatsSocket, TimeSource, WaitCounts, Waiter, ring_memory,
 };
 
 /// The row of the table.

@@ -13,9 +13,8 @@ use running::Below;
 use super::presence::Presence;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureError, CaptureOptions, CapturePoint, Counters, Delivery, Direction,
-    Interface, Loss, Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo,
-    VlanTags, WaitCounts, number_of,
+    Argument, Batch, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, Loss, Method,
+    MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, WaitCounts, number_of,
 };
 
 /// The row of the table.

@@ -5,11 +5,10 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
-use super::vendor::{self, LIBRARY, Reader};
+use super::vendor::{self, CARD, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureOptions, CapturePoint, Counters, Delivery, Engine, Interface, Loss,
-    Method, MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SnapLength, TimeSource, VlanTags,
-    WaitCounts,
+    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Loss, Method, MethodSpec,
+    ONE_RING_WITHOUT, Packing, Place, Result, Running, SnapLength, TimeSource, WaitCounts,
 };
 
 /// The row of the table.

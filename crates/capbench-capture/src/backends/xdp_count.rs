@@ -1,7 +1,7 @@
 //! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
 //! capture module of `deri-2004`.
 
-use crate::{CapturePoint, Delivery, Method, MethodSpec, SettingInfo, VlanTags};
+use crate::{CapturePoint, Delivery, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
 mod counting;

@@ -3,7 +3,6 @@
 mod expressions;
 mod frames;
 mod kernel;
-use capbench_testing::network;
 mod on_interfaces;
 mod programs;
 mod refusals;

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, Visitor, VlanTag,
-    open_with,
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, VlanTag,
 };
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
