@@ -76,21 +76,15 @@ impl Method {
     /// # Errors
     /// An option that the method does not know, or an invalid value.
     pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+        let refuse = |reason| Err(CaptureError::unsupported(&self.name, &interface.name, reason));
         if options.filter.is_some() && !self.socket_filter {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
-            });
+            return refuse("it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have");
         }
         if options.fanout.is_some() && !self.fanout {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
-                         packet-v3 can"
-                    .into(),
-            });
+            return refuse(
+                "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
+                 packet-v3 can",
+            );
         }
         (self.check)(spec, interface, options)
     }

@@ -34,10 +34,7 @@ fn of_members(
     options: &CaptureOptions,
     members: usize,
 ) -> Result<()> {
-    let refuse = |reason: String| {
-        let (method, interface) = (spec.to_string(), interface.name.clone());
-        Err(CaptureError::Unsupported { method, interface, reason })
-    };
+    let refuse = |reason: String| Err(CaptureError::unsupported(spec, &interface.name, reason));
     match (members, &options.fanout) {
         (1..=MOST_MEMBERS, Some(_)) | (1, None) => Ok(()),
         (1..=MOST_MEMBERS, None) => refuse(format!(

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
+use crate::Counters;
 use crate::counters::FREEZES;
-use crate::{Counters, Loss, ONE_RING_WITHOUT, Place};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -44,16 +44,7 @@ impl Sums {
         let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
         // How often a V3 ring was full: events, not frames.
         raw.extend(self.freezes.map(|freezes| (FREEZES.into(), freezes)));
-        Counters {
-            accepted: Some(self.packets),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: Some(self.drops),
-                source: "PACKET_STATISTICS: tp_drops".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        }
+        Counters::of_ring(Some(self.packets), Some(self.drops), "PACKET_STATISTICS: tp_drops", raw)
     }
 }
 

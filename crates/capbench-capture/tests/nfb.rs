@@ -67,13 +67,11 @@ fn one_queue_can_be_named() {
 #[test]
 fn counters_are_of_this_capture_and_absent_where_there_are_none() {
     for (kind, discarded) in [(1, Some(5)), (2, Some(5)), (0, None)] {
-        let (device, mut capture) = VENDOR.opened(&format!("frames 4 discarded 5 counters {kind}"), ("", ""));
+        let (_device, mut capture) = VENDOR.opened(&format!("frames 4 discarded 5 counters {kind}"), ("", ""));
         assert_eq!(take(&mut capture, 4).len(), 4);
         let counters = capture.counters().unwrap();
         assert_eq!(counters.accepted, discarded.map(|discarded| discarded + 4));
         assert_eq!((counters.lost_at(Place::Ring), counters.losses.len()), (discarded, 1));
-        drop(capture);
-        device.calls();
     }
 }
 
@@ -107,8 +105,6 @@ fn a_library_that_cannot_wait_is_asked_again_and_again() {
         assert_eq!(take(&mut capture, 9).len(), 9);
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         assert_eq!(capture.waits().empty, 1);
-        drop(capture);
-        device.calls();
     }
 }
 

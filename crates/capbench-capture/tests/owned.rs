@@ -93,8 +93,10 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
         });
         let now = now_ns();
         assert_eq!(dropped, Some(0));
-        let seen: Vec<_> =
-            batches.iter().flat_map(|batch| batch.frames().map(Seen::from).collect::<Vec<_>>()).collect();
+        let seen: Vec<_> = batches
+            .iter()
+            .flat_map(|batch| batch.frames().map(|frame| Seen::from(&frame)).collect::<Vec<_>>())
+            .collect();
         assert_eq!(seen.len(), sent.len() + 1);
         for (seen, sent) in seen.iter().zip(&sent) {
             assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{method}");

@@ -41,11 +41,9 @@ fn a_packet_that_is_out_when_the_capture_ends_is_released_by_closing() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let (device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
-    drop(capture);
-    device.calls();
 }
 
 #[test]
@@ -79,10 +77,8 @@ fn what_goes_wrong_while_waiting_is_an_error() {
 
 #[test]
 fn an_interrupted_wait_is_none() {
-    let (device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
-    drop(capture);
-    device.calls();
 }
 
 #[test]

@@ -20,11 +20,8 @@ impl Absent {
     /// # Errors
     /// Always.
     pub fn open(spec: &MethodSpec, interface: &Interface, _: &CaptureOptions) -> Result<Self> {
-        Err(CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: interface.name.clone(),
-            reason: "this capbench was built without it; `capbench methods` names the feature".into(),
-        })
+        let reason = "this capbench was built without it; `capbench methods` names the feature";
+        Err(CaptureError::unsupported(spec, &interface.name, reason))
     }
 }
 

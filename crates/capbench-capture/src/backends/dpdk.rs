@@ -247,7 +247,7 @@ fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> R
         Some(other) => format!("it is the device {other}, not {address}"),
         None => format!("it is not the PCI device {address}; give -i lo for a device that has no interface"),
     };
-    Err(CaptureError::Unsupported { method: spec.to_string(), interface: interface.name.clone(), reason })
+    Err(CaptureError::unsupported(spec, &interface.name, reason))
 }
 
 #[cfg(test)]

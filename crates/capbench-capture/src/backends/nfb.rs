@@ -7,9 +7,8 @@ use capbench_sys::packet::Frame;
 
 use super::vendor::{self, CARD, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Loss, Method, MethodSpec,
-    ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, SnapLength, TimeSource, WaitCounts,
-    number_of,
+    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Method, MethodSpec, Packing,
+    Result, Running, SettingInfo, SnapLength, TimeSource, WaitCounts, number_of,
 };
 
 /// The row of the table.
@@ -130,19 +129,11 @@ impl Capture for NfbCard {
             counts.iter().map(|(_, counts)| counts.map(of)).sum()
         };
         let discarded = sum(|counts| counts.discarded);
-        Ok(Counters {
-            accepted: sum(|counts| counts.received + counts.discarded),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: discarded,
-                source: match discarded {
-                    Some(_) => "the card's DMA controllers: discarded".into(),
-                    None => "the firmware describes no counters for every queue".into(),
-                },
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        })
+        let source = match discarded {
+            Some(_) => "the card's DMA controllers: discarded",
+            None => "the firmware describes no counters for every queue",
+        };
+        Ok(Counters::of_ring(sum(|counts| counts.received + counts.discarded), discarded, source, raw))
     }
 
     fn waits(&self) -> WaitCounts {

@@ -11,10 +11,11 @@ use capbench_sys::{SysError, pf_ring};
 use running::Below;
 
 use super::presence::Presence;
+use super::socket_setup::promiscuous;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, Loss, Method,
-    MethodSpec, ONE_RING_WITHOUT, Packing, Place, Result, Running, SettingInfo, WaitCounts, number_of,
+    Argument, Batch, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, Method,
+    MethodSpec, Packing, Result, Running, SettingInfo, WaitCounts, number_of,
 };
 
 /// The row of the table.
@@ -149,7 +150,10 @@ impl PfRingSocket {
         let ring = library.open(&asked).map_err(|source| not_opened(spec, device, source))?;
         let below = Below::of(device, interface);
         let promiscuity = match below {
-            Below::All if options.promiscuous => Some(promiscuity(interface, device)?),
+            // PF_RING sets it only for a single device.
+            Below::All if options.promiscuous => Some(promiscuous(interface).map_err(|source| {
+                CaptureError::Call { method: METHOD.name, interface: device.into(), source }
+            })?),
             _ => None,
         };
         let at_once = match reading {
@@ -168,16 +172,6 @@ impl PfRingSocket {
             reader: Reader::new(ring, METHOD.name, device, options),
         })
     }
-}
-
-/// Promiscuous mode of the interface while the socket is open: PF_RING sets it only for a single device.
-fn promiscuity(interface: &Interface, device: &str) -> Result<PacketSocket> {
-    let set = || {
-        let socket = PacketSocket::open()?;
-        socket.set_promiscuous(interface.index)?;
-        Ok(socket)
-    };
-    set().map_err(|source| CaptureError::Call { method: METHOD.name, interface: device.into(), source })
 }
 
 /// Why a ring was not opened, and what to do about it.
@@ -223,17 +217,9 @@ impl Capture for PfRingSocket {
             (Counters::CUT.into(), counts.cut),
         ];
         raw.extend(counts.queued.map(|queued| ("queued".into(), queued.into())));
-        Ok(Counters {
-            // `recv` counts packets read out of the ring. Packets waiting in it are added.
-            accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: Some(counts.dropped),
-                source: "pfring_stats: drop".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        })
+        // `recv` counts packets read out of the ring. Packets waiting in it are added.
+        let accepted = counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped;
+        Ok(Counters::of_ring(Some(accepted), Some(counts.dropped), "pfring_stats: drop", raw))
     }
 
     fn waits(&self) -> WaitCounts {

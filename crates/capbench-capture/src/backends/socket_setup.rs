@@ -160,6 +160,13 @@ pub(super) fn bind(
     Ok(Some(format!("member of fanout group {id} ({fanout})")))
 }
 
+/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
+pub(super) fn promiscuous(interface: &Interface) -> capbench_sys::Result<PacketSocket> {
+    let socket = PacketSocket::open()?;
+    socket.set_promiscuous(interface.index)?;
+    Ok(socket)
+}
+
 /// Whether a packet socket can be opened, with this ring version if there is one.
 pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String> {
     let reason = |error: SysError| match error.errno() {

@@ -7,8 +7,8 @@ use capbench_sys::szedata2::{Card, Sze2};
 
 use super::vendor::{self, CARD, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Loss, Method, MethodSpec,
-    ONE_RING_WITHOUT, Packing, Place, Result, Running, SnapLength, TimeSource, WaitCounts,
+    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Method, MethodSpec, Packing,
+    Result, Running, SnapLength, TimeSource, WaitCounts,
 };
 
 /// The row of the table.
@@ -86,16 +86,8 @@ impl Capture for Szedata2 {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        Ok(Counters {
-            accepted: None,
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: None,
-                source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw: vec![("packets read".into(), self.packets)],
-        })
+        let source = "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)";
+        Ok(Counters::of_ring(None, None, source, vec![("packets read".into(), self.packets)]))
     }
 
     fn waits(&self) -> WaitCounts {

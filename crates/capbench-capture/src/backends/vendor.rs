@@ -134,11 +134,7 @@ impl<S: Fetch> Reader<S> {
 
 /// The error of a device that could not be opened. `hint` says what to check.
 pub(super) fn not_opened(spec: &MethodSpec, device: &str, source: &SysError, hint: &str) -> CaptureError {
-    CaptureError::Unsupported {
-        method: spec.to_string(),
-        interface: device.into(),
-        reason: format!("it cannot be opened: {source}; {hint}"),
-    }
+    CaptureError::unsupported(spec, device, format!("it cannot be opened: {source}; {hint}"))
 }
 
 /// A frame cut to the snap length.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, VlanTag,
+    ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, VlanTag,
 };
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
@@ -77,8 +77,8 @@ pub struct Seen {
     pub time_ns: u64,
 }
 
-impl From<Frame<'_>> for Seen {
-    fn from(frame: Frame<'_>) -> Self {
+impl From<&Frame<'_>> for Seen {
+    fn from(frame: &Frame<'_>) -> Self {
         Self {
             data: frame.data.to_vec(),
             wire_length: frame.wire_length,
@@ -94,15 +94,23 @@ pub fn take(capture: &mut impl Capture, count: usize) -> Vec<Seen> {
     let (start, mut seen) = (Instant::now(), Vec::new());
     while seen.len() < count {
         assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {seen:?}", seen.len());
-        if let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() {
-            seen.extend(batch.frames().map(Seen::from));
-        }
+        capture.for_each(Duration::from_millis(20), |frame| seen.push(Seen::from(frame))).unwrap();
     }
     seen
 }
 
 /// The methods on packet sockets, which promise the same to the last counter.
 pub const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+
+/// The calls of the system's libpcap that read frames.
+pub const LIBPCAP: [&str; 6] = [
+    "libpcap",
+    "libpcap+loop",
+    "libpcap+next-ex",
+    "libpcap+next",
+    "libpcap+immediate",
+    "libpcap+next-ex+immediate",
+];
 
 /// Small rings.
 pub fn options() -> CaptureOptions {
@@ -147,8 +155,6 @@ impl Drop for SetOnDrop<'_> {
 pub fn drain(capture: &mut impl Capture) -> u64 {
     let mut frames = 0;
     // Longer than a partly filled block waits.
-    while let Some(batch) = capture.next_batch(Duration::from_millis(100)).unwrap() {
-        frames += batch.frames().count() as u64;
-    }
+    while capture.for_each(Duration::from_millis(100), |_| frames += 1).unwrap() {}
     frames
 }

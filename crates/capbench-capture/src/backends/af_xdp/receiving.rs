@@ -11,6 +11,7 @@ use capbench_sys::xdp::{
     BindOptions, CopyMode, FrameBatch, OwnedFrame, Receiver, ReceiverConfig, XdpSocket, XdpStatistics,
 };
 
+use super::super::socket_setup::promiscuous;
 use super::METHOD;
 use super::accounting::Counted;
 use super::passing::Passing;
@@ -63,7 +64,8 @@ impl AfXdp {
         let passing = plan.pass.then(|| Passing::open(interface.index)).transpose();
         let passing = passing.map_err(|e| refusal.of_bpf(e))?;
         let address = hardware_address(&interface.name).map_err(|e| context.fail(e))?;
-        let promiscuous = options.promiscuous.then(|| promiscuous(&context, interface)).transpose()?;
+        let promiscuous = options.promiscuous.then(|| promiscuous(interface)).transpose();
+        let promiscuous = promiscuous.map_err(|e| context.fail(e))?;
         let config = ReceiverConfig {
             interface: interface.index,
             queues: &queues,
@@ -300,13 +302,6 @@ pub(super) fn supported() -> std::result::Result<(), String> {
 
 const EPERM: i32 = 1;
 const EAFNOSUPPORT: i32 = 97;
-
-/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
-fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
-    let socket = PacketSocket::open().map_err(|error| context.fail(error))?;
-    socket.set_promiscuous(interface.index).map_err(|error| context.fail(error))?;
-    Ok(socket)
-}
 
 #[cfg(test)]
 mod tests {

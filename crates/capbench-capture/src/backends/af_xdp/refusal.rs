@@ -25,8 +25,7 @@ pub(super) struct Refusal<'a> {
 impl Refusal<'_> {
     #[cold]
     pub(super) fn because(&self, reason: String) -> CaptureError {
-        let (method, interface) = (self.spec.to_string(), self.context.interface.clone());
-        CaptureError::Unsupported { method, interface, reason }
+        CaptureError::unsupported(self.spec, &self.context.interface, reason)
     }
 
     /// The queues to receive from.

@@ -15,6 +15,7 @@ use capbench_sys::packet::{Frame, PacketSocket};
 use capbench_sys::xdp::XdpStatistics;
 
 use super::super::presence::{Presence, flags_if_up};
+use super::super::socket_setup::promiscuous;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
@@ -86,13 +87,8 @@ impl Dpdk {
             sockets.iter().try_for_each(|socket| socket.attach_filter(&program)).map_err(fail)?;
             filtered = true;
         }
-        let promiscuity = (is_virtual && options.promiscuous)
-            .then(|| {
-                PacketSocket::open()
-                    .and_then(|socket| socket.set_promiscuous(interface.index).map(|()| socket))
-            })
-            .transpose()
-            .map_err(fail)?;
+        let promiscuity =
+            (is_virtual && options.promiscuous).then(|| promiscuous(interface)).transpose().map_err(fail)?;
         Ok(Self {
             running: running(&port, &device, &wanted, filtered).map_err(fail)?,
             port,

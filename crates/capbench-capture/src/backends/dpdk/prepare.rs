@@ -100,11 +100,7 @@ pub(super) fn start(
         SysError::Argument { what, reason } if !options.eal_arguments.is_empty() => {
             CaptureError::Option { option: "--eal", reason: format!("{what}: {reason}") }
         }
-        error => CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: context.interface.clone(),
-            reason: error.to_string(),
-        },
+        error => CaptureError::unsupported(spec, &context.interface, error.to_string()),
     })
 }
 

@@ -11,6 +11,7 @@ use capbench_sys::packet::PacketSocket;
 use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
+use crate::backends::socket_setup::promiscuous;
 use crate::{
     ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Engine, Interface, Loss,
     MethodSpec, ONE_RING_WITHOUT, Place, Result, Running, Tally, TimeSource, WaitCounts,
@@ -114,7 +115,8 @@ impl XdpCount {
         opened.set_constants(&constants).map_err(fail)?;
         opened.set_entries("seen", (record.0 / 8) as u32).map_err(fail)?;
         let program = opened.load().map_err(fail)?;
-        let promiscuous = options.promiscuous.then(|| promiscuous(&context, interface)).transpose()?;
+        let promiscuous = options.promiscuous.then(|| promiscuous(interface)).transpose();
+        let promiscuous = promiscuous.map_err(|source| context.fail(source))?;
         let link = program.attach(interface.index, mode).map_err(fail)?;
         let numbers = match &options.mark {
             Some(_) => format!("{} sequence numbers ({record}) known when repeated", record.0 * 8),
@@ -257,23 +259,11 @@ fn record(spec: &MethodSpec) -> Result<ByteCount> {
     }
 }
 
-/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
-fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
-    let fail = |source| context.fail_for_want_of("CAP_NET_RAW", source);
-    let socket = PacketSocket::open().map_err(fail)?;
-    socket.set_promiscuous(interface.index).map_err(fail)?;
-    Ok(socket)
-}
-
 /// Distinguishes a host or interface without support from a call that failed.
 #[cold]
 fn refused(context: &Context, spec: &MethodSpec, source: SysError) -> CaptureError {
     match source {
-        SysError::Refused { .. } => CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: context.interface.clone(),
-            reason: source.to_string(),
-        },
+        SysError::Refused { .. } => CaptureError::unsupported(spec, &context.interface, source.to_string()),
         other => context.fail_for_want_of(CAPABILITIES, other),
     }
 }
