@@ -8,74 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
-    Running, SnapLength, Visitor, VlanTag, open_with,
+    ByteCount, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, PacketType, SnapLength,
+    VlanTag, open_with,
 };
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC};
 use wire::{
-    AF_PACKET, LIBPCAP, OTHER_MAC, Seen, SetOnDrop, Wire, drain, failure, frame, interface_of, now_ns,
-    options, take, with_each,
+    AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,
 };
-
-/// What the tests want of a capture, whatever its method.
-trait Probe {
-    /// The next `count` frames.
-    fn take(&mut self, count: usize) -> Vec<Seen>;
-    /// Frames until none comes any more.
-    fn drain(&mut self) -> u64;
-    /// The error that ends it.
-    fn failure(&mut self) -> CaptureError;
-    fn counters(&mut self) -> Counters;
-    /// How full it is, from 0 to 1.
-    fn fill(&mut self) -> f64;
-    fn running(&self) -> &Running;
-}
-
-impl<C: Capture> Probe for C {
-    fn take(&mut self, count: usize) -> Vec<Seen> {
-        take(self, count)
-    }
-
-    fn drain(&mut self) -> u64 {
-        drain(self)
-    }
-
-    fn failure(&mut self) -> CaptureError {
-        failure(self)
-    }
-
-    fn counters(&mut self) -> Counters {
-        Capture::counters(self).unwrap()
-    }
-
-    fn fill(&mut self) -> f64 {
-        Capture::fill(self).unwrap().share()
-    }
-
-    fn running(&self) -> &Running {
-        Capture::running(self)
-    }
-}
-
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut capture)
-    }
-}
-
-/// Opens a method on the interface of a place and works with it.
-fn capture<T: Send>(
-    place: &Place,
-    method: &str,
-    options: &CaptureOptions,
-    work: impl FnOnce(&mut dyn Probe) -> T + Send,
-) -> T {
-    place.inside(|| open_with(&method.parse().unwrap(), &interface_of(place), options, With(work)).unwrap())
-}
 
 /// The same with a tag (IEEE 802.1Q, 802.1ad).
 fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Direction, Fanout, FanoutMode, Filter, Interface,
-    MembersVisitor, MethodSpec, SnapLength, Visitor, open_members, open_with,
+    MembersVisitor, MethodSpec, SnapLength, open_members, open_with,
 };
 use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use etherparse::PacketBuilder;
-use wire::{AF_PACKET, SetOnDrop, Wire, frame, interface_of};
+use wire::{AF_PACKET, Probe, SetOnDrop, Wire, With, frame, interface_of};
 
 fn options(fanout: Fanout) -> CaptureOptions {
     CaptureOptions { fanout: Some(fanout), ..wire::options() }
@@ -149,17 +149,6 @@ fn root_every_mode_gives_each_frame_to_one_member() {
     }
 }
 
-/// What is done with a capture.
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn FnMut() -> Vec<Vec<u8>>) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut || drain(&mut capture))
-    }
-}
-
 #[test]
 fn root_members_can_be_opened_in_threads_of_their_own() {
     let Some(_turn) = privileged_turn() else { return };
@@ -177,10 +166,10 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
                     place.inside(move || {
                         let interface = Interface::of_name(place.interface, 1500).unwrap();
                         let spec = MethodSpec::plain("packet-v2");
-                        let work = |drain: &mut dyn FnMut() -> Vec<Vec<u8>>| {
+                        let work = |probe: &mut dyn Probe| {
                             ready.send(()).unwrap();
                             let _ = wait.recv();
-                            drain().len()
+                            probe.drain()
                         };
                         open_with(&spec, &interface, &options, With(work)).unwrap()
                     })
@@ -201,7 +190,7 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
             .collect::<Vec<_>>()
     });
     assert!(fanout.group().is_some());
-    assert_eq!((seen.iter().sum::<usize>(), seen.iter().all(|&count| count == 25)), (100, true), "{seen:?}");
+    assert_eq!((seen.iter().sum::<u64>(), seen.iter().all(|&count| count == 25)), (100, true), "{seen:?}");
 }
 
 #[test]
@@ -220,7 +209,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
     let first = Fanout::new(FanoutMode::Hash);
     let (group, refusals) = spaces.right.inside(|| {
         let interface = Interface::of_name("right", 1500).unwrap();
-        let work = |_: &mut dyn FnMut() -> Vec<Vec<u8>>| {
+        let work = |_: &mut dyn Probe| {
             let group = first.group().unwrap();
             let others = [
                 ("right", Fanout::existing(FanoutMode::Cpu, group)),

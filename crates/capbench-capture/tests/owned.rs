@@ -4,11 +4,9 @@ mod wire;
 
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
-};
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
-use wire::{Seen, Wire, frame, interface_of, now_ns, options, with_each};
+use capbench_capture::{Batch, ByteCount, CaptureOptions, LossMark, OwnedBatch, VlanTag};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
+use wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 
 const METHODS: [&str; 9] = [
     "recv",
@@ -24,46 +22,6 @@ const METHODS: [&str; 9] = [
 
 /// Takes frames before they are in the stack, from one queue of a veth.
 const AF_XDP: &[&str] = if cfg!(feature = "bpf") { &["af-xdp", "af-xdp+generic"] } else { &[] };
-
-/// What the tests want of a capture, whatever its method.
-trait Probe {
-    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch>;
-    fn dropped(&mut self) -> Option<u64>;
-    fn accepted(&mut self) -> Option<u64>;
-}
-
-impl<C: Capture> Probe for C {
-    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch> {
-        self.next_owned(timeout).unwrap()
-    }
-
-    fn dropped(&mut self) -> Option<u64> {
-        self.counters().unwrap().dropped()
-    }
-
-    fn accepted(&mut self) -> Option<u64> {
-        self.counters().unwrap().accepted
-    }
-}
-
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut capture)
-    }
-}
-
-fn capture<T: Send>(
-    place: &Place,
-    method: &str,
-    options: &CaptureOptions,
-    work: impl FnOnce(&mut dyn Probe) -> T + Send,
-) -> T {
-    place.inside(|| open_with(&method.parse().unwrap(), &interface_of(place), options, With(work)).unwrap())
-}
 
 /// Batches until there are so many frames.
 fn take(probe: &mut dyn Probe, frames: usize) -> Vec<OwnedBatch> {
@@ -89,7 +47,7 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
         let (batches, dropped) = capture(&spaces.right, method, &options(), |probe| {
             sent.iter().for_each(|frame| wire.send(frame));
             wire.send(&tagged);
-            (take(probe, sent.len() + 1), probe.dropped())
+            (take(probe, sent.len() + 1), probe.counters().dropped())
         });
         let now = now_ns();
         assert_eq!(dropped, Some(0));
@@ -160,7 +118,8 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
                 seen.extend(numbers(&[batch]));
             }
             assert!(seen.is_sorted_by(|one, next| one < next), "{method}");
-            let (accepted, dropped) = (probe.accepted().unwrap(), probe.dropped().unwrap());
+            let (accepted, dropped) =
+                (probe.counters().accepted.unwrap(), probe.counters().dropped().unwrap());
             assert_eq!(accepted, FRAMES, "{method}");
             assert_eq!(seen.len() as u64 + dropped, FRAMES, "{method}: lost is what the method says");
             assert!(dropped > 0, "{method}");

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Frame, Interface, PacketType, VlanTag,
+    ByteCount, Capture, CaptureError, CaptureOptions, Counters, Frame, Interface, OwnedBatch, PacketType,
+    Running, Visitor, VlanTag, open_with,
 };
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
@@ -149,6 +150,73 @@ impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// What the tests want of a capture, whatever its method.
+pub trait Probe {
+    /// The next `count` frames.
+    fn take(&mut self, count: usize) -> Vec<Seen>;
+    /// Frames until none comes any more.
+    fn drain(&mut self) -> u64;
+    /// The error that ends it.
+    fn failure(&mut self) -> CaptureError;
+    fn counters(&mut self) -> Counters;
+    /// How full it is, from 0 to 1.
+    fn fill(&mut self) -> f64;
+    /// The next batch to keep.
+    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch>;
+    fn running(&self) -> &Running;
+}
+
+impl<C: Capture> Probe for C {
+    fn take(&mut self, count: usize) -> Vec<Seen> {
+        take(self, count)
+    }
+
+    fn drain(&mut self) -> u64 {
+        drain(self)
+    }
+
+    fn failure(&mut self) -> CaptureError {
+        failure(self)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Capture::counters(self).unwrap()
+    }
+
+    fn fill(&mut self) -> f64 {
+        Capture::fill(self).unwrap().share()
+    }
+
+    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch> {
+        self.next_owned(timeout).unwrap()
+    }
+
+    fn running(&self) -> &Running {
+        Capture::running(self)
+    }
+}
+
+/// Work on a capture, for [`open_with`].
+pub struct With<F>(pub F);
+
+impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
+    type Output = T;
+
+    fn visit<C: Capture>(self, mut capture: C) -> T {
+        (self.0)(&mut capture)
+    }
+}
+
+/// Opens a method on the interface of a place and works with it.
+pub fn capture<T: Send>(
+    place: &Place,
+    method: &str,
+    options: &CaptureOptions,
+    work: impl FnOnce(&mut dyn Probe) -> T + Send,
+) -> T {
+    place.inside(|| open_with(&method.parse().unwrap(), &interface_of(place), options, With(work)).unwrap())
 }
 
 /// Frames until none comes any more.

@@ -182,9 +182,7 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
 
 /// Methods that run here, each with its description. If none runs (users without privileges): the default one with the reason.
 fn runnable() -> Vec<(&'static str, String)> {
-    let candidates = METHODS.iter().filter(|method| {
-        method.delivery != Delivery::Counted
-    });
+    let candidates = METHODS.iter().filter(|method| method.delivery != Delivery::Counted);
     let mut found = Vec::new();
     let mut refused = String::new();
     for method in candidates {

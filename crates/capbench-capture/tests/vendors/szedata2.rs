@@ -1,13 +1,10 @@
 //! `szedata2` against a stand-in for libsze2: the calls and their order, how long a packet lives, and every way to fail.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
 use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
-use stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 
 const VENDOR: Vendor<Szedata2> = Vendor {
     library: "szedata2",

@@ -1,14 +1,11 @@
 //! `nfb` against a stand-in for libnfb: each burst is put once and not before its frames were read, queues are stopped
 //! before they are closed, and every failure is told.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 use capbench_capture::backends::nfb::{METHOD, NfbCard};
 use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
-use stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 
 const VENDOR: Vendor<NfbCard> = Vendor {
     library: "nfb",
@@ -67,7 +64,8 @@ fn one_queue_can_be_named() {
 #[test]
 fn counters_are_of_this_capture_and_absent_where_there_are_none() {
     for (kind, discarded) in [(1, Some(5)), (2, Some(5)), (0, None)] {
-        let (_device, mut capture) = VENDOR.opened(&format!("frames 4 discarded 5 counters {kind}"), ("", ""));
+        let (_device, mut capture) =
+            VENDOR.opened(&format!("frames 4 discarded 5 counters {kind}"), ("", ""));
         assert_eq!(take(&mut capture, 4).len(), 4);
         let counters = capture.counters().unwrap();
         assert_eq!(counters.accepted, discarded.map(|discarded| discarded + 4));

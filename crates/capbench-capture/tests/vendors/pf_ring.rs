@@ -1,16 +1,13 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, failure, frame, interface, octets, take};
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
 use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
 use capbench_testing::network::{Place, privileges};
-use stand_ins::{StandIn, Vendor, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
 const READINGS: [(&str, &str); 3] = [("", ""), ("zc:", "+zero-copy"), ("zc:", "+burst=4")];
