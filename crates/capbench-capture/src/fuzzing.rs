@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use capbench_sys::packet::{Frame, PacketType};
 
 use crate::filter::{Beside, Compiler, FilterText, Listing, Optimise, SoftwareFilter, Tags};
-use crate::{Filter, Interface, SnapLength};
+use crate::{Filter, Interface};
+use capbench_model::units::SnapLength;
 
 /// A filter file. Its program runs on the remaining octets as a frame and ends. It parses back from its printed form.
 pub fn filter(octets: &[u8]) {

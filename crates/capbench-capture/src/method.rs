@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use capbench_sys::host::identity;
 
-use crate::{CaptureError, CaptureOptions, Interface, MethodSpec, Result};
+use crate::{CaptureError, Interface, Result};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 
 /// Properties of a method before it runs.
 #[derive(Debug)]
@@ -40,8 +42,6 @@ pub struct Method {
     pub has_queues: bool,
     /// Where the outermost VLAN tag of a frame is. The kernel or the card may remove it from the frame.
     pub vlan_tags: VlanTags,
-    /// How frames reach the application.
-    pub delivery: Delivery,
     /// Checks its settings and options: [`Method::accepts`] calls it.
     pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
     /// Whether it can run in the calling thread's namespace, or the reason why not.
@@ -66,7 +66,6 @@ impl Method {
         takes_frames: |_| false,
         has_queues: false,
         vlan_tags: VlanTags::Unknown,
-        delivery: Delivery::Ring,
         check: |_, _, _| Ok(()),
         supported: |_| Ok(()),
     };
@@ -172,17 +171,6 @@ pub enum CapturePoint {
     Stack,
     /// The driver (native XDP): in its NAPI poll, before any packet steering.
     Driver,
-}
-
-/// How frames reach the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// System calls copy them out of a socket's queue.
-    Copied,
-    /// Frames are in memory that the kernel or the card shares with the application.
-    Ring,
-    /// Not at all: the kernel counts frames.
-    Counted,
 }
 
 /// Where a method has the outermost VLAN tag of a frame.

@@ -5,9 +5,10 @@ use capbench_sys::packet::fanout::MOST_MEMBERS;
 use crate::backends::{
     af_xdp, dpdk, frame_slots, libpcap, nfb, packet_v3, pf_ring, recv, szedata2, xdp_count,
 };
-use crate::{
-    Capture, CaptureError, CaptureOptions, Interface, Method, MethodSpec, Result, Running, VlanTags,
-};
+use crate::{Capture, CaptureError, Interface, Method, Result, VlanTags};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// Work on a capture whose method is known only at run time.
 pub trait Visitor {
@@ -140,7 +141,10 @@ mod tests {
     use capbench_sys::packet::FanoutMode;
 
     use super::{METHODS, find, of_members};
-    use crate::{CaptureOptions, Fanout, Interface, MethodSpec};
+    use crate::Interface;
+    use capbench_model::fanout::Fanout;
+    use capbench_model::method_spec::MethodSpec;
+    use capbench_model::options::CaptureOptions;
 
     #[test]
     fn members_are_refused_where_they_cannot_be_before_anything_is_opened() {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use crate::Counters;
-use crate::counters::FREEZES;
+use capbench_model::counters::Counters;
+use capbench_model::counters::FREEZES;
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -53,7 +53,8 @@ mod tests {
     use capbench_sys::packet::PacketStatistics;
 
     use super::Accumulator;
-    use crate::{Counters, Place};
+    use capbench_model::counters::Counters;
+    use capbench_model::places::Place;
 
     #[test]
     fn totals_pass_32_bits_and_absent_stays_absent() {

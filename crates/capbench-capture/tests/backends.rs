@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    ByteCount, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, PacketType, SnapLength,
-    VlanTag, open_with,
-};
+use capbench_capture::{CaptureError, Interface, PacketType, VlanTag, open_with};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC};
 use wire::{
     AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,

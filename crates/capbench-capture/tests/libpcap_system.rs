@@ -8,9 +8,10 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::libpcap::Libpcap;
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, PacketType,
-};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use stand_in::StandIn;
 use wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};

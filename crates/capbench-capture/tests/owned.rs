@@ -4,7 +4,10 @@ mod wire;
 
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, ByteCount, CaptureOptions, LossMark, OwnedBatch, VlanTag};
+use capbench_capture::{Batch, OwnedBatch, VlanTag};
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 

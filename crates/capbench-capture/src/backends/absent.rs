@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::{
-    Batch, Capture, CaptureError, CaptureOptions, Counters, Interface, MethodSpec, Result, Running,
-    WaitCounts,
-};
+use crate::{Batch, Capture, CaptureError, Interface, Result};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// A capture that cannot exist.
 #[derive(Debug)]

@@ -20,10 +20,10 @@ use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::ByteCount;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// Placeholder for the capture if the feature is off.
 #[cfg(not(feature = "dpdk"))]

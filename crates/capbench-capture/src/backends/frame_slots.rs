@@ -10,10 +10,13 @@ use capbench_sys::packet::{
 
 use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
 use crate::{
-    Accumulator, Batch, Capture, CaptureError, CaptureOptions, Context, Counters, Engine, Interface,
-    LossMark, Method, MethodSpec, Occupancy, Packing, Result, RingGeometry, Running, StatsSocket, TimeSource,
-    VlanTags, WaitCounts, Waiter, ring_memory,
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, Packing, Result,
+    StatsSocket, VlanTags, Waiter, ring_memory,
 };
+use capbench_model::counters::{Counters, LossMark, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
 /// The row of `packet-v1`.
 pub static PACKET_V1: Method = Method {
@@ -194,7 +197,9 @@ mod tests {
     use capbench_sys::host::interface::InterfaceIndex;
 
     use super::geometry;
-    use crate::{ByteCount, CaptureOptions, Interface};
+    use crate::Interface;
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
 
     fn interface(mtu: u32) -> Interface {
         Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }

@@ -18,10 +18,15 @@ use super::presence::Presence;
 use super::socket_setup::probe;
 use crate::filter::Expression;
 use crate::{
-    Argument, Batch, ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Filter,
-    Interface, Method, MethodSpec, OwnedBatch, Packing, Result, Running, SettingInfo, StatsSocket, Taker,
-    VlanTags, WaitCounts, Waiter, duration_of, ring_memory,
+    Argument, Batch, Capture, CaptureError, Context, Filter, Interface, Method, OwnedBatch, Packing, Result,
+    SettingInfo, StatsSocket, Taker, VlanTags, Waiter, duration_of, ring_memory,
 };
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
+use capbench_model::units::ByteCount;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -347,7 +352,8 @@ mod tests {
     use std::time::Duration;
 
     use super::{Call, Plan};
-    use crate::{ByteCount, CaptureOptions};
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {
         Plan::of(&spec.parse().unwrap(), options).map_err(|error| error.to_string())

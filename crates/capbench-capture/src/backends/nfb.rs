@@ -6,10 +6,12 @@ use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
 use super::vendor::{self, CARD, LIBRARY, Reader};
-use crate::{
-    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Method, MethodSpec, Packing,
-    Result, Running, SettingInfo, SnapLength, TimeSource, WaitCounts, number_of,
-};
+use crate::{Argument, Batch, Capture, Interface, Method, Packing, Result, SettingInfo, number_of};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -7,10 +7,14 @@ use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, P
 
 use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
 use crate::{
-    Accumulator, Batch, ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Engine,
-    Interface, LossMark, Method, MethodSpec, Occupancy, OwnedBatch, Result, RingGeometry, Running,
-    StatsSocket, TimeSource, WaitCounts, Waiter, ring_memory,
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, OwnedBatch, Result,
+    StatsSocket, Waiter, ring_memory,
 };
+use capbench_model::counters::{Counters, LossMark, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -218,7 +222,8 @@ mod tests {
     use std::time::Duration;
 
     use super::geometry;
-    use crate::{ByteCount, CaptureOptions};
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
 
     #[test]
     fn blocks_fill_the_ring() {

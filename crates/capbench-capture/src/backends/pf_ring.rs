@@ -14,9 +14,13 @@ use super::presence::Presence;
 use super::socket_setup::promiscuous;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::{
-    Argument, Batch, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, Method,
-    MethodSpec, Packing, Result, Running, SettingInfo, WaitCounts, number_of,
+    Argument, Batch, Capture, CaptureError, Interface, Method, Packing, Result, SettingInfo, number_of,
 };
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

@@ -6,16 +6,19 @@ use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
 use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
 use crate::{
-    Accumulator, Batch, ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Delivery,
-    Engine, Interface, Method, MethodSpec, Occupancy, Packing, Result, RingGeometry, Running, StatsSocket,
-    TimeSource, WaitCounts, Waiter, ring_memory,
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, Packing, Result,
+    StatsSocket, Waiter, ring_memory,
 };
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// The row of `recv`.
 pub static RECV: Method = Method {
     name: "recv",
     summary: "one recvmsg call per frame, copied from the socket's queue",
-    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
     ..SOCKET
@@ -25,7 +28,6 @@ pub static RECV: Method = Method {
 pub static RECVMMSG: Method = Method {
     name: "recvmmsg",
     summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
-    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
     ..SOCKET

@@ -8,10 +8,11 @@ use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 
 use crate::filter::Keep;
 use crate::stats_socket::NOTHING;
-use crate::{
-    CaptureOptions, Context, Direction, Interface, Method, MethodSpec, Result, Running, SettingInfo,
-    VlanTags, duration_of, filter,
-};
+use crate::{Context, Interface, Method, Result, SettingInfo, VlanTags, duration_of, filter};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// What every AF_PACKET method has in common.
 pub(super) const SOCKET: Method = Method {
@@ -180,7 +181,7 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, RingGeometry, TimeSource};
+    use capbench_model::running::{Engine, RingGeometry, TimeSource};
 
     #[test]
     fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {

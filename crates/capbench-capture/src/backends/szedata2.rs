@@ -6,10 +6,12 @@ use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
 use super::vendor::{self, CARD, LIBRARY, Reader};
-use crate::{
-    Argument, Batch, Capture, CaptureOptions, Counters, Engine, Interface, Method, MethodSpec, Packing,
-    Result, Running, SnapLength, TimeSource, WaitCounts,
-};
+use crate::{Argument, Batch, Capture, Interface, Method, Packing, Result};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {

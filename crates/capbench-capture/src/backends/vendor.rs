@@ -5,10 +5,12 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::{Fetch, SysError};
 
-use crate::{
-    CaptureError, CaptureOptions, Direction, Method, MethodSpec, Result, SettingInfo, SnapLength, VlanTags,
-    WaitCounts, Waiter,
-};
+use crate::{CaptureError, Method, Result, SettingInfo, VlanTags, Waiter};
+use capbench_model::counters::WaitCounts;
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::SnapLength;
 
 /// Which build of the library to use.
 pub(super) const LIBRARY: SettingInfo = SettingInfo::valued(

@@ -1,7 +1,7 @@
 //! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
 //! capture module of `deri-2004`.
 
-use crate::{CapturePoint, Delivery, Method, SettingInfo};
+use crate::{CapturePoint, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
 mod counting;
@@ -35,7 +35,6 @@ pub static METHOD: Method = Method {
     variants: &["xdp-count+generic"],
     capture_point: CapturePoint::of_xdp,
     takes_frames: |spec| !spec.has("pass"),
-    delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,
     #[cfg(feature = "bpf")]

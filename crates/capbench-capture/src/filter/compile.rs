@@ -8,7 +8,8 @@ use capbench_sys::pcap::{LinkType, Pcap, PcapLibrary, Settings};
 use capbench_sys::{SysError, pcap};
 
 use super::place;
-use crate::{CaptureError, Interface, Result, SnapLength};
+use crate::{CaptureError, Interface, Result};
+use capbench_model::units::SnapLength;
 
 /// The name in messages.
 const WHAT: &str = "a filter expression";

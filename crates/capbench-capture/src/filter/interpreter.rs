@@ -10,7 +10,10 @@ use capbench_model::filter::program::Filter;
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use crate::{CaptureError, Loss, Place, Result, SnapLength};
+use crate::{CaptureError, Result};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 
 /// A decoded program, and counts of the frames that it passed and filtered.
 #[derive(Clone, Debug)]

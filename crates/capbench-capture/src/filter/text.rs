@@ -8,7 +8,8 @@ use std::path::Path;
 use capbench_model::filter::program::Filter;
 
 use super::compile::{Compiler, Optimise};
-use crate::{CaptureError, Interface, Result, SnapLength};
+use crate::{CaptureError, Interface, Result};
+use capbench_model::units::SnapLength;
 
 /// Maximum number of octets of a filter. tcpdump has no limit, and no real filter is as long.
 const MOST_OCTETS: u64 = 1 << 20;

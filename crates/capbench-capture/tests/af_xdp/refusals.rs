@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::af_xdp::AfXdp;
-use capbench_capture::{Capture, Interface, MethodSpec};
+use capbench_capture::{Capture, Interface};
+use capbench_model::method_spec::MethodSpec;
 
 use crate::network::{Namespaces, PATIENCE, eventually, privileged_turn, program};
 use crate::wire::{OTHER_MAC, Wire, take};

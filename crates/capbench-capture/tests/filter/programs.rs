@@ -1,7 +1,9 @@
 //! Programs of any kind: what is hostile does no harm, what the kernel takes is taken, and both run it alike.
 
 use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
-use capbench_capture::{CaptureError, Frame, PacketType, Place, SnapLength, VlanTag};
+use capbench_capture::{CaptureError, Frame, PacketType, VlanTag};
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 use capbench_sys::host::interface::InterfaceIndex;
 use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;

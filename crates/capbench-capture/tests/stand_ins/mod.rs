@@ -8,7 +8,9 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, CaptureError, CaptureOptions, Interface, MethodSpec, PacketType};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_testing::Scratch;
 
 /// Where the sources are, from every crate of the workspace.

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use crate::stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
-use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
+use capbench_capture::{Batch, Capture};
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 
 const VENDOR: Vendor<Szedata2> = Vendor {
     library: "szedata2",

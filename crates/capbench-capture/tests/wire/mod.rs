@@ -9,9 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Counters, Frame, Interface, OwnedBatch, PacketType,
-    Running, Visitor, VlanTag, open_with,
+    Capture, CaptureError, Frame, Interface, OwnedBatch, PacketType, Visitor, VlanTag, open_with,
 };
+use capbench_model::counters::Counters;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
+use capbench_model::units::ByteCount;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 

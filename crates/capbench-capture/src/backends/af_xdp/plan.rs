@@ -7,10 +7,11 @@ use capbench_sys::busy_poll::BusyPoll;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
-use crate::{
-    ByteCount, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Result, duration_of,
-    number_of, ring_memory,
-};
+use crate::{CaptureError, Interface, Result, duration_of, number_of, ring_memory};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;

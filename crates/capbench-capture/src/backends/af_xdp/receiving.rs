@@ -18,10 +18,11 @@ use super::passing::Passing;
 use super::plan::Plan;
 use super::polling::Polling;
 use super::refusal::Refusal;
-use crate::{
-    Batch, Capture, CaptureOptions, Context, Counters, Engine, Interface, MethodSpec, Occupancy, Packing,
-    Result, RingGeometry, Running, TimeSource, WaitCounts, Waiter,
-};
+use crate::{Batch, Capture, Context, Interface, Occupancy, Packing, Result, Waiter};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use capbench_sys::xdp::CopyMode;
 
 use super::METHOD;
 use super::plan::Plan;
-use crate::{CaptureError, Context, Interface, MethodSpec, Result};
+use crate::{CaptureError, Context, Interface, Result};
+use capbench_model::method_spec::MethodSpec;
 
 const EPERM: i32 = 1;
 const EBUSY: i32 = 16;

@@ -20,10 +20,12 @@ use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
 use crate::filter::Keep;
-use crate::{
-    Accumulator, Batch, Capture, CaptureOptions, Context, Counters, Engine, Interface, MethodSpec, Packing,
-    Result, Running, SnapLength, TimeSource, WaitCounts, filter,
-};
+use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result, filter};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// A port of DPDK.
 #[derive(Debug)]

@@ -7,7 +7,10 @@ use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
 use super::{DeviceName, Wish, ring};
-use crate::{ByteCount, CaptureError, CaptureOptions, Context, Interface, MethodSpec, Result};
+use crate::{CaptureError, Context, Interface, Result};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// The device and the configuration of its port.
 pub(super) fn plan(

@@ -2,7 +2,10 @@
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::{CaptureOptions, Counters, Direction, Interface};
+use crate::Interface;
+use capbench_model::counters::Counters;
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +146,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use crate::Place;
+    use capbench_model::places::Place;
 
     fn counting(engine: Counted) -> Counting {
         Counting {

@@ -6,7 +6,9 @@ use capbench_sys::host::interface::index_of;
 use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
-use crate::{ByteCount, Engine, Interface, Running, SnapLength, TimeSource};
+use crate::Interface;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::{ByteCount, SnapLength};
 
 /// The source of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

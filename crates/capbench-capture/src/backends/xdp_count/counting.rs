@@ -12,10 +12,15 @@ use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::backends::socket_setup::promiscuous;
-use crate::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Context, Counters, Direction, Engine, Interface, Loss,
-    MethodSpec, ONE_RING_WITHOUT, Place, Result, Running, Tally, TimeSource, WaitCounts,
-};
+use crate::{Capture, CaptureError, Context, Interface, Result};
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT, WaitCounts};
+use capbench_model::direction::Direction;
+use capbench_model::mark::Tally;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.
 const STEP: Duration = Duration::from_millis(10);

@@ -1,7 +1,7 @@
 //! The mark of a trial's frames as constants of `count.bpf.c`: octets become machine words under masks, so that the program
 //! compares eight octets at once.
 
-use crate::FrameMark;
+use capbench_model::mark::FrameMark;
 
 /// `MOST_WORDS` of `count.bpf.c`.
 const MOST_WORDS: usize = 11;
@@ -81,7 +81,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Verdict, Word, constants, words};
-    use crate::{FrameMark, MaskedOctet};
+    use capbench_model::mark::{FrameMark, MaskedOctet};
 
     fn mark(octets: &[(u16, u8, u8)], stamp_at: u16) -> FrameMark {
         let octets = octets.iter().map(|&(at, mask, value)| MaskedOctet { at, mask, value }).collect();

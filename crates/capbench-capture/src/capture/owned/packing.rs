@@ -8,7 +8,9 @@ use capbench_sys::packet::Frame;
 
 use super::{OwnedBatch, Packed};
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
-use crate::{Batch, Capture, CaptureError, CaptureOptions, LossMark, Result, Taker};
+use crate::{Batch, Capture, CaptureError, Result, Taker};
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
 
 /// How long a read waits for more frames while some are already collected. One value for all reads: `recv` needs a system
 /// call to change it.

@@ -8,8 +8,11 @@ use capbench_sys::packet::{PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::*;
+use crate::TimeSpan;
 use crate::capture::SeekableBatch;
-use crate::{ByteCount, Counters, Engine, Running, SnapLength, TimeSource, TimeSpan, WaitCounts};
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::{ByteCount, SnapLength};
 
 /// A frame that owns what it is.
 #[derive(Clone, Debug, PartialEq)]
