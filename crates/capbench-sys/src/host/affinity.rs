@@ -8,6 +8,7 @@ use crate::{Result, SysError};
 
 /// The kernel's number of a logical CPU (`/proc/cpuinfo`, from 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CpuId(u32);
 
 /// Bits in one word of the kernel's CPU mask.
