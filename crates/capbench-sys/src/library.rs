@@ -106,9 +106,6 @@ impl Library {
 
     /// A symbol.
     ///
-    /// # Errors
-    /// [`SysError::Library`] if the library lacks the symbol.
-    ///
     /// # Safety
     /// `T` must be the type of that symbol in every library that has it: a function pointer with its C signature.
     pub unsafe fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>> {

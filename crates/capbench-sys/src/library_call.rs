@@ -57,7 +57,6 @@ macro_rules! function_table {
 }
 pub(crate) use function_table;
 
-/// A text as C takes it.
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| SysError::argument(what, "it has a zero octet"))
 }

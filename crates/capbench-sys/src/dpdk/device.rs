@@ -72,7 +72,6 @@ impl Device {
     }
 }
 
-/// A device that is plugged in.
 #[derive(Debug)]
 pub(super) struct Plugged {
     bus: CString,

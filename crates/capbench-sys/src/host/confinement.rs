@@ -51,9 +51,6 @@ pub struct Confinement(OwnedFd);
 impl Confinement {
     /// Builds the rules; `None` if the kernel has no Landlock or it is disabled. `sysfs`, if given, is readable, too: it has no
     /// path.
-    ///
-    /// # Errors
-    /// A path that cannot be opened, or the kernel's refusal.
     pub fn new(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<Self>> {
         let failed = |error: landlock::RulesetError| SysError::argument("Landlock", error.to_string());
         let mut rules = Ruleset::default()
@@ -109,7 +106,6 @@ fn add(
     rules.add_rule(PathBeneath::new(place, rights))
 }
 
-/// Confines the calling thread.
 fn restrict(rules: i32) -> rustix::io::Result<()> {
     const NO_FLAGS: libc::c_uint = 0;
     // SAFETY: the system call takes two numbers and touches no memory of ours.

@@ -20,6 +20,7 @@ pub mod namespace;
 pub mod privileges;
 pub(crate) mod proc_file;
 pub mod process;
+pub(crate) mod signal_handler;
 pub mod sysfs;
 pub mod thread;
 pub mod trust;

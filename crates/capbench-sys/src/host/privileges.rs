@@ -74,7 +74,6 @@ fn lower_bounding(kept: CapabilitySet) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Lowers the other sets of the calling thread.
 fn lower(kept: CapabilitySet) -> rustix::io::Result<()> {
     let kept = thread::CapabilitySet::from_bits_retain(kept.bits());
     let inheritable = thread::CapabilitySet::empty();

@@ -174,17 +174,12 @@ mod tests {
     use super::{BlockGeometry, FrameGeometry};
 
     #[test]
-    fn slots_are_rounded_up_to_whole_blocks() {
+    fn slots_are_rounded_up_to_whole_blocks_and_never_cross_them() {
         let ring = FrameGeometry::new(2048, 5, 4096).unwrap();
         assert_eq!((ring.frames(), ring.blocks(), ring.bytes()), (6, 3, 12288));
         assert_eq!(ring.offset(3), 4096 + 2048);
-    }
-
-    #[test]
-    fn slots_never_cross_blocks() {
         let ring = FrameGeometry::new(1536, 4, 4096).unwrap();
-        assert_eq!(ring.offset(1), 1536);
-        assert_eq!(ring.offset(2), 4096);
+        assert_eq!((ring.offset(1), ring.offset(2)), (1536, 4096));
     }
 
     #[test]

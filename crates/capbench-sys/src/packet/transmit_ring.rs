@@ -18,7 +18,6 @@ use crate::memory::Mapping;
 /// Where the frame (or its prefix) begins in a slot: `tp_hdrlen - sizeof(struct sockaddr_ll)`.
 const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
 
-/// Length of `struct virtio_net_hdr`.
 const VNET_HEADER_LENGTH: usize = 10;
 
 /// The header before each frame.
@@ -73,7 +72,6 @@ impl TransmitRing {
         align(DATA_OFFSET + prefix.length() + frame) as u32
     }
 
-    /// Takes over a mapping made with the same geometry.
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument(
@@ -112,9 +110,6 @@ impl TransmitRing {
     }
 
     /// Requests the first slots, each with the length of its frame. Nothing is sent before a kick.
-    ///
-    /// # Errors
-    /// More frames than there are free slots, or a frame longer than its slot.
     #[inline]
     pub fn request(&mut self, lengths: &[u16]) -> Result<()> {
         let room = self.geometry.frame_size() as usize - DATA_OFFSET - self.prefix.length();
@@ -234,26 +229,22 @@ impl TransmitRing {
         (0..self.geometry.frames()).filter(sending).count() as u32
     }
 
-    /// The slot `offset` places behind the next one.
     #[inline]
     fn index(&self, offset: u32) -> u32 {
         let index = self.next + offset;
         if index >= self.geometry.frames() { index - self.geometry.frames() } else { index }
     }
 
-    /// The slot `offset` places before the next one.
     #[inline]
     fn before_next(&self, offset: u32) -> u32 {
         if self.next >= offset { self.next - offset } else { self.next + self.geometry.frames() - offset }
     }
 
-    /// The oldest pending slot.
     #[inline]
     fn oldest(&self) -> u32 {
         self.before_next(self.pending)
     }
 
-    /// Start of slot `index` (< `frames`), which `new` has checked to lie in the mapping.
     #[inline]
     fn at(&self, index: u32) -> *mut u8 {
         self.map

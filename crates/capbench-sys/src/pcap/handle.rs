@@ -138,7 +138,6 @@ impl Pcap {
         Ok(pcap)
     }
 
-    /// Everything that has to be set before activation.
     fn set(&mut self, settings: &Settings) -> Result<()> {
         let functions = &self.library.functions;
         let handle = self.handle.as_ptr();
@@ -262,7 +261,6 @@ impl Pcap {
         Ok(Statistics { received, dropped, interface_dropped })
     }
 
-    /// The descriptor that it captures by, if it tells.
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_fileno)(self.handle.as_ptr()) };
@@ -270,9 +268,6 @@ impl Pcap {
     }
 
     /// The packet socket below, with another descriptor: it exists until both are closed. `None` if another engine captures.
-    ///
-    /// # Errors
-    /// `EMFILE` if the process reached its limit of descriptors.
     pub fn packet_socket(&self) -> Result<Option<PacketSocket>> {
         if !matches!(self.engine, Engine::Packet { .. }) {
             return Ok(None);
@@ -284,7 +279,6 @@ impl Pcap {
         PacketSocket::duplicate_of(descriptor).map(Some)
     }
 
-    /// The descriptor to wait on, where there is one that poll(2) can wait on.
     fn selectable(&self) -> Option<RawFd> {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_get_selectable_fd)(self.handle.as_ptr()) };
@@ -293,9 +287,6 @@ impl Pcap {
 
     /// Waits until there may be packets to read. Engines without a descriptor are polled again after a millisecond, as
     /// pcap_get_required_select_timeout(3PCAP) specifies.
-    ///
-    /// # Errors
-    /// poll(2) fails. The next read reports an error of the descriptor.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
         /// What a device that cannot be polled is looked at again after.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);
