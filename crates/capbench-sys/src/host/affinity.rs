@@ -1,7 +1,5 @@
 //! The CPUs on which a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
 
-use std::fmt;
-
 use super::{ThreadId, proc_file};
 use crate::error::check;
 use crate::{Result, SysError};
@@ -24,12 +22,6 @@ impl CpuId {
     /// The kernel's number of this CPU.
     pub const fn number(self) -> u32 {
         self.0
-    }
-}
-
-impl fmt::Display for CpuId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Interfaces by name and by number, in the network namespace of the calling thread: netdevice(7).
 
-use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
@@ -26,12 +25,6 @@ impl InterfaceIndex {
     /// The number as the type of `sockaddr_ll.sll_ifindex`.
     pub const fn as_int(self) -> i32 {
         self.0 as i32
-    }
-}
-
-impl fmt::Display for InterfaceIndex {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
     }
 }
 

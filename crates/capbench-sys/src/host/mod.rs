@@ -35,3 +35,14 @@ pub use process::ProcessId;
 pub use sysfs::SysfsView;
 pub use thread::ThreadId;
 pub use trust::Trust;
+
+macro_rules! displayed_as_numbers {
+    ($($name:ident)+) => {$(
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&self.number(), formatter)
+            }
+        }
+    )+};
+}
+displayed_as_numbers! { CpuId InterfaceIndex ProcessId ThreadId }

@@ -1,7 +1,5 @@
 //! Small text files of procfs, with the file's name in the error.
 
-use std::ops::Range;
-
 use crate::Result;
 use crate::error::named;
 
@@ -30,7 +28,8 @@ pub(super) fn field<'text>(text: &'text str, key: &str) -> Option<&'text str> {
 }
 
 /// The lines of `/proc/PID/maps` (proc(5)): each with the addresses and what is mapped there.
-pub(crate) fn mappings(maps: &str) -> impl Iterator<Item = (Range<u64>, &str)> {
+#[cfg(feature = "libraries")]
+pub(crate) fn mappings(maps: &str) -> impl Iterator<Item = (std::ops::Range<u64>, &str)> {
     maps.lines().filter_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;

@@ -41,12 +41,6 @@ impl ProcessId {
     }
 }
 
-impl fmt::Display for ProcessId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
-    }
-}
-
 /// Signals to stop programs with (signal(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {

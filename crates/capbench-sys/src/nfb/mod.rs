@@ -218,15 +218,6 @@ impl Card {
     }
 
     #[cold]
-    fn misread(&self, count: usize) -> SysError {
-        let reason = match count > BURST {
-            true => format!("it gave {count} packets where {BURST} were asked for"),
-            false => "it gave a packet without data".into(),
-        };
-        self.broken("ndp_rx_burst_get", &reason)
-    }
-
-    #[cold]
     fn broken(&self, call: &str, reason: &str) -> SysError {
         broken(self.api.library.name(), &format!("{call}({})", self.path), reason)
     }
@@ -256,7 +247,11 @@ impl Fetch for Card {
             let is_whole = |packet: &NdpPacket| !packet.data.is_null();
             if !self.packets.get(..count).is_some_and(|packets| packets.iter().all(is_whole)) {
                 self.put();
-                return Err(self.misread(count));
+                let reason = match count > BURST {
+                    true => format!("it gave {count} packets where {BURST} were asked for"),
+                    false => "it gave a packet without data".into(),
+                };
+                return Err(self.broken("ndp_rx_burst_get", &reason));
             }
             return Ok(true);
         }

@@ -58,12 +58,7 @@ impl FrameGeometry {
                 "slots of {frame_size} bytes: they must be a multiple of {ALIGNMENT} and at least {least}"
             ));
         }
-        let page = page_size();
-        if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!(
-                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
-            ));
-        }
+        check_block_size("packet ring", block_size)?;
         if frame_size > block_size {
             return refuse(format!("slots of {frame_size} bytes do not fit into blocks of {block_size}"));
         }
@@ -131,12 +126,7 @@ impl BlockGeometry {
     /// (16-bit fields up to Linux 6.17).
     pub fn new(block_size: u32, blocks: u32, retire_timeout_ms: u32) -> Result<Self> {
         let refuse = |reason: String| Err(SysError::argument("block ring", reason));
-        let page = page_size();
-        if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!(
-                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
-            ));
-        }
+        check_block_size("block ring", block_size)?;
         if blocks == 0 || blocks > u32::from(u16::MAX) {
             return refuse(format!(
                 "{blocks} blocks: 1 to 65535 are possible; use larger blocks for a larger ring"
@@ -167,6 +157,15 @@ impl BlockGeometry {
     pub fn bytes(self) -> u64 {
         u64::from(self.blocks) * u64::from(self.block_size)
     }
+}
+
+fn check_block_size(ring: &str, block_size: u32) -> Result<()> {
+    let page = page_size();
+    if block_size > 0 && block_size.is_multiple_of(page) {
+        return Ok(());
+    }
+    let reason = format!("blocks of {block_size} bytes: they must be a multiple of the page, {page}");
+    Err(SysError::argument(ring, reason))
 }
 
 #[cfg(test)]

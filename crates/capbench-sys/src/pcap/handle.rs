@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use super::engine::{self, Engine};
 use super::functions::{
-    ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, RawStatistics,
-    WARNING,
+    ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, WARNING,
 };
 use super::library::{PcapLibrary, text};
 use super::read::Current;
@@ -49,7 +48,8 @@ pub enum Direction {
 }
 
 /// libpcap's three counters since activation (`struct pcap_stat`). They have 32 bits and wrap around.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Statistics {
     /// `ps_recv`.
     pub received: u32,
@@ -253,12 +253,10 @@ impl Pcap {
 
     /// libpcap's counters.
     pub fn statistics(&mut self) -> Result<Statistics> {
-        let mut raw = RawStatistics::default();
+        let mut counts = Statistics::default();
         // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.
-        let code = unsafe { (self.library.functions.pcap_stats)(self.handle.as_ptr(), &raw mut raw) };
-        self.check(code, "pcap_stats")?;
-        let RawStatistics { received, dropped, interface_dropped } = raw;
-        Ok(Statistics { received, dropped, interface_dropped })
+        let code = unsafe { (self.library.functions.pcap_stats)(self.handle.as_ptr(), &raw mut counts) };
+        self.check(code, "pcap_stats").map(|()| counts)
     }
 
     pub(super) fn descriptor(&self) -> Option<RawFd> {
