@@ -76,10 +76,9 @@ impl Sze2 {
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libsze2, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the table lies beside the library and is dropped with it.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = Functions::of(&library)?;
         // SAFETY: `libsze2.h` declares it as an int; a symbol's address is a pointer to it.
-        let read_timeout = *unsafe { library.symbol::<*mut c_int>(READ_TIMEOUT) }?;
+        let read_timeout = unsafe { library.symbol::<*mut c_int>(READ_TIMEOUT) }?;
         Ok(Self { functions, read_timeout, library })
     }
 

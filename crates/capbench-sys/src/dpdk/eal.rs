@@ -51,12 +51,8 @@ impl Eal {
     pub fn start(arguments: EalArguments) -> Result<&'static Self> {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let once = |did: String| {
-            Err(SysError::argument(
-                START,
-                format!(
-                    "DPDK starts once per process, and {did}; what needs \"{arguments}\" needs a run of its own"
-                ),
-            ))
+            let needed = format!("what needs \"{arguments}\" needs a run of its own");
+            Err(SysError::argument(START, format!("DPDK starts once per process, and {did}; {needed}")))
         };
         match &*state {
             State::Untouched => {}

@@ -74,8 +74,7 @@ impl Nfb {
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libnfb, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the table lies beside the library and is dropped with it.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = Functions::of(&library)?;
         Ok(Self { functions, library })
     }
 

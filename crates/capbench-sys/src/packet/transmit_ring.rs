@@ -20,6 +20,8 @@ const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
 
 const VNET_HEADER_LENGTH: usize = 10;
 
+const WHAT: &str = "packet transmit ring";
+
 /// The header before each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
@@ -74,10 +76,8 @@ impl TransmitRing {
 
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
-            return Err(SysError::argument(
-                "packet transmit ring",
-                format!("{} bytes are mapped, {} needed", map.length(), geometry.bytes()),
-            ));
+            let reason = format!("{} bytes are mapped, {} needed", map.length(), geometry.bytes());
+            return Err(SysError::argument(WHAT, reason));
         }
         Ok(Self { map, geometry, prefix, next: 0, free: 0, pending: 0 })
     }
@@ -115,14 +115,9 @@ impl TransmitRing {
         let room = self.geometry.frame_size() as usize - DATA_OFFSET - self.prefix.length();
         let longest = usize::from(lengths.iter().copied().max().unwrap_or(0));
         if lengths.len() > self.free as usize || longest > room {
-            return Err(SysError::argument(
-                "packet transmit ring",
-                format!(
-                    "{} frames of up to {longest} bytes for {} slots of {room}",
-                    lengths.len(),
-                    self.free
-                ),
-            ));
+            let (frames, free) = (lengths.len(), self.free);
+            let reason = format!("{frames} frames of up to {longest} bytes for {free} slots of {room}");
+            return Err(SysError::argument(WHAT, reason));
         }
         for &length in lengths {
             self.request_next(usize::from(length));
@@ -180,10 +175,7 @@ impl TransmitRing {
             match self.status_of(self.oldest()) {
                 libc::TP_STATUS_SEND_REQUEST => break,
                 status if status & libc::TP_STATUS_WRONG_FORMAT != 0 => {
-                    return Err(SysError::argument(
-                        "packet transmit ring",
-                        "the kernel refused a frame's format",
-                    ));
+                    return Err(SysError::argument(WHAT, "the kernel refused a frame's format"));
                 }
                 _ => self.pending -= 1,
             }

@@ -43,10 +43,8 @@ impl<T: Entry> Ring<T> {
         let aligned = offsets.entries.is_multiple_of(align_of::<T>());
         let words = word(offsets.producer) && word(offsets.consumer) && offsets.flags.is_none_or(word);
         if !size.is_power_of_two() || !fits || !aligned || !words {
-            return Err(SysError::argument(
-                "AF_XDP ring",
-                format!("{size} entries at {offsets:?} in {} bytes", map.length()),
-            ));
+            let reason = format!("{size} entries at {offsets:?} in {} bytes", map.length());
+            return Err(SysError::argument("AF_XDP ring", reason));
         }
         Ok(Self { map, offsets, size, kind: PhantomData })
     }

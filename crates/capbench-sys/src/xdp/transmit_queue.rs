@@ -88,10 +88,9 @@ impl TransmitQueue {
         let count = lengths.len() as u32;
         let longest = u32::from(lengths.iter().copied().max().unwrap_or(0));
         if count > self.room(count) || longest > self.umem.geometry().chunk_size() {
-            return Err(SysError::argument(
-                "AF_XDP transmit ring",
-                format!("{count} frames of up to {longest} bytes for {} free chunks", self.free.len()),
-            ));
+            let free = self.free.len();
+            let reason = format!("{count} frames of up to {longest} bytes for {free} free chunks");
+            return Err(SysError::argument("AF_XDP transmit ring", reason));
         }
         for (offset, &length) in (0..).zip(lengths) {
             let Some(chunk) = self.free.pop() else { break };

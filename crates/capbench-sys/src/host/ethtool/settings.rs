@@ -223,10 +223,8 @@ pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
     let Some(answer) = supported(call::<6>(interface, GRSSH, &[]))? else { return Ok(None) };
     let [_, _, table, key, ..] = answer;
     if table > MOST || key > MOST {
-        return Err(SysError::argument(
-            format!("ioctl({}, {interface})", GRSSH.name),
-            format!("the driver claims a table of {table} entries and a key of {key} octets"),
-        ));
+        let reason = format!("the driver claims a table of {table} entries and a key of {key} octets");
+        return Err(SysError::argument(format!("ioctl({}, {interface})", GRSSH.name), reason));
     }
     if table == 0 {
         return Ok(None);
