@@ -55,9 +55,6 @@ impl Tracer {
 
     /// The same, with the kernel's type description in another file. Without the softirq's programs the time in the receive
     /// softirq is unknown and costs nothing.
-    ///
-    /// # Errors
-    /// Like [`Self::start`].
     pub fn start_on(
         types: &Path,
         scopes: &[Scope],
@@ -119,9 +116,6 @@ impl Tracer {
     }
 
     /// The counts of each interface, in the given order.
-    ///
-    /// # Errors
-    /// The counts cannot be read.
     pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
         let mut traces: Vec<_> =
             (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
