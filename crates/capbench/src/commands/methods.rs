@@ -46,7 +46,7 @@ fn as_json(methods: &[Listed]) -> Value {
             "vlan_tags": method.vlan_tags.map(VlanTags::name),
             "options": method.options,
             "argument": method.argument.map(|argument| json!({
-                "placeholder": argument.placeholder, "required": argument.required, "summary": argument.summary,
+                "placeholder": argument.placeholder, "required": false, "summary": argument.summary,
             })),
             "settings": settings.collect::<Vec<_>>(),
             "variants": method.variants,
@@ -98,11 +98,9 @@ fn as_text(methods: &[Listed]) -> String {
 
 /// Everything about one method, wrapped.
 fn details(text: &mut String, method: &Listed) {
-    let title = match method.argument {
-        None => method.name.clone(),
-        Some(argument) if argument.required => format!("{}:{}", method.name, argument.placeholder),
-        Some(argument) => format!("{}[:{}]", method.name, argument.placeholder),
-    };
+    let argument =
+        method.argument.map_or_else(String::new, |argument| format!("[:{}]", argument.placeholder));
+    let title = format!("{}{argument}", method.name);
     wrapped(text, "", "  ", &format!("{title}: {}", method.summary));
     if let Err(reason) = &method.here {
         wrapped(text, "  not here: ", "    ", reason);
