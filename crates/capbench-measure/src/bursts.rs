@@ -78,16 +78,13 @@ pub(crate) struct Longest {
     pub(crate) frames: u64,
     /// The shortest lossy length minus this one; absent if no length lost frames.
     pub(crate) step: Option<u64>,
-    /// The rate at which the burst was sent.
     pub(crate) offered_pps: Option<f64>,
     pub(crate) end: BurstEnd,
-    /// Numbers of the trials.
     pub(crate) trials: Vec<u32>,
     /// Where the shortest burst that lost frames lost them.
     pub(crate) lost_at: Vec<LostAt>,
 }
 
-/// The result of one length.
 enum Shown {
     Held(Box<TrialResult>),
     Lost(Vec<LostAt>),
@@ -100,7 +97,6 @@ impl BurstSearch {
         (rate.get() * self.limit.as_secs_f64()).round() as u64
     }
 
-    /// Approximate number of trials of a search.
     pub(crate) fn trials(&self, rate: Pps) -> usize {
         let doublings = (self.limit_frames(rate) as f64 / self.first.get() as f64).log2().max(1.0);
         let halvings = (1.0 / self.resolution.ratio()).log2().max(0.0);
@@ -108,9 +104,6 @@ impl BurstSearch {
     }
 
     /// Runs one search. The path is idle before every burst.
-    ///
-    /// # Errors
-    /// When a trial cannot be saved.
     pub(crate) fn longest(
         &self,
         session: &mut Session<'_>,

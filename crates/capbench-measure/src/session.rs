@@ -44,9 +44,6 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     pub(crate) fn trial(
         &mut self,
         setup: &Setup,
@@ -59,9 +56,6 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial, with the announcement `what`.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     pub(crate) fn announced(
         &mut self,
         what: &str,
@@ -95,9 +89,6 @@ impl<'s> Session<'s> {
 
     /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]). So an invalid trial
     /// here ends the steps that depend on it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     pub(crate) fn sound(
         &mut self,
         setup: &Setup,

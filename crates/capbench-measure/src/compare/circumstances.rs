@@ -12,11 +12,8 @@ use capbench_model::statistics::median;
 /// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;
 
-/// A fact that a trial states.
 struct Fact {
-    /// Its name.
     name: &'static str,
-    /// Its value in words.
     of: fn(&TrialResult) -> String,
     /// Whether trials of one run can differ in it by chance: searches choose lengths by their results. Then two runs differ in
     /// it only if they have no value in common.

@@ -13,7 +13,6 @@ use crate::comparison::{Comparison, Thresholds};
 use crate::error::{MeasureError, Result};
 use crate::results::Results;
 
-/// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
 /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
 const SAME_LOAD: f64 = 0.1;
@@ -89,7 +88,6 @@ pub fn of_runs(
     })
 }
 
-/// The trials left out, for the end of a sentence.
 fn listed(left_out: &[LeftOut]) -> String {
     let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
     left_out.iter().map(one).collect()
@@ -142,7 +140,6 @@ fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     .collect()
 }
 
-/// Every set-up once, in order.
 fn setups(samples: &[Sample]) -> Vec<&Setup> {
     let mut known = HashSet::new();
     samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()

@@ -24,7 +24,6 @@ const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum
 /// Goals that were sustained up to the search's limit, or that the search did not decide.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
-/// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
@@ -34,7 +33,6 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// The figures of a run, with the known speed of its CPUs.
     pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
         let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
         let points = points(run);
@@ -89,7 +87,6 @@ impl Samples {
         }
     }
 
-    /// Trials that were left out, and why.
     pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
         let of = of.to_string();
         self.left_out.iter().map(move |(because, trials)| LeftOut {

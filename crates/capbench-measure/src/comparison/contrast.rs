@@ -90,7 +90,6 @@ pub(crate) struct Matched {
 }
 
 impl Matched {
-    /// Values of one side, in all strata.
     fn values(&self, side: usize) -> impl Iterator<Item = f64> {
         self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
     }
@@ -103,7 +102,6 @@ impl Matched {
         2 * self.at_least[lower] > self.values(lower).count()
     }
 
-    /// Number of trials of both sides.
     pub(crate) fn trials(&self) -> u32 {
         (self.values(0).count() + self.values(1).count()) as u32
     }

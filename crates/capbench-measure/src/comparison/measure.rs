@@ -49,7 +49,6 @@ pub enum Better {
 const LEAST: f64 = 1e-9;
 
 impl Measure {
-    /// The figures that a trial can have.
     pub(crate) const OF_TRIALS: [Self; 6] = [
         Self::DeliveredRate,
         Self::LossRatio,
@@ -98,7 +97,6 @@ impl Measure {
         }
     }
 
-    /// Its value in a trial; `None` if the trial does not know it.
     pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());

@@ -9,7 +9,6 @@ use crate::trial::TrialResult;
 pub(crate) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
-    /// Computes it from these trials, which are of one host.
     pub(crate) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
@@ -21,7 +20,6 @@ impl Fastest {
         Self(all)
     }
 
-    /// The pace of a trial.
     pub(crate) fn pace(&self, trial: &TrialResult) -> Pace {
         let busy = busy(trial);
         let cpus = trial.profile.cpus;
@@ -50,13 +48,11 @@ const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
 pub(crate) const PACES: usize = BOUNDS.len() + 1;
 
 impl Pace {
-    /// Its number, below [`PACES`], fastest first.
     pub(crate) fn number(self) -> usize {
         self.0
     }
 }
 
-/// The CPUs of a trial.
 fn busy(trial: &TrialResult) -> Vec<u32> {
     trial.disturbance.cpus.iter().map(|cpu| cpu.cpu).collect()
 }

@@ -18,7 +18,6 @@ pub struct LeftOut {
     pub trials: u32,
 }
 
-/// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) setup: Setup,
@@ -38,7 +37,6 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 pub(crate) const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
 
-/// Why a trial is not compared.
 pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
     let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
@@ -55,7 +53,6 @@ pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
     }
 }
 
-/// The figures of a trial.
 pub(crate) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
     let setup = Setup::of(trial, point);
     let number = trial.number;

@@ -117,7 +117,6 @@ impl Setup {
         }
     }
 
-    /// The value of a field.
     pub(crate) fn value(&self, field: Field) -> Option<String> {
         self.clone().field(field).take()
     }
@@ -134,14 +133,12 @@ impl Setup {
         }
     }
 
-    /// The same set-up without these fields.
     pub(crate) fn across(&self, fields: &[Field]) -> Self {
         let mut open = self.clone();
         fields.iter().for_each(|&field| *open.field(field) = None);
         open
     }
 
-    /// The common properties of all of these.
     pub(crate) fn common(setups: &[&Self]) -> Self {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
@@ -161,7 +158,6 @@ impl Setup {
         Self { method: None, ..self.clone() }
     }
 
-    /// The same set-up without the capture settings.
     pub(crate) fn without_capture(&self) -> Self {
         Self { capture: None, ..self.clone() }
     }

@@ -192,7 +192,6 @@ impl GuardedTrial<'_> {
 }
 
 impl Memory {
-    /// Judges the trial by facts that its own account lacks.
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
             trial.invalidate(contradiction);

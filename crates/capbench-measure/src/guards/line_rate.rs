@@ -36,7 +36,6 @@ pub(crate) fn is_reached(line: Pps, pps: f64) -> bool {
     pps >= (line.get() * (1.0 - CLOCKS)).floor()
 }
 
-/// Sent frames that certainly never reached the wire.
 fn booked_before_the_wire(trial: &TrialResult) -> u64 {
     let lost = trial.losses();
     lost.iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum()

@@ -15,7 +15,6 @@ pub fn mark(trials: &mut [TrialResult]) {
     }
 }
 
-/// The livelock mark of one trial among the trials of its run.
 fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     let best = trials
         .iter()

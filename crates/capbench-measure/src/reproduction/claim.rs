@@ -45,34 +45,25 @@ fn everything() -> Vec<Select> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Rule {
-    /// Shares meet limits.
     Share(Share),
-    /// Figures compare.
     Compare(Compare),
-    /// Losses begin at a point.
     Onset(Onset),
-    /// Searches find less than best effort.
     Search(Search),
-    /// Losses are in no counter.
     Uncounted,
-    /// A sweep of work shows one of Dain's effects.
     Regimes(Regimes),
 }
 
 /// The measurements at one of the places that a claim is `over`.
 pub(super) struct Group<'m> {
-    /// The place.
     pub(super) label: String,
     /// The name and the measurements of each of the claim's `of`.
     pub(super) names: Vec<String>,
     pub(super) seen: Vec<Seen<'m>>,
 }
 
-/// The result of a rule.
 pub(super) struct Said<'m> {
     pub(super) answer: Answer,
     pub(super) text: String,
-    /// The trials that support it.
     pub(super) seen: Vec<Seen<'m>>,
     pub(super) chance: Chance,
 }
@@ -126,7 +117,6 @@ impl Claim {
         self.over.iter().filter(runs).map(group).collect()
     }
 
-    /// The text of a case; empty if the claim has none.
     pub(super) fn says(&self, case: &str) -> &str {
         self.says.get(case).map_or("", String::as_str)
     }
@@ -140,7 +130,6 @@ impl Claim {
         words.and("missing", names.get(missing).cloned().unwrap_or_default()).fill(self.says("unmeasured"))
     }
 
-    /// Losses that no counter shows.
     fn uncounted<'m>(&self, groups: Vec<Group<'m>>) -> Said<'m> {
         let seen: Vec<Seen<'_>> = groups.into_iter().flat_map(|group| group.seen).collect();
         let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
@@ -244,7 +233,6 @@ impl Share {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Search {
-    /// The searches.
     of: Select,
     /// Differences below this share count as none.
     part: f64,

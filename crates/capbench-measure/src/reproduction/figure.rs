@@ -52,7 +52,6 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The figure of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         let text: serde::de::value::StrDeserializer<'_, Error> = name.into_deserializer();
         Self::deserialize(text).ok()

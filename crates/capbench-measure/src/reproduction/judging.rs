@@ -61,7 +61,6 @@ pub(super) fn at_what_was_sent(
 }
 
 impl Judgement {
-    /// Reports the fault of the trials, and withdraws the answer.
     fn withdraw(&mut self, why: &str) {
         self.text.push_str(&format!(" {why}"));
         if matches!(self.answer, Answer::Holds | Answer::Changed) {

@@ -38,16 +38,11 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// All data for tables and claims.
 #[derive(Debug)]
 pub(super) struct MeasuredSteps<'m> {
-    /// The requested conditions.
     pub(super) conditions: &'m Conditions,
-    /// All steps of the publication.
     pub(super) plans: &'m [StepPlan],
-    /// The completed parts of steps.
     pub(super) done: &'m [Done],
-    /// Unavailable methods.
     pub(super) left_out: &'m [LeftOut],
 }
 
@@ -55,13 +50,9 @@ pub(super) struct MeasuredSteps<'m> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Select {
-    /// The step; by default the publication's first.
     pub(super) step: Option<String>,
-    /// The method.
     pub(super) method: Option<String>,
-    /// The placement.
     pub(super) placement: Option<String>,
-    /// The step's point.
     pub(super) at: Option<u32>,
     /// Whether the load was the generator's maximum.
     pub(super) at_maximum: Option<bool>,
@@ -85,7 +76,6 @@ pub(super) enum Order {
     Below,
     /// All visits of both are within the margin.
     Alike,
-    /// None of these.
     Untold,
 }
 
@@ -131,7 +121,6 @@ impl Select {
 }
 
 impl<'m> MeasuredSteps<'m> {
-    /// The plan of a step.
     pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
         match &select.step {
             Some(name) => self.plans.iter().find(|plan| plan.name == *name),
@@ -145,12 +134,10 @@ impl<'m> MeasuredSteps<'m> {
         Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
     }
 
-    /// A started step.
     pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
         self.begun(select).map(|(_, done)| done)
     }
 
-    /// The selected trials.
     pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
@@ -205,17 +192,14 @@ impl<'t> Seen<'t> {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
 
-    /// The trials.
     pub(super) fn trials(&self) -> &[&'t TrialResult] {
         &self.trials
     }
 
-    /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.trials.is_empty()
     }
 
-    /// Their numbers.
     pub(super) fn numbers(&self) -> Vec<u32> {
         self.trials.iter().map(|trial| trial.number).collect()
     }
@@ -230,7 +214,6 @@ impl<'t> Seen<'t> {
         median(self.values(of))
     }
 
-    /// The median of a figure, formatted.
     pub(super) fn text(&self, of: Figure) -> Option<String> {
         self.median(of).map(|median| of.quantity().text(median))
     }
@@ -256,7 +239,6 @@ impl<'t> Seen<'t> {
         }
     }
 
-    /// Whether the generator did not reach the load.
     pub(super) fn fell_short(&self) -> bool {
         self.trials.iter().any(|trial| is_short(trial))
     }
@@ -301,7 +283,6 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// Whether the generator did not reach the load of a trial.
 pub(super) fn is_short(trial: &TrialResult) -> bool {
     trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
 }
@@ -313,7 +294,6 @@ const BUFFERS: char = 'b';
 /// Marks both.
 const BOTH: char = 'x';
 
-/// The meaning of the marks.
 pub(super) const MARKS: [(char, &str); 3] = [
     (
         GENERATOR,

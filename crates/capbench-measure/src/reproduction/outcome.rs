@@ -198,7 +198,6 @@ pub struct Judgement {
 }
 
 impl Cell {
-    /// A published number.
     pub(super) fn published(value: Option<f64>) -> Self {
         Self { value, ..Self::default() }
     }

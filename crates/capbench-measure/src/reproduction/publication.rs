@@ -33,7 +33,6 @@ pub struct Publication {
     pub here: String,
     /// Default number of visits per point, limited by the time for all publications.
     pub visits: u32,
-    /// The parts that cannot be tested on a host like this one, and why.
     beyond: Vec<Beyond>,
     pub(super) steps: Vec<StepPlan>,
     pub(super) tables: Vec<TablePlan>,

@@ -22,9 +22,6 @@ pub trait Observer: sweep::Observer {
     fn leaves_out(&mut self, left: &LeftOut);
 
     /// The outcome so far. It replaces the previous outcome of this publication.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     fn reproduced(&mut self, so_far: Reproduction) -> Result<()>;
 }
 
@@ -63,7 +60,6 @@ impl Publication {
         Ok(false)
     }
 
-    /// The outcome in saved form.
     fn reproduction(
         &self,
         conditions: &Conditions,
@@ -114,9 +110,6 @@ fn lengths(conditions: &Conditions, done: &[Done]) -> String {
 }
 
 /// The unavailable methods.
-///
-/// # Errors
-/// The first reason, if all are unavailable.
 fn missing(
     steps: &[Step],
     laboratory: &mut dyn Laboratory,

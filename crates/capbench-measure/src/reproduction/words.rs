@@ -22,7 +22,6 @@ pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>
 pub(super) struct Words<'w, 't> {
     operands: &'w [Seen<'t>],
     more: Vec<(&'static str, String)>,
-    /// The first operand that does not know a named figure.
     pub(super) missing: Option<usize>,
 }
 
@@ -37,7 +36,6 @@ impl<'w, 't> Words<'w, 't> {
         self
     }
 
-    /// The text with all names replaced; `-` for unknown values.
     pub(super) fn fill(&mut self, template: &str) -> String {
         fill(template, |name| {
             if let Some((_, text)) = self.more.iter().find(|(known, _)| *known == name) {

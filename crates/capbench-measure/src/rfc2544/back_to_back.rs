@@ -123,13 +123,10 @@ impl BackToBackTest {
         }
     }
 
-    /// Frames of the longest burst.
     fn limit_frames(&self) -> u64 {
         self.search.limit_frames(self.maximum.pps)
     }
 
-    /// # Errors
-    /// When the test is meaningless or its parameters contradict each other.
     fn check(&self) -> Result<()> {
         let refuse = |reason| Err(MeasureError::Unsupported { what: "a back-to-back test".into(), reason });
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());

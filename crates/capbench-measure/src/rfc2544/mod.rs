@@ -192,9 +192,6 @@ impl fmt::Display for MaximumRate {
 
 impl MaximumRate {
     /// A share of it.
-    ///
-    /// # Errors
-    /// A rate that is too small.
     pub(super) fn part(self, percent: Percent) -> Result<Pps> {
         Ok(Pps::new(self.pps.get() * percent.ratio())?)
     }

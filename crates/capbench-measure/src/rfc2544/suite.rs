@@ -78,15 +78,11 @@ pub struct Suite {
 /// Follows a suite.
 pub trait Follower: session::Observer {
     /// A test has ended, for any reason.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the suite.
     fn tested(&mut self, tested: Tested) -> Result<()>;
     /// A test is meaningless here, and is skipped.
     fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
 }
 
-/// The rates on which tests depend.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rates {
     pub(super) throughput: Pps,
@@ -246,10 +242,6 @@ impl Rates {
 }
 
 impl Test {
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// As the test's own.
     pub(super) fn run(
         self,
         extent: &Extent,

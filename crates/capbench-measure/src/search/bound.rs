@@ -31,12 +31,10 @@ pub(super) struct Trials<'t> {
 }
 
 impl<'t> Trials<'t> {
-    /// The trials of a search whose traffic sends `burst_frames` at once.
     pub(super) fn new(trials: &'t [TrialResult], burst_frames: u32) -> Self {
         Self { by_number: trials.iter().map(|trial| (trial.number, trial)).collect(), burst_frames }
     }
 
-    /// The trial with this number.
     pub(super) fn get(&self, number: u32) -> Option<&'t TrialResult> {
         self.by_number.get(&number).copied()
     }
@@ -46,7 +44,6 @@ impl<'t> Trials<'t> {
         self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
     }
 
-    /// The trials that these observations describe.
     pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
@@ -166,7 +163,6 @@ impl HighLoss {
 }
 
 impl Losses {
-    /// The losses of these trials; `None` if they lost nothing.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;

@@ -37,7 +37,6 @@ fn ns(duration: Duration) -> f64 {
     duration.as_nanos() as f64
 }
 
-/// How a trial counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     is_full: bool,
@@ -81,7 +80,6 @@ impl Criteria {
         Kind { is_full: duration >= self.full_length, is_high: loss_ratio > self.loss_ratio.get() }
     }
 
-    /// The class that follows from the sums.
     pub(super) fn decide(&self, tally: &Tally) -> Class {
         let Tally { full_low, full_high, short_low, short_high } = *tally;
         let exceed = self.exceed_ratio.get();

@@ -81,7 +81,6 @@ struct Sums {
     trials: usize,
 }
 
-/// The trials of one load.
 #[derive(Clone, Debug, Default)]
 struct AtLoad {
     trials: Vec<Observation>,

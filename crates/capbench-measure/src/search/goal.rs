@@ -32,7 +32,6 @@ impl Ratio {
         }
     }
 
-    /// A ratio that is constant in the source code.
     pub(super) const fn fixed(value: f64) -> Self {
         assert!(value >= 0.0 && value < 1.0);
         Self(value)
@@ -96,7 +95,6 @@ pub(super) mod seconds {
         Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 
-    /// The same for optional durations.
     pub(in crate::search) mod optional {
         use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
 

@@ -17,7 +17,6 @@ const LONGEST: Step = 100_000_000;
 /// Loads of the series, computed back from a rate, are off by less than this share of a step.
 const ROUNDING: f64 = 1e-6;
 
-/// The series.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     least: Pps,
@@ -64,7 +63,6 @@ impl Grid {
         Ok(Self { least, maximum, unit: span / top as f64, top })
     }
 
-    /// The index of the maximum load.
     pub(super) fn top(&self) -> Step {
         self.top
     }
@@ -74,7 +72,6 @@ impl Grid {
         (logarithm(width) / self.unit).floor() as Step
     }
 
-    /// The load at an index.
     pub(super) fn load(&self, step: Step) -> Pps {
         match step {
             0 => self.least,

@@ -141,7 +141,6 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 struct Rate {
     pps: f64,
     offered: Vec<f64>,
-    /// Whether one of them sent everything.
     held: bool,
 }
 

@@ -181,7 +181,6 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
 const KEYS: [&str; 9] =
     ["from", "loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy"];
 
-/// The goal with this name and these attributes.
 pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {

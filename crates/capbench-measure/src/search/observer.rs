@@ -11,9 +11,6 @@ pub trait Observer {
     /// A trial begins.
     fn starts(&mut self, _what: &str) {}
     /// A trial ended. The observer is responsible for saving it.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the run.
     fn ends(&mut self, _result: &TrialResult) -> Result<()> {
         Ok(())
     }
@@ -30,13 +27,9 @@ pub trait Observer {
     /// The intermediate outcome of the running search: its outcome if it were stopped now.
     fn searching(&mut self, _so_far: SearchOutcome) {}
     /// A search that is part of a larger plan has ended, for any reason.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the run.
     fn searched(&mut self, _outcome: SearchOutcome) -> Result<()> {
         Ok(())
     }
 }
 
-/// An observer that ignores everything.
 impl Observer for () {}

@@ -160,7 +160,6 @@ impl SearchPlan {
         Ok(warnings)
     }
 
-    /// Warnings about settings that can run but are doubtful.
     fn doubts(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mlr = || self.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr);
@@ -226,7 +225,6 @@ impl SearchPlan {
         Ok(self.maximum_pps.unwrap_or(Pps::new(supposed)?))
     }
 
-    /// Capacities over the range of loads.
     fn capacities(&self, maximum: Pps) -> impl Iterator<Item = Pps> {
         let (least, span) = (self.least_pps.get(), maximum.get() / self.least_pps.get());
         (1..CAPACITIES).filter_map(move |position| {
@@ -235,9 +233,6 @@ impl SearchPlan {
     }
 
     /// The cost of the search on a path with this capacity.
-    ///
-    /// # Errors
-    /// As [`Self::estimate`].
     pub(crate) fn cost(&self, maximum: Pps, capacity: Pps) -> Result<Cost> {
         let mut meter = Meter::default();
         if self.maximum_pps.is_none() {

@@ -45,18 +45,13 @@ pub enum End {
     },
 }
 
-/// Why there is no trial.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The search is over.
     Ended(End),
-    /// A trial could not be saved.
     Unsaved(MeasureError),
 }
 
-/// The data needed to run trials.
 pub(super) struct Runner<'r> {
-    /// The set-up in announcements of trials.
     pub(super) what: &'r str,
     /// The number of this search among those of this set-up, if there are several.
     pub(super) nth: Option<u32>,
@@ -65,7 +60,6 @@ pub(super) struct Runner<'r> {
     pub(super) stored: Stored,
     pub(super) time_allowed: Option<Duration>,
     pub(super) traffic_allowed: Option<Duration>,
-    /// Every trial so far.
     pub(super) trials: Vec<TrialResult>,
     /// Total time of the trials.
     pub(super) spent: Duration,
@@ -193,9 +187,6 @@ impl Stored {
     }
 
     /// Whether a new trial is of the same set-up as the stored ones.
-    ///
-    /// # Errors
-    /// What differs, and what to do.
     pub(super) fn agrees(&self, result: &TrialResult) -> Result<(), String> {
         match &self.profile {
             Some(profile) if *profile != result.profile => Err(format!(

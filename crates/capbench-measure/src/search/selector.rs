@@ -10,11 +10,8 @@ use super::grid::{Grid, Step};
 /// A goal, or a coarser goal on the way to it: wider, with less trial time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// The criteria that decide a load.
     pub(super) criteria: Criteria,
-    /// Length of its trials.
     pub(super) duration: Duration,
-    /// Its width.
     pub(super) width: Step,
 }
 
@@ -38,7 +35,6 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// Its width, where both ends are known.
     fn span(self) -> Option<Step> {
         Some(self.upper? - self.lower?)
     }
@@ -107,7 +103,6 @@ impl Selector {
         }
     }
 
-    /// The bounds of the current target.
     fn found(&self, grid: &Grid, seen: &Database) -> Interval {
         let bounds = seen.bounds(&self.targets[self.current].criteria);
         Interval {

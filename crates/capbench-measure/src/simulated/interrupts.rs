@@ -22,9 +22,7 @@ pub struct Interrupts {
 /// Interrupts at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
-    /// Delay of an interrupt.
     pub(super) back: Duration,
-    /// Frames per interrupt.
     pub(super) frames: f64,
     /// Share of the frames that the card misses.
     pub(super) missed: f64,
@@ -33,7 +31,6 @@ pub(super) struct Held {
 }
 
 impl Interrupts {
-    /// The moderation's effect on frames at this rate.
     pub(super) fn at(&self, pps: f64, asked: Option<Moderation>) -> Held {
         let back = match asked {
             None => self.usual,

@@ -84,9 +84,7 @@ pub struct SimulatedMethod {
 pub(super) struct Ability {
     /// Frames per second that it reads when it does nothing else.
     pub(super) capacity: f64,
-    /// The application's CPU time per frame read, in nanoseconds.
     pub(super) application_ns: f64,
-    /// CPU time of the kernel for every frame that arrives.
     pub(super) kernel_ns: f64,
     /// Whether the application's CPU also provides the kernel's time.
     pub(super) shares_cpu: bool,
@@ -106,9 +104,7 @@ impl Ability {
 /// How frames reach the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Batching {
-    /// Wake-ups per frame.
     pub(super) wakeups: f64,
-    /// Batches per frame.
     pub(super) batches: f64,
 }
 
@@ -178,12 +174,10 @@ impl SimulatedMethod {
         Self { shares_cpu: true, ..self }
     }
 
-    /// Frames that can wait in this set-up.
     pub(super) fn waiting(&self, capture: &CaptureOptions) -> u64 {
         self.room.frames(capture).min(self.most_room)
     }
 
-    /// Its abilities with this set-up and frames of this mean size.
     pub(super) fn ability(&self, setup: &Setup, octets: f64) -> Ability {
         let work = work(setup.work.model, octets);
         let octets = self.per_octet.as_secs_f64() * octets;

@@ -13,12 +13,10 @@ const PER_SECOND: f64 = 10.0;
 pub(super) struct Moments(Vec<(f64, f64)>);
 
 impl Moments {
-    /// Frames were lost continuously between these times.
     pub(super) fn between(&mut self, from: f64, to: f64) {
         self.0.push((from, to.max(from)));
     }
 
-    /// Frames were lost at one moment.
     pub(super) fn at(&mut self, at: f64) {
         self.between(at, at);
     }
@@ -36,7 +34,6 @@ impl Moments {
         lossy
     }
 
-    /// The loss shape in results, for a trial that lost frames.
     pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossShape {
         let windows = ((sending.as_secs_f64() * PER_SECOND).ceil() as u64).max(1);
         LossShape::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))

@@ -21,7 +21,6 @@ pub struct LossBursts {
     pub frames: u64,
 }
 
-/// The randomness of one trial.
 #[derive(Debug)]
 pub(super) struct Chance(Xoshiro256PlusPlus);
 
@@ -33,7 +32,6 @@ impl Chance {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ u64::from(trial).wrapping_mul(STRIDE)))
     }
 
-    /// Uniform in [0, 1).
     fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -64,7 +64,6 @@ impl<F: FnMut(u32, &mut TrialResult)> Trial for TamperedTrial<'_, F> {
     }
 }
 
-/// Removes a delivered frame.
 pub(crate) fn lose_one(result: &mut TrialResult) {
     result.delivered -= 1;
     result.verdict = Verdict::Lossy;
@@ -79,7 +78,6 @@ pub(crate) fn guarded<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     Guarded::new(Tampered::new(path, change), policy, Arc::default())
 }
 
-/// Loses every frame.
 pub(crate) fn lose_all(result: &mut TrialResult) {
     (result.delivered, result.delivered_pps, result.loss_ratio) = (0, 0.0, 1.0);
     result.verdict = Verdict::Lossy;
@@ -160,17 +158,12 @@ pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl 
 /// Counts of what guards did with the trials of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guarding {
-    /// Results.
     pub(crate) stand: usize,
-    /// Attempts that were repeated.
     pub(crate) set_aside: usize,
     /// Overloads that were followed by probes.
     pub(crate) recoveries: usize,
-    /// Probes.
     pub(crate) probes: usize,
-    /// Disturbed results.
     pub(crate) marked: usize,
-    /// Reasons for repeats, each once.
     pub(crate) because: BTreeSet<String>,
 }
 

@@ -38,9 +38,6 @@ pub struct SoakPlan {
 /// Follows a soak while it runs, and can stop it.
 pub trait Observer: session::Observer {
     /// A segment ended, which `record` contains as this interval. The observer is responsible for saving it.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the soak.
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
 }
 

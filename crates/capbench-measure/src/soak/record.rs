@@ -221,7 +221,6 @@ impl SoakRecord {
         }
     }
 
-    /// Adds bursts of a segment: the longest, out of `count`.
     fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
         self.bursts += count;
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -327,7 +326,6 @@ impl Counts {
     }
 }
 
-/// Adds the entries of a ledger to those of the whole.
 fn add_up(whole: &mut Vec<Entry>, next: &[Entry]) {
     if whole.is_empty() {
         *whole = next.to_vec();

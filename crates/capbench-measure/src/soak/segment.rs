@@ -25,7 +25,6 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment that has just ended.
     pub(super) fn ended(number: u64, began_unix_s: f64, trial: TrialResult) -> Self {
         Self { number, began_unix_s, resident_bytes: resident_bytes(), trial }
     }

@@ -13,7 +13,6 @@ use capbench_model::statistics::shift::{Groups, largest};
 pub(super) struct Limits {
     /// Neighbouring points of a block.
     pub(super) width: usize,
-    /// Number of comparisons.
     pub(super) comparisons: usize,
     /// The largest factor of each comparison, by its first point, or by the points of each group.
     factors: Vec<(usize, f64)>,

@@ -88,7 +88,6 @@ impl SweepPlan {
         Ok(())
     }
 
-    /// Placements and loads of the sweep.
     pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
         // The axis replaces this load.
         let loads = if self.loads.is_empty() { &[Load::Maximum][..] } else { &self.loads };
@@ -129,7 +128,6 @@ impl SweepPlan {
         self.placements_or_base().iter().map(had).sum()
     }
 
-    /// The given loads, on the axis or in `loads`.
     fn named_loads(&self) -> impl Iterator<Item = Load> {
         let on_axis = self.axis.points().iter().filter_map(|point| match point {
             Point::Load(load) => Some(*load),

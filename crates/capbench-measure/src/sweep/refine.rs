@@ -3,9 +3,7 @@
 /// The first pass's result of a series at a point, in the order of the axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// Index of the point.
     pub(super) point: usize,
-    /// Its coordinate.
     pub(super) at: f64,
     /// The value on the y axis: the sustainable rate, or the length of a burst.
     pub(super) value: f64,
@@ -13,7 +11,6 @@ pub(super) struct Seen {
     pub(super) lost: bool,
 }
 
-/// A gap between neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gap {
     pub(super) from: usize,

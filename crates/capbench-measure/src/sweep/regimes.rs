@@ -208,7 +208,6 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
 }
 
-/// The plateau from one point to another.
 pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     let piece = &costs[first..=last];
     Plateau {

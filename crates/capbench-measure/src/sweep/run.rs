@@ -37,20 +37,16 @@ pub struct SweepRun {
 /// Indexes of scene, point and method.
 type Key = (usize, usize, usize);
 
-/// The result of a visit of a point.
 struct Visit {
     trial: TrialResult,
     burst: Option<Burst>,
 }
 
-/// A running sweep.
 struct Course<'p, 's> {
     plan: &'p SweepPlan,
     laboratory: &'s mut dyn Laboratory,
     observer: &'s mut dyn Observer,
-    /// The trials so far, in the order in which they ran.
     trials: Vec<TrialResult>,
-    /// Whether the user stopped it.
     stopped: bool,
     scenes: Vec<(PlacementChoice, Load)>,
     /// Points in the order in which they were added, and whether refinement added them.
@@ -61,7 +57,6 @@ struct Course<'p, 's> {
     /// Failed combinations, which are not tried again.
     failed: BTreeSet<Key>,
     shuffle: Shuffle,
-    /// Completed passes.
     passes: usize,
 }
 
@@ -160,7 +155,6 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    /// Reports the outcome so far, marked as stopped.
     fn tell(&mut self) {
         let so_far = self.outcome(true);
         self.observer.swept(so_far);
@@ -213,7 +207,6 @@ impl Course<'_, '_> {
         curves
     }
 
-    /// The outcome of the visits so far.
     fn outcome(&self, stopped: bool) -> SweepOutcome {
         let Self { plan, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
@@ -279,7 +272,6 @@ fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialR
     }
 }
 
-/// The unit of the points; `None` if one of them is a name.
 fn unit(points: &[(Point, bool)]) -> Option<String> {
     let units: Option<Vec<_>> = points.iter().map(|(point, _)| Some(point.coordinate()?.1)).collect();
     units?.first().map(|unit| (*unit).into())
