@@ -97,10 +97,8 @@ impl BenchPlan {
         (self.duration + OVERHEAD) * self.trials() as u32
     }
 
-    /// Runs the bench.
-    ///
-    /// # Errors
-    /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and skipped.
+    /// Runs the bench. Fails when a trial cannot be saved; skips a set-up that cannot be measured, and reports it to the
+    /// observer.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
         let mut stretches = Vec::new();

@@ -15,10 +15,7 @@ impl Percent {
     /// 100 %.
     pub const WHOLE: Self = Self(100.0);
 
-    /// Creates a share from percent.
-    ///
-    /// # Errors
-    /// When `percent` is zero, negative, infinite or not a number.
+    /// Creates a share from percent. Fails unless `percent` is finite and above zero.
     pub fn new(percent: f64) -> Result<Self> {
         if percent.is_finite() && percent > 0.0 {
             Ok(Self(percent))

@@ -17,10 +17,8 @@ const SIDES: [&str; 2] = ["A", "B"];
 /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
 const SAME_LOAD: f64 = 0.1;
 
-/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ.
-///
-/// # Errors
-/// When they are the same run, have no set-up in common, or `across` merges several set-ups of one run.
+/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ. Fails when they are
+/// the same run, have no set-up in common, or `across` merges several set-ups of one run.
 pub fn of_runs(
     then: &Results,
     now: &Results,

@@ -23,10 +23,7 @@ impl Scale {
     /// From this scale, nothing is made coarser to save time.
     const FULL: f64 = 0.1;
 
-    /// Creates a scale.
-    ///
-    /// # Errors
-    /// A share that no trial can have.
+    /// Creates a scale. Fails for a share that no trial can have.
     pub fn new(part: f64) -> Result<Self, String> {
         if (Self::LEAST..=Self::MOST).contains(&part) {
             Ok(Self(part))

@@ -111,18 +111,12 @@ fn fill_in(value: &mut Value, with: &Value) {
 }
 
 impl Publication {
-    /// The steps of its experiment.
-    ///
-    /// # Errors
-    /// Conditions that the plan cannot have.
+    /// The steps of its experiment. Fails for conditions that the plan cannot have.
     pub fn plan(&self, conditions: &Conditions) -> Result<Vec<Step>> {
         self.steps.iter().map(|step| step.step(conditions)).collect()
     }
 
-    /// Its cost on paths without noise, and without the methods in `absent`.
-    ///
-    /// # Errors
-    /// Conditions that the plan cannot have.
+    /// Its cost on paths without noise, and without the methods in `absent`. Fails as [`Self::plan`].
     pub fn estimate(&self, conditions: &Conditions, absent: &[&str]) -> Result<Spread> {
         self.without(conditions, absent)?.iter().try_fold(Spread::default(), |sum, step| {
             let spread = step.estimate()?;
@@ -134,10 +128,7 @@ impl Publication {
         })
     }
 
-    /// Its steps without the methods in `absent`.
-    ///
-    /// # Errors
-    /// Conditions that the plan cannot have.
+    /// Its steps without the methods in `absent`. Fails as [`Self::plan`].
     pub fn without(&self, conditions: &Conditions, absent: &[&str]) -> Result<Vec<Step>> {
         let placements = [PlacementChoice::Same, PlacementChoice::Other];
         let out: Vec<_> = placements

@@ -32,10 +32,8 @@ struct Ended {
 }
 
 impl Publication {
-    /// Repeats the experiment. Returns whether the user stopped it. Partial measurements are kept and compared.
-    ///
-    /// # Errors
-    /// When none of its methods is available here, and when a trial cannot be saved.
+    /// Repeats the experiment. Returns whether the user stopped it. Partial measurements are kept and compared. Fails when none
+    /// of its methods is available here, and when a trial cannot be saved.
     pub fn run(
         &self,
         conditions: &Conditions,

@@ -91,10 +91,7 @@ impl Step {
         self
     }
 
-    /// Approximate number of trials.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself.
+    /// Approximate number of trials. Fails for a plan that contradicts itself.
     pub fn trials(&self) -> Result<usize> {
         Ok(match &self.action {
             Action::Sweep(plan) => plan.trials(),
@@ -103,10 +100,7 @@ impl Step {
         })
     }
 
-    /// Its cost on paths without noise.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself.
+    /// Its cost on paths without noise. Fails for a plan that contradicts itself.
     pub fn estimate(&self) -> Result<Spread> {
         match &self.action {
             Action::Sweep(plan) => plan.estimate(),

@@ -147,10 +147,7 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// When the test is meaningless, and when a trial cannot be saved.
+    /// Runs the test. Fails when the test is meaningless, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

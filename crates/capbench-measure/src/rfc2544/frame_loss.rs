@@ -73,10 +73,7 @@ pub struct LossPoint {
 }
 
 impl FrameLossTest {
-    /// The loads, highest first.
-    ///
-    /// # Errors
-    /// A step that is coarser than the standard allows.
+    /// The loads, highest first. Fails for a step that is coarser than the standard allows.
     pub fn loads(&self) -> Result<Vec<Percent>> {
         if self.step > COARSEST {
             return Err(MeasureError::Unsupported {
@@ -90,10 +87,7 @@ impl FrameLossTest {
         (0..).map(down).take_while(above_nothing).map(Percent::new).collect()
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// A step that is too coarse, and a trial that cannot be saved.
+    /// Runs the test. Fails for a step that is too coarse, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

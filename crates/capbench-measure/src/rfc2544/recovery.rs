@@ -113,10 +113,7 @@ impl RecoveryTest {
         }
     }
 
-    /// The load.
-    ///
-    /// # Errors
-    /// An overload that is not above the throughput, or a rate after it that is.
+    /// The load. Fails for an overload that is not above the throughput, or a rate after it that is.
     pub fn load(&self) -> Result<Step> {
         let refuse = |reason: String| MeasureError::Unsupported { what: "a recovery test".into(), reason };
         let whole = Percent::WHOLE;
@@ -151,10 +148,7 @@ impl RecoveryTest {
         Ok(Step { before, at: self.overloaded, after })
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// Rates and times that contradict each other, and a trial that cannot be saved.
+    /// Runs the test. Fails when rates and times contradict each other, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

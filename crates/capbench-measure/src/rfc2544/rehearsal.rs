@@ -34,10 +34,7 @@ pub struct Estimate {
 }
 
 impl Suite {
-    /// The cost with this set-up.
-    ///
-    /// # Errors
-    /// Goals that need too many trials.
+    /// The cost with this set-up. Fails for goals that need too many trials.
     pub fn estimate(&self, setup: &Setup) -> Result<Estimate> {
         let (maximum, capacities, searching) = match &self.throughput {
             Throughput::Given { throughput, maximum } => (*maximum, vec![*throughput], None),

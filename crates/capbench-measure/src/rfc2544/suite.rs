@@ -152,10 +152,8 @@ impl Extent {
 }
 
 impl Suite {
-    /// Runs the suite. Returns whether the user stopped it.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and results that cannot be saved.
+    /// Runs the suite. Returns whether the user stopped it. Fails for a plan that contradicts itself, and when results cannot
+    /// be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -31,10 +31,7 @@ impl SearchPlan {
     ///
     /// `what` names the set-up when trials are announced. `stored` are trials of an earlier run of the same search. Their
     /// duration counts as time spent, and they are not announced again. A trial that cannot run ends the search; the outcome
-    /// records that.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and a trial that cannot be saved.
+    /// records that. Fails for a plan that contradicts itself, and when a trial cannot be saved.
     pub fn run(
         &self,
         what: &str,
@@ -46,10 +43,7 @@ impl SearchPlan {
     }
 
     /// Like [`Self::run`], as one of several searches of its set-up, counted from 1. Its trials and its outcome contain that
-    /// number.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
+    /// number. Fails as [`Self::run`].
     pub fn run_nth(
         &self,
         nth: Option<u32>,

@@ -20,10 +20,7 @@ impl Ratio {
     /// Zero.
     pub const ZERO: Self = Self(0.0);
 
-    /// Creates a ratio.
-    ///
-    /// # Errors
-    /// When it is not from 0 to below 1.
+    /// Creates a ratio. Fails when it is not from 0 to below 1.
     pub fn new(value: f64) -> std::result::Result<Self, String> {
         if (0.0..1.0).contains(&value) {
             Ok(Self(value))
@@ -213,10 +210,7 @@ impl Goal {
     /// The clocks of two hosts differ by more than this.
     const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
 
-    /// Checks that its attributes are consistent.
-    ///
-    /// # Errors
-    /// [`MeasureError::Goal`] with the contradiction.
+    /// Checks that its attributes are consistent. Fails with the contradiction.
     pub fn validate(&self) -> Result<()> {
         let (sum, last, first) = (self.duration_sum, self.final_duration, self.initial_duration);
         let (width, share, targets) = (self.width, self.width.ratio(), self.preceding_targets);

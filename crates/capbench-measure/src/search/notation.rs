@@ -84,10 +84,7 @@ fn names() -> String {
 ///
 /// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width` (`0.5%`
 /// of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`). `loss` and
-/// `duration` are required without `from`.
-///
-/// # Errors
-/// [`MeasureError::Goal`] with the invalid or contradictory part.
+/// `duration` are required without `from`. Fails with the invalid or contradictory part.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
         let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
@@ -97,10 +94,8 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
     Ok(vec![checked(name.trim(), goal)?])
 }
 
-/// The goals of a TOML file, in the order of their names.
-///
-/// # Errors
-/// A file that cannot be read, is not TOML, or defines no valid goal.
+/// The goals of a TOML file, in the order of their names. Fails when the file cannot be read, is not TOML, or defines no valid
+/// goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
     let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse_toml(&text).map_err(|error| match error {

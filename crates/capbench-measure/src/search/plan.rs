@@ -94,10 +94,8 @@ impl SearchPlan {
         Self { line_rate_pps: line_rate, ..self.clone() }
     }
 
-    /// Checks whether the plan can run. Doubtful but possible settings come back as warnings.
-    ///
-    /// # Errors
-    /// [`MeasureError::Goal`] and [`MeasureError::Search`] with the contradiction, and when the allowed time cannot suffice.
+    /// Checks whether the plan can run. Doubtful but possible settings come back as warnings. Fails with the contradiction, and
+    /// when the allowed time cannot suffice.
     pub fn validate(&self) -> Result<Vec<String>> {
         let refuse = |reason: String| Err(MeasureError::Search { reason });
         if self.goals.is_empty() {
@@ -204,10 +202,7 @@ impl SearchPlan {
         Ok(strategists)
     }
 
-    /// Estimates the cost of the search.
-    ///
-    /// # Errors
-    /// Goals that cannot be searched together, or that need too many trials.
+    /// Estimates the cost of the search. Fails for goals that cannot be searched together, or that need too many trials.
     pub fn estimate(&self) -> Result<Estimate> {
         let maximum = self.supposed_maximum()?;
         let at_maximum = self.cost(maximum, maximum)?;

@@ -35,10 +35,8 @@ const CARD: Interrupts = Interrupts {
 };
 
 impl SweepPlan {
-    /// The cost on paths without noise, for several speeds of the application and buffer sizes. With noise it costs more.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself.
+    /// The cost on paths without noise, for several speeds of the application and buffer sizes. With noise it costs more. Fails
+    /// for a plan that contradicts itself.
     pub fn estimate(&self) -> Result<Spread> {
         self.check()?;
         let Some(method) = self.methods.first() else { return Ok(Spread::default()) };

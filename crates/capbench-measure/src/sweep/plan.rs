@@ -50,10 +50,8 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// Checks whether the plan can run.
-    ///
-    /// # Errors
-    /// When something is missing or contradicts itself. The message says what to specify.
+    /// Checks whether the plan can run. Fails when something is missing or contradicts itself; the message says what to
+    /// specify.
     pub fn check(&self) -> Result<()> {
         let axis = self.axis.kind();
         let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {

@@ -61,10 +61,7 @@ impl WorkPreset {
         Ok(Load::Rate(Pps::new(self.pps)?))
     }
 
-    /// Its points, evenly spread.
-    ///
-    /// # Errors
-    /// Fewer than 2 points.
+    /// Its points, evenly spread. Fails for fewer than 2 points.
     pub fn axis(&self, points: usize) -> Result<Axis> {
         Axis::work(WorkModel::Loop(self.from), WorkModel::Loop(self.to), points, Spacing::Linear)
     }

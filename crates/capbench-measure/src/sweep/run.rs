@@ -61,11 +61,8 @@ struct Course<'p, 's> {
 }
 
 impl SweepPlan {
-    /// Runs the sweep. A stop keeps all measurements.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and a trial that cannot be saved. A point that cannot be measured with a method is
-    /// reported to the observer and skipped.
+    /// Runs the sweep. A stop keeps all measurements. Fails for a plan that contradicts itself, and when a trial cannot be
+    /// saved. A point that cannot be measured with a method is reported to the observer and skipped.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SweepRun> {
         self.check()?;
         let mut course = Course {
