@@ -34,6 +34,8 @@ pub struct Collected {
     pub stop_after: Option<usize>,
     /// Whether it collects set-ups that cannot be measured. Otherwise they fail the test.
     pub expects_skips: bool,
+    /// Whether it collects the state of searches after each trial.
+    pub follows_searches: bool,
     /// The announcement of each trial.
     pub started: Vec<String>,
     /// The trials that ended.
@@ -88,7 +90,7 @@ impl Observer for Collected {
     }
 
     fn keeps_searches(&self) -> bool {
-        true
+        self.follows_searches
     }
 
     fn searching(&mut self, so_far: SearchOutcome) {

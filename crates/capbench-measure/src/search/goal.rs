@@ -77,37 +77,27 @@ impl From<Ratio> for f64 {
 pub(super) mod seconds {
     use std::time::Duration;
 
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(in crate::search) fn serialize<S: Serializer>(
-        duration: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(duration.as_secs_f64())
+    pub(crate) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(time.as_secs_f64())
     }
 
-    pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
     }
 
-    pub(in crate::search) mod optional {
-        use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Error, Serialize, Serializer};
 
-        pub(in crate::search) fn serialize<S: Serializer>(
-            duration: &Option<Duration>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+        pub(crate) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+            time.map(|time| time.as_secs_f64()).serialize(to)
         }
 
-        pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
-            deserializer: D,
-        ) -> Result<Option<Duration>, D::Error> {
-            Option::<f64>::deserialize(deserializer)?
-                .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom))
-                .transpose()
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+            let seconds = Option::<f64>::deserialize(from)?;
+            seconds.map(Duration::try_from_secs_f64).transpose().map_err(D::Error::custom)
         }
     }
 }
@@ -125,10 +115,7 @@ pub enum Strategy {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mlr => "mlr",
-            Self::Binary => "binary",
-        })
+        self.serialize(f)
     }
 }
 

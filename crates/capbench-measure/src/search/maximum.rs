@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
-use crate::trial::{Load, Phase};
+use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
@@ -96,12 +96,8 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
     let mut tries: Vec<Try> = Vec::new();
     for _ in 0..UNPACED {
         let unpaced = runner.measure(Load::Maximum, duration, Phase::SelfTest)?;
-        tries.push(Try {
-            trial: unpaced.number,
-            asked_pps: None,
-            offered_pps: unpaced.offered_pps,
-            held: true,
-        });
+        let TrialResult { number: trial, offered_pps, .. } = unpaced;
+        tries.push(Try { trial, asked_pps: None, offered_pps, held: true });
     }
     let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
     // A ring accepts frames faster than the link carries them.

@@ -2,7 +2,7 @@
 
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Results;
-use capbench_measure::search::repeats::Repeated;
+use capbench_measure::search::ranking::Repeated;
 use capbench_measure::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
@@ -226,7 +226,7 @@ fn held_cell(held: &Held) -> Cell {
 }
 
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
-    let all = search::repeats::of(searches);
+    let all = search::ranking::repeated(searches);
     let spread = Column::new("spread_ratio", "from least to most", Unit::Ratio);
     let columns = Columns::new()
         .words("frame_size", "frame size", |repeat: &&Repeated| repeat.frame_size.to_string())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_capture::ByteCount;
 
-use super::paths::{Record, bounds, plan};
+use super::paths::{bounds, plan};
 use crate::laboratory::{Laboratory, Setup};
 use crate::limit::Limit;
 use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
@@ -30,7 +30,7 @@ fn ring() -> Setup {
 fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
     let mut trial = path.prepare(&ring()).unwrap();
-    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap()
+    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut ()).unwrap()
 }
 
 #[test]

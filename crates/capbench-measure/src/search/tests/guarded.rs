@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::paths::{Record, bounds, plan};
+use super::paths::{bounds, plan};
 use crate::guards::{Guarded, livelock};
+use crate::for_tests::Collected;
 use crate::laboratory::Laboratory;
 use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{
@@ -24,11 +25,11 @@ fn search<F: FnMut(u32, &mut TrialResult)>(
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
 ) -> (Finished, Guarding) {
     let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let finished = plan
         .run("a path, guarded", path.prepare(&setup(64)).unwrap().as_mut(), Stored::default(), &mut record)
         .unwrap();
-    assert_eq!(finished.trials, record.saved, "every trial is saved, and no other");
+    assert_eq!(finished.trials, record.trials, "every trial is saved, and no other");
     let guarding = accounted(path, &finished.trials);
     let numbers: Vec<u32> = finished.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(finished.outcome.trials, numbers);
@@ -57,7 +58,7 @@ fn probes_between_trials_change_nothing_that_is_found() {
     let mut bare = path();
     let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
     let mut trial = bare.prepare(&setup(64)).unwrap();
-    let alone = plan.run("a path, bare", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap();
+    let alone = plan.run("a path, bare", trial.as_mut(), Stored::default(), &mut ()).unwrap();
     assert_eq!(essence(&finished), essence(&alone));
     let overloads = overloads(&finished);
     assert!(overloads > 5);

@@ -1,6 +1,7 @@
 //! The ranking of methods: chance does not rank equal methods.
 
-use super::paths::{Path, Record, plan, run};
+use super::paths::{Path, plan, run};
+use crate::for_tests::Collected;
 use crate::search::ranking::{self, Ranking};
 use crate::search::{SearchOutcome, Stored};
 
@@ -9,7 +10,7 @@ fn searches(method: &str, capacity: f64, searches: u32, seed: u64) -> Vec<Search
     let plan = plan("ndr");
     let search = |nth: u32| {
         let mut path = Path { noise: 0.01, seed: seed * 1000 + u64::from(nth), ..Path::new(capacity) };
-        let mut record = Record::default();
+        let mut record = Collected::default();
         let finished = plan.run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut record).unwrap();
         SearchOutcome { method: Some(method.into()), ..finished.outcome }
     };

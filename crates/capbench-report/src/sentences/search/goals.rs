@@ -1,7 +1,6 @@
 //! Findings of searches, in sentences with their trials.
 use capbench_measure::results::Finding;
-use capbench_measure::search::ranking::{self, Ranked, Ranking};
-use capbench_measure::search::repeats::{self, Repeated};
+use capbench_measure::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_measure::search::{
     End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
 };
@@ -10,7 +9,7 @@ use capbench_model::figures::grouped;
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
     let mut findings: Vec<_> = searches.iter().flat_map(of_search).collect();
-    findings.extend(repeats::of(searches).iter().map(of_repeats));
+    findings.extend(ranking::repeated(searches).iter().map(of_repeats));
     findings.extend(ranking::of(searches).iter().map(of_ranking));
     findings
 }
