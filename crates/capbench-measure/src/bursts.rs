@@ -5,15 +5,15 @@
 //! length until frames are lost. Then it bisects between two lengths that differ by a factor of two. The generator sends a burst
 //! by a plan, at the rate from which times are computed.
 
+use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{MeasureError, Result};
 use crate::laboratory::Setup;
-use crate::percent::Percent;
 use crate::session::{Missing, Session};
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::ledger::LostAt;
@@ -188,10 +188,69 @@ impl BurstSearch {
     }
 }
 
+/// A share in percent: finite, above 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Percent(f64);
+
+impl Percent {
+    /// 100 %.
+    pub const WHOLE: Self = Self(100.0);
+
+    /// Creates a share from percent. Fails unless `percent` is finite and above zero.
+    pub fn new(percent: f64) -> Result<Self> {
+        if percent.is_finite() && percent > 0.0 {
+            Ok(Self(percent))
+        } else {
+            Err(MeasureError::Unsupported {
+                what: format!("a test with {percent} %"),
+                reason: "a share is above 0 % and finite".into(),
+            })
+        }
+    }
+
+    /// The share in percent.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// The share as a factor.
+    pub fn ratio(self) -> f64 {
+        self.0 / 100.0
+    }
+
+    /// A share that is constant in the source code.
+    pub(crate) const fn fixed(percent: f64) -> Self {
+        assert!(percent > 0.0 && percent.is_finite());
+        Self(percent)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.0)
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = MeasureError;
+
+    fn try_from(percent: f64) -> Result<Self> {
+        Self::new(percent)
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> Self {
+        percent.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::longest;
     use std::time::Duration;
+
+    use super::longest;
 
     #[test]
     fn a_burst_that_took_much_longer_than_planned_was_none() {

@@ -88,6 +88,16 @@ impl Cost {
 }
 
 impl Spread {
+    /// The same of both plans, one after the other.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            least: self.least.and(other.least),
+            median: self.median.and(other.median),
+            most: self.most.and(other.most),
+        }
+    }
+
     /// The lowest, median and highest of these costs; zero if there are none.
     pub(crate) fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));

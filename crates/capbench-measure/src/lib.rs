@@ -45,7 +45,6 @@ pub mod live;
 pub mod loss_shape;
 pub mod mark;
 mod order;
-pub mod percent;
 pub mod programs;
 pub mod receiver;
 pub mod recorded;

@@ -3,13 +3,10 @@
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-
 use crate::error::Result;
 use crate::laboratory::{Laboratory, Setup};
 pub use crate::search::Observer;
-use crate::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
-use capbench_model::placement::PlacementChoice;
+use crate::trial::{Load, Phase, TrialResult, Verdict};
 
 /// Why there is no valid trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +48,7 @@ impl<'s> Session<'s> {
         duration: Duration,
         phase: Phase,
     ) -> Result<Option<TrialResult>> {
-        let what = describe(&setup.method, &setup.label, setup.placement, load);
-        self.announced(&what, setup, load, duration, phase)
+        self.announced(&describe(setup, load), setup, load, duration, phase)
     }
 
     /// Runs one trial, with the announcement `what`.
@@ -99,7 +95,9 @@ impl<'s> Session<'s> {
         Ok(match self.trial(setup, load, duration, phase)? {
             None if self.stopped => Err(Missing::Stopped),
             None => Err(Missing::NotRun),
-            Some(result) if result.verdict == Verdict::Invalid => Err(Missing::of(&result)),
+            Some(result) if result.verdict == Verdict::Invalid => {
+                Err(Missing::Invalid { trial: result.number, because: result.why_invalid() })
+            }
             Some(result) => Ok(result),
         })
     }
@@ -115,18 +113,7 @@ impl<'s> Session<'s> {
     }
 }
 
-impl Missing {
-    fn of(invalid: &TrialResult) -> Self {
-        Self::Invalid { trial: invalid.number, because: invalid.why_invalid() }
-    }
-}
-
 /// The announcement of a trial.
-pub(crate) fn describe(
-    method: &MethodSpec,
-    size: &SizeLabel,
-    placement: PlacementChoice,
-    load: Load,
-) -> String {
-    format!("{method}, {size} B, {placement}, {load}")
+pub(crate) fn describe(setup: &Setup, load: Load) -> String {
+    format!("{}, {} B, {}, {load}", setup.method, setup.label, setup.placement)
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparison::captures;
-use crate::comparison::setup::{Field, Setup};
+use crate::comparison::setup::{Field, Setup, running};
 use crate::results::Results;
 use crate::trial::TrialResult;
 use capbench_model::figures::grouped;
@@ -23,7 +22,7 @@ struct Fact {
 /// Facts of a trial that are not part of its set-up and must still be equal.
 const FACTS: [Fact; 6] = [
     Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
-    Fact { name: "sizes and times", of: captures::running, varies: false },
+    Fact { name: "sizes and times", of: running, varies: false },
     Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
     Fact { name: "CPUs", of: cpus, varies: false },
     Fact { name: "length of trials", of: |trial| format!("{} s", trial.duration_s), varies: true },

@@ -6,7 +6,7 @@ use super::circumstances;
 use super::samples::{IS_SLOW, Samples, settle};
 use crate::comparison::contrast::{self, Matched};
 use crate::comparison::measure::Measure;
-use crate::comparison::pace::{Fastest, PACES};
+use crate::comparison::samples::{Fastest, PACES};
 use crate::comparison::samples::{LeftOut, Sample};
 use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
 use crate::comparison::{Comparison, Thresholds};

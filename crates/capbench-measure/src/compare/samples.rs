@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::comparison::measure::Measure;
-use crate::comparison::pace::{Fastest, Pace};
+use crate::comparison::samples::{Fastest, Pace};
 use crate::comparison::samples::{LeftOut, Sample, of_trial, unusable};
 use crate::comparison::setup::Setup;
 use crate::results::Results;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::compare::Compare;
 use super::figure::Figure;
+use super::figure::Words;
 use super::judging::{Chance, at_what_was_sent, judgement};
 use super::measured::{Limit, MeasuredSteps, Seen, Select};
-use super::onset::Onset;
 use super::outcome::{Answer, Judgement, Quantity};
-use super::regimes::Regimes;
-use super::words::Words;
+use super::rules::Compare;
+use super::rules::Onset;
+use super::rules::Regimes;
 use capbench_model::ledger::LostAt;
 
 /// A claim of a publication, and the rule that judges it.

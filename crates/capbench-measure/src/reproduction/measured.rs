@@ -25,6 +25,8 @@ pub struct Done {
     pub sweep: Option<SweepOutcome>,
     /// Its searches.
     pub searches: Vec<SearchOutcome>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
 }
 
 /// A method that is unavailable in a placement, and why.
@@ -230,9 +232,9 @@ impl<'t> Seen<'t> {
             high: estimate.high,
             at_least: of == Figure::ApplicationLoad && is_sampled,
             mark: match (self.fell_short(), is_buffered) {
-                (true, true) => Some(BOTH),
-                (true, false) => Some(GENERATOR),
-                (false, true) => Some(BUFFERS),
+                (true, true) => Some('x'),
+                (true, false) => Some('g'),
+                (false, true) => Some('b'),
                 (false, false) => None,
             },
             trials: self.numbers(),
@@ -287,25 +289,19 @@ pub(super) fn is_short(trial: &TrialResult) -> bool {
     trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
 }
 
-/// Marks a number whose load the generator did not reach.
-const GENERATOR: char = 'g';
-/// Marks a number that buffer space increased.
-const BUFFERS: char = 'b';
-/// Marks both.
-const BOTH: char = 'x';
-
+/// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
 pub(super) const MARKS: [(char, &str); 3] = [
     (
-        GENERATOR,
+        'g',
         "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
     ),
     (
-        BUFFERS,
+        'b',
         "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
          may lose as much in the same time.",
     ),
     (
-        BOTH,
+        'x',
         "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
     ),
 ];

@@ -6,7 +6,7 @@ use super::figure::Figure;
 use super::measured::{MARKS, MeasuredSteps, Select};
 use super::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 use super::plan::{Does, gigabit};
-use super::published::Data;
+use super::publication::Data;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

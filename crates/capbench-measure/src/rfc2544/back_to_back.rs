@@ -15,10 +15,10 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
+use crate::bursts::Percent;
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use capbench_model::figures::grouped;
 

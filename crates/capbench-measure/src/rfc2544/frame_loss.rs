@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
+use crate::bursts::Percent;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult, Verdict};
 

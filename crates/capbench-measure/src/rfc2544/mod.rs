@@ -27,7 +27,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-pub use crate::percent::Percent;
+pub use crate::bursts::Percent;
 pub use back_to_back::{BackToBackOutcome, BackToBackTest};
 pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};

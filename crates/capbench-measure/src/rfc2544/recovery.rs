@@ -12,9 +12,9 @@ use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate, repeated};
+use crate::bursts::Percent;
 use crate::error::{MeasureError, Result};
 use crate::laboratory::{Laboratory, Setup};
-use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;

@@ -41,7 +41,10 @@ enum Stage {
     AtMaximum,
     AtDelivered(Step),
     /// A trial on the other side of the sought load, so that there is an interval.
-    Beside { delivered: Step, beside: Step },
+    Beside {
+        delivered: Step,
+        beside: Step,
+    },
     Selecting,
 }
 

@@ -58,8 +58,9 @@ impl Ranked {
 
 /// For each goal of several methods in one scene, the ranked methods.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
-    let scenes =
-        by_key(searches.iter().filter(|search| search.method.is_some()), |search| scene(search)[1..].to_vec());
+    let scenes = by_key(searches.iter().filter(|search| search.method.is_some()), |search| {
+        scene(search)[1..].to_vec()
+    });
     let mut rankings: Vec<Ranking> = scenes.iter().flat_map(|(_, group)| of_scene(group)).collect();
     correct(&mut rankings);
     rankings

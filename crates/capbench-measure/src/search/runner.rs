@@ -98,7 +98,12 @@ pub(super) struct Runner<'r> {
 
 impl Runner<'_> {
     /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]).
-    pub(super) fn measure(&mut self, load: Load, duration: Duration, phase: Phase) -> Result<TrialResult, Halt> {
+    pub(super) fn measure(
+        &mut self,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<TrialResult, Halt> {
         let result = self.once(load, duration, phase)?;
         self.trials.push(result.clone());
         if line_rate::contradiction(&result).is_some() {

@@ -6,9 +6,9 @@ use capbench_capture::{Counters, Loss, LossPlace};
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 
-use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
-use super::noise::{Chance, LossBursts, Noise};
+use super::passage::Interrupts;
+use super::passage::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
 use crate::error::{MeasureError, Result};
 use crate::evidence::Evidence;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use capbench_capture::options::CaptureOptions;
 use capbench_capture::units::ByteCount;
 
-use super::interrupts::Held;
+use super::passage::Held;
 use crate::laboratory::Setup;
 use crate::work::WorkModel;
 use capbench_model::placement::PlacementChoice;

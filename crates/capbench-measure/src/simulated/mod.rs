@@ -5,15 +5,10 @@
 //! |---|---|
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
-//! | [`interrupts`] | interrupts of a card, and their moderation |
-//! | [`noise`] | the random parts of a trial |
-//! | `passage`, `moments` | where the frames of one trial go, and when they are lost |
+//! | `passage` | where the frames of one trial go, and when they are lost; noise, and interrupts of a card |
 
-pub mod interrupts;
 pub mod laboratory;
 pub mod method;
-mod moments;
-pub mod noise;
 mod passage;
 #[cfg(test)]
 pub(crate) mod tampered;
@@ -25,10 +20,9 @@ use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 
-pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
-pub use noise::{LossBursts, Noise};
+pub use passage::{Interrupts, LossBursts, Noise};
 
 use crate::laboratory::Setup;
 use crate::trial::SizeLabel;

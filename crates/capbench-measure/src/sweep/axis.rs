@@ -35,14 +35,7 @@ pub enum AxisKind {
 
 impl fmt::Display for AxisKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Work => "work",
-            Self::Size => "size",
-            Self::Ring => "ring",
-            Self::Placement => "placement",
-            Self::Load => "load",
-            Self::Coalesce => "coalesce",
-        })
+        self.serialize(f)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Searches for differences over a series, and between two methods at the same points. Every difference found is corrected for
 //! all comparisons made (see [`capbench_model::statistics`]).
 
+use super::outcome::Swept;
 use super::outcome::{Reading, Series};
-use super::swept::Swept;
 use crate::trial::TrialResult;
 use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::holm::corrected;

@@ -8,7 +8,7 @@ use capbench_capture::{Delivery, MethodSpec};
 use super::contrasts::{Lead, Leads, Rise, Rises, common};
 use super::limits::Limits;
 use super::outcome::{Reading, Series, sustained_pps};
-use super::swept::{Swept, numbers};
+use super::outcome::{Swept, numbers};
 use crate::programs::Programs;
 use crate::subject::{self, Subject};
 use capbench_model::figures::{grouped, percent};

@@ -8,7 +8,7 @@ mod onset;
 mod regimes;
 use capbench_measure::results::{Finding, Results};
 use capbench_measure::sweep::effects::effects;
-use capbench_measure::sweep::swept::Swept;
+use capbench_measure::sweep::outcome::Swept;
 use capbench_measure::sweep::{AxisKind, Series, SweepOutcome};
 use capbench_measure::trial::TrialResult;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::paths::{Changing, Path, bounds, plan, run, search, stopped};
-use crate::guards::{Guarded, Policy};
 use crate::for_tests::Collected;
+use crate::guards::{Guarded, Policy};
 use crate::laboratory::Laboratory;
 use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
@@ -266,8 +266,7 @@ fn plans_that_contradict_themselves_are_refused() {
         ),
     ];
     for (plan, expected) in cases {
-        let error =
-            plan.run("a path", &mut Path::new(1e6), Stored::default(), &mut ()).unwrap_err();
+        let error = plan.run("a path", &mut Path::new(1e6), Stored::default(), &mut ()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     let slow = Path { line_rate: Some(rate("148809.5")), ..Path::new(1e6) };

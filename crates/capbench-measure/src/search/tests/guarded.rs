@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::paths::{bounds, plan};
-use crate::guards::{Guarded, livelock};
 use crate::for_tests::Collected;
+use crate::guards::{Guarded, livelock};
 use crate::laboratory::Laboratory;
 use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{

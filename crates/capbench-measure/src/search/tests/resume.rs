@@ -1,8 +1,8 @@
 //! Searches that go on from the trials of an earlier run.
 
 use super::paths::{Path, plan, run, stopped};
-use crate::guards::{Guarding, Retried};
 use crate::for_tests::Collected;
+use crate::guards::{Guarding, Retried};
 use crate::search::{End, Finished, SearchPlan, Stored};
 use crate::trial::{Load, Profile, TrialResult};
 

@@ -1,8 +1,8 @@
 //! How long buffers last, by ring size, and what limits their growth.
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_measure::sweep::outcome::Swept;
 use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::Swept;
 use capbench_measure::sweep::{AxisKind, SweepOutcome};
 use capbench_model::ledger::{LostAt, Place};
 

@@ -6,7 +6,7 @@ use capbench_measure::results::Finding;
 use capbench_measure::sweep::AxisKind;
 use capbench_measure::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::sweep::outcome::{Swept, numbers};
 use capbench_measure::trial::TrialResult;
 
 use crate::sentences::time;

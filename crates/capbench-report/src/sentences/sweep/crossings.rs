@@ -4,7 +4,7 @@ use std::ptr;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::{Lead, Leads};
 use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::sweep::outcome::{Swept, numbers};
 
 use crate::sentences::{percent, time};
 

@@ -2,7 +2,7 @@
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::contrasts::Rises;
 use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::sweep::outcome::{Swept, numbers};
 use capbench_model::figures::grouped;
 
 use super::about;

@@ -2,7 +2,7 @@
 use capbench_measure::limit::Limit;
 use capbench_measure::results::Finding;
 use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::sweep::outcome::{Swept, numbers};
 use capbench_measure::trial::{TrialResult, Verdict};
 use capbench_model::figures::grouped;
 

@@ -1,9 +1,9 @@
 //! Cost regimes of a work sweep.
 use capbench_measure::results::Finding;
-use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
 use capbench_measure::sweep::outcome::{Reading, Series};
+use capbench_measure::sweep::outcome::{Swept, numbers};
 use capbench_measure::sweep::regimes::Plateau;
-use capbench_measure::sweep::swept::{Swept, numbers};
+use capbench_measure::sweep::regimes::{CostRegimes, cost_regimes};
 use capbench_model::figures::grouped;
 use capbench_model::ledger::Place;
 
