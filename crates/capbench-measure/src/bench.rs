@@ -143,7 +143,13 @@ impl BenchPlan {
                     None => self.at(stretch, setup, session)?.is_some(),
                     Some(against) => {
                         let Some(beside) = stretch.of(against) else { continue };
-                        let pair = self.side_by_side(stretch, [beside, setup], number, session)?;
+                        // The order alternates between visits: A B, then B A.
+                        let is_first = number.is_multiple_of(2);
+                        let [one, two] = if is_first { [beside, setup] } else { [setup, beside] };
+                        let one = self.at(stretch, one, session)?;
+                        let two = if one.is_some() { self.at(stretch, two, session)? } else { None };
+                        let (then, now) = if is_first { (one, two) } else { (two, one) };
+                        let pair = then.zip(now).map(|(then, now)| Pair { then, now });
                         pairs.extend(pair);
                         pair.is_some()
                     }
@@ -157,22 +163,6 @@ impl BenchPlan {
             }
         }
         Ok(pairs)
-    }
-
-    /// One trial of each. The order alternates between visits: A B, then B A.
-    fn side_by_side(
-        &self,
-        stretch: &Stretch,
-        [beside, setup]: [&Setup; 2],
-        number: usize,
-        session: &mut Session<'_>,
-    ) -> Result<Option<Pair>> {
-        let is_first = number.is_multiple_of(2);
-        let [first, second] = if is_first { [beside, setup] } else { [setup, beside] };
-        let Some(first) = self.at(stretch, first, session)? else { return Ok(None) };
-        let Some(second) = self.at(stretch, second, session)? else { return Ok(None) };
-        let (then, now) = if is_first { (first, second) } else { (second, first) };
-        Ok(Some(Pair { then, now }))
     }
 
     /// Returns the number of a stretch's trial, or `None` if the trial could not run.
@@ -252,17 +242,14 @@ impl BenchPlan {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use capbench_capture::MethodSpec;
     use capbench_frames::rates::Pps;
 
     use super::BenchPlan;
-    use crate::error::Result;
     use crate::for_tests::{Collected, bench_plan, path};
-    use crate::laboratory::{Laboratory, Setup};
+    use crate::simulated::tampered::Tampered;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-    use crate::trial::{Phase, Trial, TrialResult, Verdict};
+    use crate::trial::{Phase, TrialResult, Verdict};
 
     #[test]
     fn every_method_runs_at_maximum_load_and_at_one_common_load() {
@@ -380,31 +367,11 @@ mod tests {
         assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
     }
 
-    /// A path that panics in its third trial.
-    struct Panicking(SimulatedLaboratory, u32);
-
-    impl Laboratory for Panicking {
-        fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-            self.1 += 1;
-            assert!(self.1 < 3, "a fault in the third trial");
-            self.0.prepare(setup)
-        }
-        fn rest(&mut self, while_idle: Duration) {
-            self.0.rest(while_idle);
-        }
-        fn number_after(&mut self, last: u32) {
-            self.0.number_after(last);
-        }
-        fn statements(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
-
     #[test]
     fn a_panic_keeps_the_trials_that_were_saved() {
         let mut collected = Collected::default();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut path = Panicking(path(), 0);
+            let mut path = Tampered::new(path(), |trial, _| assert!(trial < 2, "a fault in the third trial"));
             bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut collected)
         }));
         assert!(outcome.is_err());

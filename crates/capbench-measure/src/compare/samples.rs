@@ -11,6 +11,7 @@ use crate::results::Results;
 use crate::search::{SearchOutcome, Status};
 use crate::sweep::AxisKind;
 use crate::trial::{Phase, TrialResult};
+use capbench_model::statistics::by_key;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
@@ -99,16 +100,12 @@ impl Samples {
 
 /// The lowest common load of each scene: the others were lowered.
 fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
-    let mut loads: Vec<(Setup, f64)> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
-        let Some(pps) = trial.intended_pps else { continue };
-        let scene = Setup::of(trial, None).common_scene();
-        match loads.iter_mut().find(|(of, _)| *of == scene) {
-            Some((_, least)) => *least = least.min(pps),
-            None => loads.push((scene, pps)),
-        }
-    }
-    loads
+    let common = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad);
+    let loads = common.filter_map(|trial| Some((Setup::of(trial, None).common_scene(), trial.intended_pps?)));
+    let scenes = by_key(loads, |(scene, _)| scene.clone()).into_iter();
+    scenes
+        .map(|(scene, all)| (scene, all.iter().map(|(_, pps)| *pps).fold(f64::INFINITY, f64::min)))
+        .collect()
 }
 
 /// The points of sweeps that the set-ups do not contain, by trial number.

@@ -21,7 +21,10 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let Departed { after_s, under_way } = trial.departed?;
     let seconds = after_s.max(trial.sending_s);
     let carried = line * (seconds * (1.0 + CLOCKS) + ON_CHIP_S) + under_way as f64 + FIRST;
-    let claimed = trial.delivered.max(trial.sent.saturating_sub(booked_before_the_wire(trial)));
+    // These frames certainly never reached the wire.
+    let before_wire: u64 =
+        trial.losses().iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum();
+    let claimed = trial.delivered.max(trial.sent.saturating_sub(before_wire));
     (claimed as f64 > carried).then(|| {
         format!(
             "{claimed} frames in {seconds:.4} s are more than the link carries ({} packets/s of this size, and \
@@ -34,9 +37,4 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
 /// Whether a rate equals the link's capacity, within the error of two clocks and whole frames.
 pub(crate) fn is_reached(line: Pps, pps: f64) -> bool {
     pps >= (line.get() * (1.0 - CLOCKS)).floor()
-}
-
-fn booked_before_the_wire(trial: &TrialResult) -> u64 {
-    let lost = trial.losses();
-    lost.iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum()
 }

@@ -14,8 +14,6 @@
 //! on the delivered rate: it is the first undisturbed one, else the last valid one. The other attempts and all probes are stored
 //! with it, and are not results.
 
-#[cfg(test)]
-mod disturbance_tests;
 mod guarded;
 pub(crate) mod line_rate;
 pub mod livelock;

@@ -132,7 +132,7 @@ impl Claim {
 
     fn uncounted<'m>(&self, groups: Vec<Group<'m>>) -> Said<'m> {
         let seen: Vec<Seen<'_>> = groups.into_iter().flat_map(|group| group.seen).collect();
-        let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
+        let trials = || seen.iter().flat_map(|seen| seen.trials.iter().copied());
         let lost: u64 = trials().map(|trial| trial.lost()).sum();
         // If counters show more than was lost, they are wrong, which is not an uncounted loss.
         let uncounted: u64 = trials().map(|trial| trial.unexplained.max(0).unsigned_abs()).sum();
@@ -141,7 +141,7 @@ impl Claim {
         let places: Vec<_> =
             places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
         let held = super::measured::held(&seen);
-        let (answer, case) = if seen.iter().any(Seen::is_empty) {
+        let (answer, case) = if seen.iter().any(|seen| seen.trials.is_empty()) {
             (Answer::Inconclusive, "unmeasured")
         } else if trials().any(|trial| trial.unexplained < 0) {
             (Answer::Inconclusive, "overcounted")

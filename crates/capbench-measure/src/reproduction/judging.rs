@@ -35,7 +35,8 @@ impl Chance {
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
 pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short = seen.iter().flat_map(Seen::trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
+    let short =
+        seen.iter().flat_map(|seen| &seen.trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
         let all = judgement.trials.len();
@@ -52,7 +53,7 @@ pub(super) fn at_what_was_sent(
     seen: &[Seen<'_>],
     chance: Chance,
 ) -> Judgement {
-    let visits = seen.iter().map(|seen| seen.trials().len() as u32).filter(|visits| *visits > 0).min();
+    let visits = seen.iter().map(|seen| seen.trials.len() as u32).filter(|visits| *visits > 0).min();
     let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
     let mut known = BTreeSet::new();
     trials.retain(|number| known.insert(*number));

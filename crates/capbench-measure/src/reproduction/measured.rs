@@ -65,7 +65,7 @@ pub(super) struct Select {
 /// Trials of one method at one point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen<'t> {
-    trials: Vec<&'t TrialResult>,
+    pub(super) trials: Vec<&'t TrialResult>,
 }
 
 /// The order of two measurements.
@@ -192,14 +192,6 @@ impl<'t> Seen<'t> {
     /// Creates a selection without invalid trials.
     pub(super) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
-    }
-
-    pub(super) fn trials(&self) -> &[&'t TrialResult] {
-        &self.trials
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.trials.is_empty()
     }
 
     pub(super) fn numbers(&self) -> Vec<u32> {

@@ -138,15 +138,14 @@ impl Extent {
 
     /// The parameters of a first look.
     pub fn quick() -> Self {
-        let seconds = Duration::from_secs;
         Self {
-            trial: seconds(1),
+            trial: Duration::from_secs(1),
             latency: 3,
-            step: COARSEST,
             bursts: NonZeroU32::MIN.saturating_add(2),
-            longest_burst: seconds(2),
+            longest_burst: Duration::from_secs(2),
             depletion: Duration::from_millis(200),
             recovery: 3,
+            ..Self::standard()
         }
     }
 }

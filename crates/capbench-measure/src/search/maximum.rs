@@ -12,6 +12,7 @@ use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;
+use capbench_model::statistics::by_key;
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
 pub(super) const UNPACED: u32 = 2;
@@ -158,18 +159,13 @@ impl Rate {
 
 /// Tries by plan, grouped by rate, in the order in which rates were requested.
 fn rates(tries: &[Try]) -> Vec<Rate> {
-    let mut rates: Vec<Rate> = Vec::new();
-    for paced in tries {
-        let Some(pps) = paced.asked_pps else { continue };
-        match rates.iter_mut().find(|rate| rate.pps == pps) {
-            Some(rate) => {
-                rate.offered.push(paced.offered_pps);
-                rate.held |= paced.held;
-            }
-            None => rates.push(Rate { pps, offered: vec![paced.offered_pps], held: paced.held }),
-        }
-    }
-    rates
+    let paced = tries.iter().filter_map(|paced| Some((paced.asked_pps?, paced)));
+    let rate = |(pps, tries): (f64, Vec<(f64, &Try)>)| Rate {
+        pps,
+        offered: tries.iter().map(|(_, paced)| paced.offered_pps).collect(),
+        held: tries.iter().any(|(_, paced)| paced.held),
+    };
+    by_key(paced, |(pps, _)| *pps).into_iter().map(rate).collect()
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.

@@ -253,14 +253,9 @@ impl GoalResult {
 
     /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
     pub fn trials(&self) -> Vec<u32> {
-        let coarser = self.so_far.as_ref();
-        let bounds = [
-            self.lower.as_ref(),
-            self.upper.as_ref(),
-            coarser.map(|so_far| &so_far.lower),
-            coarser.map(|so_far| &so_far.upper),
-        ];
-        bounds.into_iter().flatten().flat_map(|bound| bound.trials.iter().copied()).collect()
+        let coarser = self.so_far.iter().flat_map(|so_far| [&so_far.lower, &so_far.upper]);
+        let bounds = self.lower.iter().chain(&self.upper).chain(coarser);
+        bounds.flat_map(|bound| bound.trials.iter().copied()).collect()
     }
 }
 

@@ -6,10 +6,9 @@
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
 use crate::trial::SizeLabel;
-use capbench_model::statistics::by_key;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
-use capbench_model::statistics::{FALSE_ALARMS, holm, least_by_chance};
+use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
 
 /// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
 const FEWEST: usize = 4;
@@ -45,7 +44,7 @@ pub struct Ranked {
 
 impl Ranked {
     fn median(&self) -> f64 {
-        Estimate::of(self.lower.iter().copied()).map_or(0.0, |estimate| estimate.median)
+        median(self.lower.iter().copied()).unwrap_or_default()
     }
 
     /// The probability that chance alone puts this method so far above another. It compares this method's lower bounds with the

@@ -2,18 +2,14 @@ use std::time::Duration;
 
 use capbench_capture::MethodSpec;
 use capbench_capture::units::ByteCount;
-use capbench_frames::rates::Pps;
 use proptest::prelude::*;
 
-use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup};
+use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
+use crate::for_tests::{at, dain};
 use crate::laboratory::{Laboratory, Setup};
 use crate::trial::{Load, TrialResult, Verdict};
 use capbench_model::ledger::Place;
 use capbench_model::placement::PlacementChoice;
-
-fn at(pps: f64) -> Load {
-    Load::Rate(Pps::new(pps).unwrap())
-}
 
 fn named(method: &str) -> Setup {
     Setup { method: MethodSpec::plain(method), ..setup(64) }
@@ -28,16 +24,6 @@ fn lost(trial: &TrialResult, place: Place) -> u64 {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn regimes() -> TwoRegimes {
-    TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4_600),
-        asleep_until: Duration::from_micros(9),
-        busy_from: Duration::from_micros(18),
-        batch: 20.0,
-    }
-}
 
 #[test]
 fn what_exceeds_the_capacity_waits_in_the_ring_until_it_is_full() {
@@ -75,7 +61,7 @@ fn loss_is_booked_where_it_happens() {
 
 #[test]
 fn an_application_that_is_kept_busy_pays_less_per_packet() {
-    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes())]);
+    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())]);
     let mut capacity = |work: &str| {
         let setup = Setup { work: work.parse().unwrap(), ..named("recv") };
         let trial = run(&mut path, &setup, Load::Maximum, SECOND);

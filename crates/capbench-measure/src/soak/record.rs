@@ -20,27 +20,45 @@ pub const EVENTS: usize = 256;
 /// Maximum number of stored noise reasons.
 const REASONS: usize = 64;
 
-/// Counts that can be summed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Counts {
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)+) => {
+        /// Counts that can be summed.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: $type,)+
+        }
+
+        impl Counts {
+            fn of(trial: &TrialResult) -> Self {
+                Self { $($name: trial.$name),+ }
+            }
+
+            fn add(&mut self, next: &Self) {
+                $(self.$name += next.$name;)+
+            }
+        }
+    };
+}
+
+counts! {
     /// Frames to send.
-    pub intended: u64,
+    intended: u64,
     /// Frames passed to the kernel.
-    pub sent: u64,
+    sent: u64,
     /// Distinct frames that the application received intact.
-    pub delivered: u64,
+    delivered: u64,
     /// Duplicate frames.
-    pub duplicates: u64,
+    duplicates: u64,
     /// Frames that arrived after a later one.
-    pub reordered: u64,
+    reordered: u64,
     /// Frames of other senders.
-    pub foreign: u64,
+    foreign: u64,
     /// Frames cut short.
-    pub truncated: u64,
+    truncated: u64,
     /// Frames damaged.
-    pub corrupt: u64,
+    corrupt: u64,
     /// Sent frames that no place in the ledger accounts for.
-    pub unexplained: i64,
+    unexplained: i64,
 }
 
 /// A part of a soak: one segment, or several in succession.
@@ -255,17 +273,7 @@ impl Interval {
             buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
             untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
-            counts: Counts {
-                intended: trial.intended,
-                sent: trial.sent,
-                delivered: trial.delivered,
-                duplicates: trial.duplicates,
-                reordered: trial.reordered,
-                foreign: trial.foreign,
-                truncated: trial.truncated,
-                corrupt: trial.corrupt,
-                unexplained: trial.unexplained,
-            },
+            counts: Counts::of(trial),
             lost: lost.collect(),
             worst_100ms_lost: trial
                 .loss_shape
@@ -309,20 +317,6 @@ impl Interval {
         self.worst_100ms_lost = self.worst_100ms_lost.max(next.worst_100ms_lost);
         self.latest_ns = self.latest_ns.max(next.latest_ns);
         self.resident_bytes = next.resident_bytes;
-    }
-}
-
-impl Counts {
-    fn add(&mut self, next: &Self) {
-        self.intended += next.intended;
-        self.sent += next.sent;
-        self.delivered += next.delivered;
-        self.duplicates += next.duplicates;
-        self.reordered += next.reordered;
-        self.foreign += next.foreign;
-        self.truncated += next.truncated;
-        self.corrupt += next.corrupt;
-        self.unexplained += next.unexplained;
     }
 }
 

@@ -125,16 +125,12 @@ fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
 }
 
 impl BackToBackTest {
-    pub(super) fn check(&self) -> Result<()> {
-        if self.0.resolution >= Percent::WHOLE {
+    /// Checks that the limit permits a search at this rate.
+    pub(super) fn check(&self, rate: Pps) -> Result<()> {
+        let BurstSearch { first, limit, resolution, .. } = self.0;
+        if resolution >= Percent::WHOLE {
             return Err(contradiction("a resolution of 100 % or more tells no burst from another"));
         }
-        Ok(())
-    }
-
-    /// Checks that the limit permits a search at this rate.
-    pub(super) fn check_rate(&self, rate: Pps) -> Result<()> {
-        let BurstSearch { first, limit, .. } = self.0;
         if self.0.limit_frames(rate) <= first.get() {
             return Err(contradiction(format!(
                 "{limit:?} at {rate} packets/s are no more than the {first} frames of the shortest burst; give a longer limit"

@@ -4,10 +4,9 @@
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
 use crate::trial::TrialResult;
-use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::holm::corrected;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
+use capbench_model::statistics::{FALSE_ALARMS, median};
 
 /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer repeats.
 pub const WIDEST: usize = 3;
@@ -93,7 +92,7 @@ impl<'r> Rises<'r> {
                     all.push(Rise {
                         low: &readings[low..low + width],
                         high: &readings[high..high + width],
-                        gain: median(&above) - median(&below),
+                        gain: middle(above) - middle(below),
                         evidence: Evidence { by_chance: 1.0, comparisons: 0 },
                     });
                 }
@@ -173,13 +172,15 @@ impl<'r> Leads<'r> {
                         let against = rates.iter().map(|[one, other]| against(other, one)).sum();
                         chances.push(chance(against, &strata));
                         let evidence = Evidence { by_chance: 1.0, comparisons: 0 };
-                        let medians = rates.iter().map(|hands| hands.each_ref().map(|hand| median(hand)));
+                        let medians = rates
+                            .iter()
+                            .map(|hands| hands.each_ref().map(|hand| middle(hand.iter().copied())));
                         let medians: Vec<[f64; 2]> = medians.collect();
                         all.push(Lead {
                             ahead,
                             behind,
                             points: block.to_vec(),
-                            gain: median(&medians.iter().map(|[one, other]| one - other).collect::<Vec<_>>()),
+                            gain: middle(medians.iter().map(|[one, other]| one - other)),
                             most: medians.iter().map(|[one, _]| *one).fold(f64::NEG_INFINITY, f64::max),
                             evidence,
                         });
@@ -197,8 +198,9 @@ impl<'r> Leads<'r> {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
-    Estimate::of(values.iter().copied()).map_or(0.0, |estimate| estimate.median)
+/// The median; 0 of no values.
+pub(super) fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
+    median(values).unwrap_or_default()
 }
 
 /// The readings of two series at the points that both have.

@@ -10,6 +10,7 @@ use crate::limit::Limit;
 use crate::trial::{TrialResult, Verdict};
 use capbench_model::ledger::{LostAt, Place};
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::{by_key, median};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -186,11 +187,8 @@ impl Series {
 
     /// Placement and load of the series, without the method.
     pub fn scene(&self) -> Option<String> {
-        let parts: Vec<_> =
-            [self.placement.as_ref().map(|placement| format!("placement {placement}")), self.load.clone()]
-                .into_iter()
-                .flatten()
-                .collect();
+        let placement = self.placement.as_ref().map(|placement| format!("placement {placement}"));
+        let parts: Vec<_> = placement.into_iter().chain(self.load.clone()).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
@@ -217,14 +215,8 @@ impl<'r> Swept<'r> {
 
     /// Series grouped by scene, in their order.
     pub fn scenes(&self) -> Vec<Vec<&'r Series>> {
-        let mut scenes: Vec<Vec<&'r Series>> = Vec::new();
-        for series in &self.outcome.series {
-            match scenes.iter_mut().find(|scene| scene[0].scene() == series.scene()) {
-                Some(scene) => scene.push(series),
-                None => scenes.push(vec![series]),
-            }
-        }
-        scenes
+        let scenes = by_key(&self.outcome.series, |series| series.scene());
+        scenes.into_iter().map(|(_, scene)| scene).collect()
     }
 }
 
@@ -241,7 +233,7 @@ impl Swept<'_> {
 
     /// Their median; 0 if there are none.
     pub fn sustained_pps(&self, reading: &Reading) -> f64 {
-        Estimate::of(self.sustained(reading)).map_or(0.0, |estimate| estimate.median)
+        median(self.sustained(reading)).unwrap_or_default()
     }
 
     /// Frames of a trial that were delivered only because the buffer had room when sending ended.
@@ -270,7 +262,7 @@ impl Swept<'_> {
     /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
     pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
         let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
-        Estimate::of(values?).map(|estimate| estimate.median)
+        median(values?)
     }
 }
 

@@ -76,14 +76,13 @@ impl SweepPlan {
             }
         }
         if let Probe::BackToBack(test) = self.probe {
-            test.check()?;
             for load in self.named_loads() {
                 let Load::Rate(rate) = load else {
                     return Err(contradiction(
                         "a burst needs a rate to be sent at; give one in place of maximum load",
                     ));
                 };
-                test.check_rate(rate)?;
+                test.check(rate)?;
             }
         }
         Ok(())

@@ -54,11 +54,8 @@ pub const WORK: [WorkPreset; 2] = [
 
 impl WorkPreset {
     /// Its load.
-    ///
-    /// # Errors
-    /// None: the rates of presets are valid.
-    pub fn load(&self) -> Result<Load> {
-        Ok(Load::Rate(Pps::new(self.pps)?))
+    pub fn load(&self) -> Load {
+        Load::Rate(Pps::new(self.pps).expect("a legal rate"))
     }
 
     /// Its points, evenly spread. Fails for fewer than 2 points.

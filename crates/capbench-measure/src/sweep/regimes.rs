@@ -7,11 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contrasts::Evidence;
+use super::contrasts::{Evidence, middle};
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
 use crate::trial::TrialResult;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::median;
 
 /// A point at which the application was the limit.
@@ -108,11 +107,6 @@ pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
 
 fn noise(point: &Saturated) -> f64 {
     point.spread_ns.max(point.time_ns * LEAST_SPREAD)
-}
-
-/// The median of the points, at least one.
-fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
-    median(values).unwrap_or_default()
 }
 
 /// Slope and level of the line through points, by the medians of Theil and Sen.
@@ -298,8 +292,7 @@ fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Ve
         let at = |off: f64| {
             let unit_ns = found.unit.ns + off * found.unit.error_ns;
             let (before, after) = (costs(last, unit_ns), costs(next, unit_ns));
-            let rises = Estimate::of(after.iter().copied()).map(|cost| cost.median)
-                > Estimate::of(before.iter().copied()).map(|cost| cost.median);
+            let rises = median(after.iter().copied()) > median(before.iter().copied());
             (Evidence::of_difference(&before, &after, comparisons), rises)
         };
         let [least, fitted, most] = [at(-1.0), at(0.0), at(1.0)];

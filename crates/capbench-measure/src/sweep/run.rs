@@ -275,19 +275,19 @@ fn unit(points: &[(Point, bool)]) -> Option<String> {
 
 /// The first pass's result of a series at a point, in the order of the axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) point: usize,
-    pub(super) at: f64,
+struct Seen {
+    point: usize,
+    at: f64,
     /// The value on the y axis: the sustainable rate, or the length of a burst.
-    pub(super) value: f64,
+    value: f64,
     /// Whether frames were lost, or a longer trial would have lost some.
-    pub(super) lost: bool,
+    lost: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Gap {
-    pub(super) from: usize,
-    pub(super) to: usize,
+struct Gap {
+    from: usize,
+    to: usize,
     worth: f64,
 }
 
@@ -297,7 +297,7 @@ const ONSET: f64 = 2.0;
 const FLAT: f64 = 0.02;
 
 /// The most valuable gap of each series, best first, each once.
-pub(super) fn gaps(series: &[Vec<Seen>]) -> Vec<Gap> {
+fn gaps(series: &[Vec<Seen>]) -> Vec<Gap> {
     let mut best: Vec<Gap> = Vec::new();
     for seen in series {
         let Some(gap) = of_series(seen) else { continue };

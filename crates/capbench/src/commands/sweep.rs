@@ -110,7 +110,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
             if flags.axis != AxisName::Work {
                 return Err(Usage("--preset: the sweeps of publications are sweeps of work".into()).into());
             }
-            (base, loads) = (part.setup(&base), vec![part.load()?]);
+            (base, loads) = (part.setup(&base), vec![part.load()]);
             part.axis(flags.steps.unwrap_or(presets::POINTS).into())?
         }
         None => axis(scene, flags, &base)?,
