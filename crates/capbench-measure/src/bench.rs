@@ -55,19 +55,16 @@ impl Stretch {
     }
 }
 
-/// First common load, as a share of what the slowest method delivered at maximum load. Under overload a method delivers less
-/// than it can sustain, so most methods sustain this load at once.
+/// First common load by what the slowest method delivered at maximum load, where it delivers less than it can sustain.
 const FIRST_SHARE: f64 = 0.7;
 /// Factor that lowers the common load after a method loses frames at it.
 const NEXT_SHARE: f64 = 0.6;
 /// Number of times the common load is lowered before the bench gives up on the group.
 const ROUNDS: usize = 5;
-/// Minimum of the common load, in packets/s, and as a share of the fastest method's rate. Below it, the kernel's clock is too
-/// coarse to measure the cost of a packet.
+/// Minimum of the common load, below which the kernel's clock is too coarse: packets/s, and share of the fastest rate.
 const LEAST_PPS: f64 = 1000.0;
 const LEAST_SHARE: f64 = 0.02;
-/// Methods that deliver less than this share of the fastest method's rate are excluded: they would lower the common load too
-/// far.
+/// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
 const TOO_SLOW: f64 = 0.05;
 
 /// The outcome of a bench.
@@ -97,8 +94,7 @@ impl BenchPlan {
         (self.duration + OVERHEAD) * self.trials() as u32
     }
 
-    /// Runs the bench. Fails when a trial cannot be saved; skips a set-up that cannot be measured, and reports it to the
-    /// observer.
+    /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
         let mut stretches = Vec::new();
@@ -171,8 +167,7 @@ impl BenchPlan {
         Ok(trial.map(|trial| trial.number))
     }
 
-    /// Measures all methods with one frame size in one placement: both phases once, unless the user gave the load. Returns the
-    /// stretches to visit.
+    /// Both phases once with one frame size in one placement, unless the user gave the load. Returns the stretches to visit.
     fn group(
         &self,
         placement: PlacementChoice,
@@ -222,8 +217,7 @@ impl BenchPlan {
         Ok(stretches)
     }
 
-    /// Measures all methods at one load. Returns whether all sustained it without backlog in their buffers. The first method
-    /// that does not ends the round, since the next round uses a lower load. The last round measures all methods.
+    /// Measures all methods at one load, until one does not sustain it; the last round measures all. Returns whether all did.
     fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
         let mut held = true;
         for setup in setups {

@@ -20,11 +20,9 @@ use capbench_model::ledger::LostAt;
 
 /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested rate.
 const SLOWER: f64 = 0.01;
-/// Additional delay allowed for the last frame, as a share of the burst's duration: the generator reads the clock and calls the
-/// kernel.
+/// Delay allowed for the last frame, by the burst's duration: the generator reads the clock and calls the kernel.
 const HAND_OVER: f64 = 0.1;
-/// Bounds of that delay: the minimum applies to the shortest bursts. The generator passes their frames to the kernel in one
-/// call, which took 20 to 40 us on a veth pair.
+/// Bounds of that delay: one call, which passes the shortest bursts to the kernel, took 20 to 40 us on a veth pair.
 const HAND_OVER_WITHIN: (Duration, Duration) = (Duration::from_micros(50), Duration::from_micros(100));
 /// A generator that was disturbed during a burst may retry this many times per verification of losses.
 const ATTEMPTS: u32 = 3;

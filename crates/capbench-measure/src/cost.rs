@@ -18,8 +18,7 @@ pub struct Cost {
     pub waits: u32,
     /// Time that buffers take to empty, if known beforehand.
     pub drain: Duration,
-    /// Probes after overloads, one per overload, as if the path recovers at once. If it does not, guards send up to five longer
-    /// probes.
+    /// Probes after overloads, one each, as if the path recovers at once. Guards send up to five longer ones if it does not.
     pub probes: u32,
     /// Idle time of the path.
     pub idle: Duration,
@@ -44,8 +43,7 @@ pub(crate) struct Meter {
 }
 
 impl Cost {
-    /// Total time, if a trial that misses frames waits for `quiet`. It sums sending, waiting, probing and resting. For each
-    /// trial it adds the time to open rings and read counters.
+    /// Total time, if a trial that misses frames waits for `quiet`, with the time to open rings and read counters.
     pub fn time(&self, quiet: Duration) -> Duration {
         let opened = OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
         [

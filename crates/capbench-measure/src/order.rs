@@ -25,8 +25,7 @@ impl Shuffle {
     }
 }
 
-/// The trials of a pass: place by place, with every method in turn at each, A B A B. Each pass begins with another method, so
-/// that no method always follows the same one.
+/// The trials of a pass: every method at each place in turn, A B A B. Each pass begins with another method.
 pub(crate) fn turns(
     pass: &[usize],
     methods: usize,

@@ -83,8 +83,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]). So an invalid trial
-    /// here ends the steps that depend on it.
+    /// Runs one trial that must be valid. Guards have repeated an invalid one already, so it ends the steps that depend on it.
     pub(crate) fn sound(
         &mut self,
         setup: &Setup,

@@ -15,8 +15,7 @@ use capbench_model::statistics::by_key;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
-/// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
-/// runs can detect.
+/// CPUs that share a core are slowed for seconds at a time, more often in one run than in the other only by chance.
 pub(super) const IS_SLOW: &str =
     "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
 /// Such a change may affect every other figure as well.

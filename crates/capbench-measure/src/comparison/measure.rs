@@ -16,8 +16,7 @@ pub enum Measure {
     LossRatio,
     /// The highest load that a goal of a search accepts.
     Throughput,
-    /// CPU time of application and kernel together per frame, nanoseconds, in trials that sustained their load. In an overload
-    /// it would be the available CPU time divided by the received frames.
+    /// CPU time of application and kernel per frame, ns, if the load was sustained. In an overload it shows the time available.
     TotalCost,
     /// CPU time of the application per frame, nanoseconds. If only a range is known, it is not compared.
     ApplicationCost,

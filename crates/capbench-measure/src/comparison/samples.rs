@@ -110,8 +110,7 @@ impl Fastest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Pace(usize);
 
-/// Times of the loop, as multiples of the minimum. On a shared core it takes 1.3 to 1.5 times as long, possibly for only a part
-/// of a measurement.
+/// Times of the loop by its minimum. On a shared core it takes 1.3 to 1.5 times as long, perhaps for a part of the time.
 const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
 /// Number of paces.
 pub(crate) const PACES: usize = BOUNDS.len() + 1;

@@ -9,8 +9,7 @@ use capbench_model::ledger::Place;
 
 /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
 const CLOCKS: f64 = 2e-4;
-/// On-chip buffer of a card, in seconds of its link: the driver releases a frame once it is there. The 82599 has 160 KiB for 10
-/// Gbit/s, older cards up to 40 KiB for 1 Gbit/s.
+/// On-chip buffer of a card in seconds of its link: the 82599 has 160 KiB for 10 Gbit/s, older ones 40 KiB for 1 Gbit/s.
 const ON_CHIP_S: f64 = 5e-4;
 /// The first frame is sent at the very start, so a phase has one frame more than rate times duration.
 const FIRST: f64 = 1.0;

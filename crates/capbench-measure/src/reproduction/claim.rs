@@ -190,8 +190,8 @@ fn captured() -> Figure {
 }
 
 impl Share {
-    /// The claim holds if every share meets its limit, and does not hold if one meets the contrary. The text names the last such
-    /// share, or the first undecided one.
+    /// Holds if every share meets its limit; changed if one meets the contrary. Names the last such share, or the first
+    /// undecided.
     fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
         let mut parts = Vec::new();
         for group in groups {
@@ -277,8 +277,7 @@ impl Search {
     }
 }
 
-/// Holds if `so` is at least `of` less `exceptions`. Changed if `otherwise` is at least `refuting`, or by default `of` less
-/// `exceptions`.
+/// Holds if `so` is at least `of` less `exceptions`; changed if `otherwise` is at least `refuting`, by default the same.
 pub(super) fn counted(
     so: usize,
     otherwise: usize,

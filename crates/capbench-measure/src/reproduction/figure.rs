@@ -25,8 +25,7 @@ pub enum Figure {
     TakenPps,
     /// Sent frames per second.
     OfferedPps,
-    /// CPU time of the application, as a share of one CPU. It is a minimum if the kernel only samples how a shared CPU is
-    /// divided.
+    /// CPU time of the application by one CPU. A minimum if the kernel only samples how a shared CPU is divided.
     ApplicationLoad,
     /// CPU time of the kernel's receive work, as a share of one CPU.
     KernelLoad,
@@ -118,8 +117,7 @@ impl Figure {
     }
 }
 
-/// CPU time as a share of one CPU over the time of its use: sending, and the time for which the application continued to read
-/// frames.
+/// CPU time by one CPU over the time of its use: sending, and reading frames after it.
 fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
     let time_s = trial.sending_s + trial.emptying.map_or(0.0, |emptying| emptying.after_s);
     Some(ns? as f64 / 1e9 / time_s).filter(|_| time_s > 0.0)
@@ -144,8 +142,7 @@ pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>
     text + rest
 }
 
-/// The names that a text can use: `{0.captured}`, the median of a figure of the first operand; `{held}` and `{slowed}`, notes
-/// that are empty unless they apply; and words of the rule.
+/// The names that a text can use: `{0.captured}`, a median of the first operand; `{held}` and `{slowed}`; words of the rule.
 pub(super) struct Words<'w, 't> {
     operands: &'w [Seen<'t>],
     more: Vec<(&'static str, String)>,

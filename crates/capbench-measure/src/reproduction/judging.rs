@@ -19,8 +19,7 @@ pub(super) enum Chance {
 }
 
 impl Chance {
-    /// The two-sided probability that chance does this with this number of visits of each method. It assumes that the methods do
-    /// not differ, or that visits are equally often on either side of the limit.
+    /// The two-sided probability that chance does this with so many visits of each method, if there is no difference.
     fn of(self, visits: u32) -> Option<f64> {
         let visits = visits as usize;
         match self {
@@ -45,8 +44,7 @@ pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
     judgement
 }
 
-/// The same for an answer that is valid at any sent load: a lower load already loses frames, or the sent load is part of the
-/// answer.
+/// The same for an answer that is valid at any sent load.
 pub(super) fn at_what_was_sent(
     claim: &str,
     (answer, text): (Answer, String),
@@ -94,8 +92,7 @@ impl Judgement {
         }
     }
 
-    /// Adds the number of visits that support an answer and the probability that chance gives it. Without an answer there is no
-    /// probability.
+    /// Adds the visits that support an answer, and the probability of chance.
     pub(super) fn tell_chance(&mut self) {
         if !matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.chance = None;

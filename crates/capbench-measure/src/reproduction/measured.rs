@@ -162,8 +162,7 @@ impl<'m> MeasuredSteps<'m> {
         }))
     }
 
-    /// The rate that the search found. It is "at least" if the search ended before it found a lossy load. `None` if there was no
-    /// search, or no load was lossless.
+    /// The rate that the search found: "at least" if it found no lossy load, `None` without a search or a lossless load.
     pub(super) fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
@@ -212,8 +211,7 @@ impl<'t> Seen<'t> {
         self.median(of).map(|median| of.quantity().text(median))
     }
 
-    /// A figure as a table cell. It is marked if the generator or buffer space affects it. It is "at least" if the kernel only
-    /// samples how a shared CPU is divided.
+    /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
     pub(super) fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
         let is_buffered = of.counts_buffered() && self.held() > HELD;

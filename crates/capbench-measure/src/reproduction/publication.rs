@@ -75,8 +75,7 @@ pub fn find(key: &str) -> Option<&'static Publication> {
     PUBLICATIONS.iter().find(|publication| publication.key == key)
 }
 
-/// Reads a file. A step, table or claim may be `like` one of the file's templates. It is then the template with each `{NAME}`
-/// replaced by its value in `with`. Its other members replace those of the template.
+/// Reads a file. An entry may be `like` a template, each `{NAME}` replaced by its value in `with`; its own members win.
 fn parse(text: &str) -> std::result::Result<Publication, toml::de::Error> {
     let mut file: Table = toml::from_str(text)?;
     let templates = file.remove("templates");
@@ -196,9 +195,8 @@ impl Data {
             .collect()
     }
 
-    /// The number in this column of the row whose first field is `label`, times a power of ten; `None` if there is none. The
-    /// digits and the power are parsed together, because a product is inexact: 12.3 * 0.01, and 12.3 / 100 too, is
-    /// 0.12300000000000001.
+    /// The number in this column of the row that begins with `label`, times a power of ten, parsed together: a product is
+    /// inexact (12.3 * 0.01 and 12.3 / 100 are 0.12300000000000001).
     pub fn scaled(self, label: &str, column: &str, power: i32) -> Option<f64> {
         let column = self.columns().iter().position(|known| *known == column)?;
         let row = self.rows().into_iter().find(|row| row.first() == Some(&label))?;

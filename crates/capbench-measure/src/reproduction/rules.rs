@@ -182,8 +182,7 @@ pub(super) struct Onset {
     then: u32,
     /// Captured shares below this are a loss.
     limit: f64,
-    /// Whether only the first point with incomplete capture decides, including a point whose load the generator did not reach.
-    /// Otherwise losses at later points decide, too.
+    /// Whether only the first point decides that captured less, or did not reach the load; otherwise later points count, too.
     #[serde(default)]
     next_only: bool,
 }
@@ -235,8 +234,7 @@ impl Onset {
     }
 }
 
-/// An effect is absent if half of the published size is excluded. Dain's rise is from 81 % to 98 %, by a fifth, and his ring is
-/// behind by more.
+/// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by more.
 const EXCLUDED: f64 = 0.1;
 
 /// One of the effects, with these methods.

@@ -150,8 +150,8 @@ pub trait Observer: sweep::Observer {
 }
 
 impl Publication {
-    /// Repeats the experiment. Returns whether the user stopped it. Partial measurements are kept and compared. Fails when none
-    /// of its methods is available here, and when a trial cannot be saved.
+    /// Repeats the experiment, keeps partial measurements, and returns whether the user stopped it. Fails when none of its
+    /// methods is available here, and when a trial cannot be saved.
     pub fn run(
         &self,
         conditions: &Conditions,

@@ -101,8 +101,7 @@ pub struct Benchmark {
     pub implied_buffer_s: f64,
     /// The same, minus what was read from the buffer meanwhile.
     pub corrected_buffer_s: f64,
-    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. Below 99 it is not a
-    /// burst.
+    /// The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst.
     pub offered_percent: Option<f64>,
 }
 

@@ -62,8 +62,7 @@ pub struct LossPoint {
     pub sent: u64,
     /// Frames delivered.
     pub delivered: u64,
-    /// Whether the generator left more frames unsent than a clock's rounding explains. Then the point does not represent this
-    /// load.
+    /// Whether the generator left frames unsent, so that the point does not represent this load.
     #[serde(default)]
     pub generator_limited: bool,
     /// How its trial ended.

@@ -162,8 +162,7 @@ impl Found {
     }
 }
 
-/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B). On a link
-/// without a rate, such as a virtual one, the generator's maximum replaces it, and results depend on it.
+/// The highest rate of a test: the line rate (RFC 2544 appendix B), or the generator's maximum on a link without a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumRate {
     /// Frames per second.

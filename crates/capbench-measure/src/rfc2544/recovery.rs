@@ -19,8 +19,7 @@ use crate::session::{Observer, Session};
 use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;
 
-/// At the end of a trial, this share of the time after the overload must pass without loss. Otherwise it is unknown whether the
-/// loss is over. A generator that is ever later than this did not send the intended load.
+/// Share of the time after the overload that must end without loss. A generator later than this did not send the load.
 const QUIET: f64 = 0.1;
 
 /// A test of system recovery.

@@ -85,8 +85,7 @@ impl Suite {
 }
 
 impl Extent {
-    /// Buffer sizes: that of the ring, a minimal one, and if the ring can be that large, one that is full shortly before the
-    /// longest burst ends.
+    /// Buffer sizes: the ring's, a minimal one, and if possible one that is full shortly before the longest burst ends.
     fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> impl Iterator<Item = Room> {
         let filling = (maximum.get() - capacity.get()).max(0.0) * self.longest_burst.as_secs_f64() * LONG;
         let most = SLOTS.map(|slot| Room::Slots(slot).frames(&setup.capture)).into_iter().max();

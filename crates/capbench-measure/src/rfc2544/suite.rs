@@ -151,8 +151,7 @@ impl Extent {
 }
 
 impl Suite {
-    /// Runs the suite. Returns whether the user stopped it. Fails for a plan that contradicts itself, and when results cannot
-    /// be saved.
+    /// Runs the suite. Returns whether the user stopped it. Fails for a plan that contradicts itself, or if a save fails.
     pub fn run(
         &self,
         setup: &Setup,

@@ -274,8 +274,7 @@ impl Goal {
         }
     }
 
-    /// The criteria of each of its targets, coarsest first, the goal last. Coarser targets decide with less trial time and
-    /// narrow the range. A goal of [`Strategy::Binary`] has only one target.
+    /// The criteria of its targets, coarsest first, the goal last. Coarser ones narrow the range with less trial time.
     pub(super) fn chain(&self) -> Vec<Criteria> {
         let preceding = match self.strategy {
             Strategy::Mlr => self.preceding_targets,

@@ -9,8 +9,7 @@ use crate::error::{MeasureError, Result};
 /// A load by its index in the series: 0 is the minimum.
 pub(super) type Step = i64;
 
-/// How close a width in whole steps is to the requested width. It is never larger, so that a regular result has the goal's width
-/// after rounding.
+/// How close a width in whole steps is to the requested one. Never larger, so that a regular result has the goal's width.
 const CLOSE: std::ops::RangeInclusive<f64> = 0.99..=0.999_999;
 /// Maximum length of a series. All widths above 100 steps are close enough, so only widths below a millionth reach it.
 const LONGEST: Step = 100_000_000;

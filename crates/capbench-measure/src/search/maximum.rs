@@ -90,8 +90,8 @@ impl SearchPlan {
     }
 }
 
-/// Measures the generator: first at full speed, then at that rate by plan, which is lower if following a plan costs time. An
-/// unsustained rate is lowered. The next rate is in the middle between the highest sustained and the lowest unsustained one.
+/// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
+/// the lowest unsustained rate.
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();

@@ -15,8 +15,7 @@ const OF_MAXIMUM: &str = "max";
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 
-/// The presets in list order: the preset's name, the goal's name in results, the source of its attributes, and the attributes in
-/// the user's notation.
+/// The presets: name, the goal's name in results, source, and attributes in the user's notation.
 #[rustfmt::skip]
 const PRESETS: [[&str; 4]; 10] = [
     ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
@@ -94,8 +93,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
     Ok(vec![checked(name.trim(), goal)?])
 }
 
-/// The goals of a TOML file, in the order of their names. Fails when the file cannot be read, is not TOML, or defines no valid
-/// goal.
+/// The goals of a TOML file by name. Fails when it cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
     let text = std::fs::read_to_string(path).map_err(|source| MeasureError::reading(path, source))?;
     parse_toml(&text).map_err(|error| match error {

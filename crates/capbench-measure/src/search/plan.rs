@@ -94,8 +94,8 @@ impl SearchPlan {
         Self { line_rate_pps: line_rate, ..self.clone() }
     }
 
-    /// Checks whether the plan can run. Doubtful but possible settings come back as warnings. Fails with the contradiction, and
-    /// when the allowed time cannot suffice.
+    /// Checks the plan, with warnings for doubtful settings. Fails with a contradiction, and if the allowed time cannot
+    /// suffice.
     pub fn validate(&self) -> Result<Vec<String>> {
         let refuse = |reason: String| Err(MeasureError::Search { reason });
         if self.goals.is_empty() {
@@ -185,8 +185,7 @@ impl SearchPlan {
         warnings
     }
 
-    /// The strategies that choose the trials. All goals of the multiple loss ratio search share one; every other goal has one.
-    /// Short trials come first: the others use their results.
+    /// The strategies that choose the trials: one for all MLR goals, one for each other goal. Short trials come first.
     pub(super) fn strategists(&self, maximum: Pps) -> Result<Vec<Box<dyn Strategist>>> {
         let (mlr, others): (Vec<Goal>, Vec<Goal>) =
             self.goals.iter().cloned().partition(|goal| goal.strategy == Strategy::Mlr);
@@ -263,8 +262,7 @@ fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
     (1.0 - capacity.get() / load.get()).max(0.0)
 }
 
-/// Checks whether the allowed time and traffic can suffice; returns warnings if they may not. The traffic has a certain minimum.
-/// The overhead of trials is a guess and causes no refusal.
+/// Checks whether the allowed time and traffic suffice, by the certain minimum of traffic; the overhead is a guess.
 pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
     type Uses = fn(Cost, Duration) -> Duration;
     let limits: [(_, _, Uses); 2] = [

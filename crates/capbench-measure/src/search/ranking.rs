@@ -22,8 +22,7 @@ pub struct Ranking {
     pub scene: Option<String>,
     /// Highest median first.
     pub methods: Vec<Ranked>,
-    /// For each method but the last: the probability that chance alone puts it this far above the next one, corrected for every
-    /// comparison of the run.
+    /// For each method but the last: the corrected probability that chance puts it this far above the next one.
     by_chance: Vec<f64>,
     /// Searches per method needed to distinguish this number of methods and goals.
     pub needed: usize,
@@ -47,8 +46,7 @@ impl Ranked {
         median(self.lower.iter().copied()).unwrap_or_default()
     }
 
-    /// The probability that chance alone puts this method so far above another. It compares this method's lower bounds with the
-    /// other's upper bounds. The order was not known before, so the test is two-sided.
+    /// The two-sided probability that chance puts its lower bounds this far above the other's upper bounds.
     fn above_by_chance(&self, other: &Self) -> f64 {
         let strata = [Stratum { low: other.upper.len(), high: self.lower.len() }];
         (2.0 * ranks::by_chance(ranks::against(&other.upper, &self.lower), &strata)).min(1.0)
@@ -167,8 +165,7 @@ pub struct Repeated {
     pub frame_size: SizeLabel,
     /// The work per packet.
     pub work: String,
-    /// The lower bounds of the goal, frames per second. If a search ended early, the bound of a coarser target. Includes
-    /// minimum, maximum and an interval for the median.
+    /// The lower bounds of the goal, or of a coarser target if a search ended early, frames per second, with an interval.
     pub lower_pps: Estimate,
     /// The lowest of them.
     pub least_pps: f64,
@@ -188,8 +185,7 @@ pub struct Repeated {
     pub trials: Vec<u32>,
 }
 
-/// Several searches of one set-up: for each set-up with more than one search, and each goal, in the order of the searches. Set-ups for which no search found a
-/// lower bound are omitted.
+/// For each set-up with several searches, and each goal: their results, unless no search found a lower bound.
 pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
     let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
     by_key(repeated, |search| scene(search))

@@ -166,8 +166,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Selects the valid trials of one search from a run. `is_of_search` selects its set-ups. Fails when these set-ups differ:
-    /// the trials would not belong to one search.
+    /// Selects the valid trials of one search from a run, by its set-ups. Fails when these differ.
     pub fn new(run: &[TrialResult], is_of_search: impl Fn(&Profile) -> bool) -> Result<Self, String> {
         let is_ours = |trial: &&TrialResult| {
             matches!(trial.phase, Phase::Search | Phase::SelfTest) && is_of_search(&trial.profile)

@@ -10,9 +10,8 @@ use crate::laboratory::Setup;
 use crate::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
 
-/// Cost per packet without the application's work, as a function of that work: the shape of the results of Dain (2004). Below one
-/// amount of work the application falls asleep between packets and each packet wakes it; above another it never sleeps; in
-/// between it sleeps less and less often.
+/// Cost per packet besides the application's work, by that work, shaped as Dain's results (2004): below one amount each packet
+/// wakes the application, above another it never sleeps, and in between it sleeps less and less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRegimes {
     /// Per packet, while each wakes the application.
@@ -93,8 +92,7 @@ pub(super) struct Ability {
 }
 
 impl Ability {
-    /// The same behind a card that interrupts: the frames of an interrupt share its cost and arrive in one batch, unless the
-    /// method has its own batching.
+    /// The same behind a card: frames of an interrupt share its cost and, unless the method batches itself, arrive together.
     pub(super) fn interrupted(self, held: Held) -> Self {
         let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
         Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
@@ -143,8 +141,7 @@ impl SimulatedMethod {
         Self { bursts_above: rate, ..self }
     }
 
-    /// CPU time per frame of application and kernel, in nanoseconds. It appears in the account, and limits nothing unless
-    /// [`Self::sharing_cpu`] is set.
+    /// CPU time per frame of application and kernel, ns. It limits nothing unless [`Self::sharing_cpu`] is set.
     #[must_use]
     pub fn cost(self, application_ns: u64, kernel_ns: u64) -> Self {
         Self { application_ns, kernel_ns, ..self }

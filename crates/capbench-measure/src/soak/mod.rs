@@ -58,8 +58,7 @@ impl SoakPlan {
         self.length.as_nanos().div_ceil(self.interval.as_nanos().max(1)) as u64
     }
 
-    /// Runs the soak. Fails when no segment could be measured, or when the record cannot be saved. A later failure ends the
-    /// soak and is in the outcome.
+    /// Runs the soak. Fails when no segment could be measured, or the record cannot be saved; the outcome has a later failure.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SoakOutcome> {
         let mut record = SoakRecord::new(self.rate, self.length, self.interval);
         let mut prepared = laboratory.prepare(&self.setup)?;

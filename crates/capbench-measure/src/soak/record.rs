@@ -12,8 +12,7 @@ use crate::loss_shape::Burst;
 use crate::trial::{TrialResult, Verdict};
 use capbench_model::ledger::{Entry, Place};
 
-/// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
-/// in intervals of 80 s.
+/// Maximum number of stored intervals; then neighbours are merged: three days in 10 s segments become intervals of 80 s.
 pub const INTERVALS: usize = 4096;
 /// Maximum number of stored bursts; the largest are kept.
 pub const EVENTS: usize = 256;
@@ -83,8 +82,8 @@ pub struct Interval {
     /// Segments at whose end the buffers contained more frames than batches explain.
     #[serde(default)]
     pub buffered: u64,
-    /// Frames of these segments that were delivered only because the buffer had room until the generator paused. Without the
-    /// pauses they would have accumulated until frames were lost.
+    /// Frames delivered only because the buffer had room until the generator paused. Without pauses they would be lost in the
+    /// end.
     #[serde(default)]
     pub untaken: u64,
     /// Longest time that the application was behind at the end of a segment, seconds.

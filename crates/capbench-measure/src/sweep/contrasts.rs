@@ -24,8 +24,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Evidence that two groups of repeats differ in either direction, as one of `comparisons`. It counts as the smallest of
-    /// them, so the correction covers all.
+    /// Evidence that two groups of repeats differ, as the smallest of `comparisons`, so that the correction covers all.
     pub fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
         let strata = [Stratum { low: one.len(), high: other.len() }];
         let fewer = against(one, other).min(against(other, one));
@@ -149,9 +148,8 @@ impl<'r> Leads<'r> {
         Self::by(scene, |reading| swept.sustained(reading))
     }
 
-    /// Compares every two methods of a scene at every block of neighbouring points, by a value of their repeats. A method's
-    /// repeats are compared only with the other's repeats at the same point, which ran next to them. Readings without values are
-    /// not compared.
+    /// Compares every two methods at every block of neighbouring points, by a value of their repeats, each with those that ran
+    /// next to it at the same point.
     pub fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
         let mut chances = Vec::new();

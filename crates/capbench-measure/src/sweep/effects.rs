@@ -150,8 +150,7 @@ fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, 
         .collect()
 }
 
-/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first. Each point is compared only with the
-/// same point.
+/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first.
 fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let rates = |reading| swept.sustained(reading);
     let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();

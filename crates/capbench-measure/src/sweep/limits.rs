@@ -19,8 +19,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// `comparisons` returns the comparisons of a width: the first point and the groups of its strata, the lower group first.
-    /// `None` if no width has enough repeats.
+    /// By the comparisons of a width: first point, and groups of strata, the lower first. `None` without enough repeats.
     pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
         (1..=WIDEST).find_map(|width| {
             let all = comparisons(width);

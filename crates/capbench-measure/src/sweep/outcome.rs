@@ -60,8 +60,7 @@ pub struct Series {
     /// The load in words; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Time of one unit of work if nothing else runs on the application's CPU, nanoseconds. It depends on the CPU, and so on the
-    /// placement. Absent if it is unknown, or if the points are not work.
+    /// Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_ns: Option<f64>,
     /// The readings, in the order of the axis, without points that could not be measured.
@@ -84,9 +83,8 @@ pub struct Reading {
     pub offered_pps: Estimate,
     /// Offered load times the delivered share.
     pub delivered_pps: Estimate,
-    /// The rate at which the application read frames as long as there were any: delivered frames divided by the time of sending
-    /// and the time that it was behind then. Above the sustainable rate, `delivered_pps` also counts frames that were only
-    /// buffered. `taken_pps` is too high by up to one batch: the receiver sees the end of sending after a batch.
+    /// The rate at which the application read frames as long as there were any; too high by up to one batch. Above the
+    /// sustainable rate, `delivered_pps` also counts frames that were only buffered.
     pub taken_pps: Estimate,
     /// Share of the sent frames that was lost.
     pub sent_loss_ratio: Estimate,
@@ -130,9 +128,8 @@ impl Reading {
         })
     }
 
-    /// Whether the application was the limit: it read frames more slowly than they reached the method. So frames were lost where
-    /// they wait for it, or were still there when sending ended. Frames lost before that point, because the kernel lacked CPU
-    /// time or a card lacked buffers, do not count. Both kinds of loss may occur together.
+    /// Whether the application was the limit: it read frames more slowly than they reached the method, whatever was lost
+    /// before. Both kinds of loss may occur together.
     pub fn is_saturated(&self) -> bool {
         self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
     }
@@ -193,9 +190,8 @@ impl Series {
     }
 }
 
-/// The rate that a method could sustain, as far as the trial shows it: the delivered rate, unless many frames were only buffered
-/// when sending ended. This rate makes methods with buffers of different depth comparable. A deep buffer increases the delivered
-/// rate of a short trial, but not of a long one.
+/// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. It makes methods
+/// with buffers of different depth comparable.
 pub(super) fn sustained_pps(trial: &TrialResult) -> f64 {
     trial.taken_pps().min(trial.delivered_pps)
 }

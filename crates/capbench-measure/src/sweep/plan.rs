@@ -15,8 +15,7 @@ use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::trial::Load;
 use capbench_model::placement::PlacementChoice;
 
-/// The measurement at a point. A sweep over rings can ask for the ring size in two ways: for a load to sustain, or for a burst
-/// that is faster than the reader.
+/// The measurement at a point. A ring can be chosen for a load to sustain, or for a burst that is faster than the reader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Probe {
     /// One trial.
@@ -53,8 +52,7 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// Checks whether the plan can run. Fails when something is missing or contradicts itself; the message says what to
-    /// specify.
+    /// Checks the plan. Fails when something is missing or contradicts itself; the message says what to specify.
     pub fn check(&self) -> Result<()> {
         let axis = self.axis.kind();
         let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {
@@ -162,8 +160,7 @@ const CARD: Interrupts = Interrupts {
 };
 
 impl SweepPlan {
-    /// The cost on paths without noise, for several speeds of the application and buffer sizes. With noise it costs more. Fails
-    /// for a plan that contradicts itself.
+    /// The cost on paths without noise, for several applications and buffers. Fails for a plan that contradicts itself.
     pub fn estimate(&self) -> Result<Spread> {
         self.check()?;
         let Some(method) = self.methods.first() else { return Ok(Spread::default()) };

@@ -10,8 +10,7 @@ use crate::laboratory::Setup;
 use crate::trial::{Load, SizeLabel};
 use crate::work::WorkModel;
 
-/// Default number of points of a preset: a plateau has at least three points, and Dain's first plateau is in a sixth of his
-/// range.
+/// Default number of points: a plateau has at least three, and Dain's first one is in a sixth of his range.
 pub const POINTS: u16 = 40;
 
 /// A work sweep at one rate.

@@ -31,8 +31,7 @@ pub struct UnitTime {
     pub ns: f64,
     /// Whether the slope of the last straight piece gave it; otherwise it is the requested time.
     pub is_fitted: bool,
-    /// Its maximum error: three times the error of the slope due to noise. For the requested time, it includes the slope's
-    /// deviation from it.
+    /// Its maximum error: three times that of the slope due to noise, with the slope's deviation from a requested time.
     pub error_ns: f64,
 }
 
@@ -74,15 +73,13 @@ const OFF_LINE: f64 = 0.02;
 const AS_ASKED: f64 = 0.05;
 /// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
 const LEVEL: f64 = 0.08;
-/// The points of a plateau may vary by this share of its cost times their number. Then twice the error of their median is up to
-/// about a quarter of the cost.
+/// The points of a plateau may vary by this share of its cost times their number: its median is known to a quarter.
 const DOUBT: f64 = 0.1;
-/// The deviation that an additional plateau must explain, in squared deviations by log of the points (twice Schwarz's
-/// criterion).
+/// The deviation that one more plateau must explain, squared, by log of the points (twice Schwarz's criterion).
 const PENALTY: f64 = 4.0;
 
-/// Computes the cost at each point and the plateaus, starting at the least work. `asked_ns` is the requested time of a unit of
-/// work, if known; otherwise the slope gives it. `None` with too few points, or without a slope.
+/// The cost at each point, and its plateaus. The slope gives the time of a unit of work unless it is known. `None` with too few
+/// points, or without a slope.
 pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
     if points.len() < LEAST_POINTS {
         return None;
@@ -161,8 +158,7 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     })
 }
 
-/// Cuts the points into pieces of constant level: the cut with the least squared deviation, where every piece costs a penalty
-/// (optimal partitioning, Jackson and others 2005).
+/// Cuts the points into pieces of constant level, each at a penalty (optimal partitioning, Jackson and others 2005).
 fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
     let penalty = PENALTY * (costs.len() as f64).ln();
     let weights: Vec<f64> = noise.iter().map(|noise| noise.powi(-2)).collect();
@@ -229,15 +225,13 @@ fn alike(a: &Plateau, b: &Plateau, noise: &[f64]) -> bool {
 pub struct CostRegimes<'r> {
     /// The points at which the application was the limit.
     pub readings: Vec<&'r Reading>,
-    /// Their costs, in that order. Only plateaus remain that differ by more than chance explains; they refer to the readings by
-    /// index.
+    /// Their costs, in that order, and the plateaus, by index of the readings, that differ by more than chance explains.
     pub found: Regimes,
     /// The evidence for the difference of every two neighbouring plateaus.
     pub changes: Vec<Evidence>,
 }
 
-/// The cost regimes of one line of a work sweep. `None` if the application was the limit at too few points, if their costs fit
-/// no line, or if the sweep searched for bursts.
+/// The cost regimes of one line of a work sweep. `None` with too few points, without a line, or of bursts.
 pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostRegimes<'r>> {
     if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
         return None;
@@ -266,9 +260,8 @@ fn analyse(swept: &Swept<'_>, series: &Series, saturated: &[&Reading]) -> Option
     find(&points?, series.unit_ns)
 }
 
-/// The plateaus whose costs differ by more than chance explains, and the evidence for every two neighbours. Plateaus that are
-/// not distinguished are merged, including the points between them. The correction covers all ways to cut two plateaus out of
-/// the points.
+/// The plateaus whose costs differ by more than chance explains, the others merged, and the evidence for every two neighbours,
+/// corrected for all ways to cut two plateaus out of the points.
 fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Vec<Plateau>, Vec<Evidence>) {
     let costs = |plateau: &Plateau, unit_ns: f64| -> Vec<f64> {
         let readings = saturated[plateau.first..=plateau.last].iter();

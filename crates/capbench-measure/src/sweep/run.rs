@@ -17,8 +17,7 @@ use capbench_model::statistics::interval::{self, median};
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {
-    /// A sweep began, visited a point, or ended: its outcome so far, which replaces the previous one. Until the sweep ends, it
-    /// is marked as stopped, so that a saved copy is correct if the process ends.
+    /// A sweep began, visited a point, or ended: its outcome so far, marked as stopped until it ends, as a saved copy must be.
     fn swept(&mut self, _so_far: SweepOutcome) {}
 }
 
@@ -60,8 +59,7 @@ struct Course<'p, 's> {
 }
 
 impl SweepPlan {
-    /// Runs the sweep. A stop keeps all measurements. Fails for a plan that contradicts itself, and when a trial cannot be
-    /// saved. A point that cannot be measured with a method is reported to the observer and skipped.
+    /// Runs the sweep, without points that cannot be measured. Fails for a plan that contradicts itself, or if a save fails.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SweepRun> {
         self.check()?;
         let mut course = Course {
@@ -254,9 +252,8 @@ impl Course<'_, '_> {
     }
 }
 
-/// Time of a unit of work if nothing else runs on the application's CPU, nanoseconds: the requested time, or the median of what
-/// each trial measured there. With it, the cost of a packet besides its iterations needs no slope, which would require quiet
-/// repeats.
+/// Time of a unit of work on an idle CPU, ns: as requested, or the median of what trials measured. So the cost of a packet
+/// needs no slope, which would require quiet repeats.
 fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialResult>) -> Option<f64> {
     match points.first()?.0 {
         Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
