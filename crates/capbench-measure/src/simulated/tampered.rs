@@ -9,6 +9,7 @@ use capbench_frames::rates::Pps;
 use crate::error::Result;
 use crate::guards::{CpuDisturbance, Disturbance, Guarded, Policy};
 use crate::laboratory::{Laboratory, Setup};
+use crate::simulated::SimulatedLaboratory;
 use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
 use capbench_model::disturbance::ClockDrift;
 
@@ -204,4 +205,46 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     assert!(said.contains(&format!("guards: {repeats} attempts were set aside")), "{said} {guarding:?}");
     assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
     guarding
+}
+
+/// Whatever guards repeat or wait for, a plan finds what it finds on the bare path: where overloads spoil so many trials, where
+/// the host disturbs every `nth` trial, and where trials contradict themselves. `plan` returns its trials and what it found.
+pub(crate) fn assert_guards_change_nothing(
+    path: fn() -> SimulatedLaboratory,
+    spoiled: u32,
+    nth: u32,
+    plan: impl Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String),
+) {
+    type Change = Box<dyn FnMut(u32, &mut TrialResult)>;
+    let (bare, exact) = plan(&mut path());
+    let run = |change: Change| {
+        let mut path = guarded(path(), change);
+        let (trials, found) = plan(&mut path);
+        assert_eq!(found, exact);
+        assert_eq!(trials.len(), bare.len());
+        accounted(&path, &trials)
+    };
+    let overload = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
+    let probes = bare[..bare.len() - 1].iter().filter(overload).count();
+    assert!(probes > 5, "{probes}");
+    let usual = Guarding { stand: bare.len(), recoveries: probes, probes, ..Guarding::default() };
+    assert_eq!(run(Box::new(|_, _| {})), usual);
+    let slow = run(Box::new(recovers_after(spoiled)));
+    assert_eq!(slow, Guarding { probes: (spoiled as usize + 1) * probes, ..usual });
+    let disturbed = run(Box::new(disturbs_every(nth)));
+    // Attempts are set aside until as many stand as were asked for.
+    let attempts = disturbed.stand + disturbed.set_aside;
+    assert_eq!((disturbed.marked, disturbed.set_aside), (0, attempts / nth as usize));
+    let all: BTreeSet<String> =
+        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
+    assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
+    let contradictions: [(Change, &str); 2] = [
+        (Box::new(contradicts_itself(|trial| trial % 9 == 2)), "negative loss"),
+        (Box::new(exceeds_the_line(1e6, |trial| trial % 9 == 2)), "more than the link carries"),
+    ];
+    for (change, because) in contradictions {
+        let repeated = run(change);
+        assert!(repeated.set_aside > 2, "{repeated:?}");
+        assert!(repeated.because.iter().all(|why| why.contains(because)), "{repeated:?}");
+    }
 }
