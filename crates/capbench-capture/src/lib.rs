@@ -62,7 +62,7 @@ mod wait;
 pub use capbench_model::direction::Direction;
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
 pub use capture::{Batch, Capture, LossMark, OwnedBatch, Packed, Taker, TimeSpan};
-pub use counters::{Counters, Loss, LossPlace, WaitCounts};
+pub use counters::{Counters, Loss, Place, WaitCounts};
 pub use error::CaptureError;
 pub use fanout::Fanout;
 pub use filter::Filter;

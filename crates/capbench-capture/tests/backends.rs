@@ -1,8 +1,6 @@
 //! Every method on a real interface: the same frames, in order and whole, the same counters, and errors instead of
 //! silence.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +11,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
     Running, SnapLength, Visitor, VlanTag, open_with,
 };
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 
 /// What the tests want of a capture, whatever its method.

@@ -2,8 +2,7 @@
 //! many captures in one process, and errors instead of silence. Only with the feature `dpdk`.
 #![cfg(feature = "dpdk")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod wire;
 
 use std::fs;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::packet_v2::PacketV2;
 use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
+    ByteCount, Capture, CaptureError, CaptureOptions, Interface, MethodSpec, PacketType, Place as At,
     SnapLength, VlanTag,
 };
 use capbench_testing::missing;
@@ -154,7 +153,7 @@ fn root_what_a_full_ring_drops_is_counted_exactly() {
         assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
         if method == "dpdk" {
             assert_eq!(counters.accepted, Some(3 * FRAMES), "{method}: {counters:?}");
-            assert_eq!(counters.lost_at(LossPlace::Ring), Some(dropped), "{method}: {counters:?}");
+            assert_eq!(counters.lost_at(At::Ring), Some(dropped), "{method}: {counters:?}");
         }
         assert_eq!(counters.raw("rx_good_packets"), Some(read), "{method}: {counters:?}");
     });

@@ -1,8 +1,6 @@
 //! Captures that share the frames of an interface: each frame goes to one of them, a flow stays together, and what is in the
 //! way is explained.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::collections::{HashMap, HashSet};
@@ -15,8 +13,8 @@ use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Direction, Fanout, FanoutMode, Filter, Interface,
     MembersVisitor, MethodSpec, SnapLength, Visitor, open_members, open_with,
 };
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use etherparse::PacketBuilder;
-use network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];

@@ -1,8 +1,6 @@
 //! libpcap's method against stand-ins that check how they are called: the calls and their order, how long a packet is
 //! good, errors, counters, and builds that say one thing and do another.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 
@@ -10,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, LossPlace, MethodSpec,
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Place,
     SnapLength, Visitor, methods, open_with,
 };
-use network::{PATIENCE, privileges};
+use capbench_testing::network::{PATIENCE, privileges};
 use stand_in::{StandIn, Taken, take};
 
 const CALLS: [&str; 4] = ["+dispatch", "+loop", "+next-ex", "+next"];
@@ -211,7 +209,7 @@ fn counters_are_kept_by_their_names_and_pass_32_bits() {
         assert_eq!(counters.raw("ps_ifdrop"), Some(0));
         // Nobody knows what this engine counts.
         assert_eq!((counters.accepted, counters.dropped()), (None, None));
-        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [LossPlace::Ring]);
+        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [Place::Ring]);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Which libpcap answers where several are, or have been, open in one process. A test binary of its own: what stays open
 //! here stays open for all of its tests.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 
@@ -13,7 +11,7 @@ use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{Capture, CaptureOptions, Interface};
 use capbench_sys::pcap::PcapLibrary;
 use capbench_testing::missing;
-use network::privileges;
+use capbench_testing::network::privileges;
 use stand_in::StandIn;
 
 /// Names that the system's libpcap may have.

@@ -1,8 +1,6 @@
 //! The system's libpcap on a real interface, by every call: whole frames with their times, tags, lengths and directions,
 //! exact counters, and waiting that ends.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "libpcap/stand_in.rs"]
 mod stand_in;
 mod wire;
@@ -14,7 +12,7 @@ use capbench_capture::{
     Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, PacketType,
     SnapLength,
 };
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use stand_in::StandIn;
 use wire::{Wire, frame, now_ns};
 

@@ -1,7 +1,5 @@
 //! Batches that may be kept, of every method that runs without special hardware: whole frames, each once, whatever is held.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::time::{Duration, Instant};
@@ -9,7 +7,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Interface, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
 };
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
 use wire::{Seen, Wire, frame, now_ns};
 
 const METHODS: [&str; 9] = [

@@ -1,7 +1,5 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[allow(dead_code, reason = "each of these tests needs a part of it")]
 mod stand_ins;
 
@@ -9,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
-use network::{Place, privileges};
+use capbench_testing::network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
@@ -72,7 +70,7 @@ fn packets_are_read_in_order_however_they_are_read() {
         assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len()));
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         let counters = capture.counters().unwrap();
-        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(23), Some(3)));
+        assert_eq!((counters.accepted, counters.lost_at(At::Ring)), (Some(23), Some(3)));
         assert_eq!((counters.raw("recv"), counters.raw("queued")), (Some(20), Some(0)));
         drop(capture);
         let calls: Vec<_> = device.calls().into_iter().filter(|call| !call.starts_with("burst")).collect();

@@ -1,8 +1,6 @@
 //! `xdp-count` on a veth pair: counts to the frame, verdicts, and an interface that is left as it was found.
 #![cfg(feature = "bpf")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 mod wire;
 
 use std::time::Duration;
@@ -13,7 +11,7 @@ use capbench_capture::{
     Tally, methods,
 };
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, PATIENCE, eventually, in_turn, privileged_turn, privileges};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, in_turn, privileged_turn, privileges};
 use wire::{OTHER_MAC, Wire};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];

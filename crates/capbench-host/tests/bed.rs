@@ -3,9 +3,6 @@
 //! Tests named `root_` need privilege and say why where they are skipped. Those of the unprivileged way and of `kill -9`
 //! run the example `bed_probe`, because only a process without threads can enter a user namespace.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::ops::RangeInclusive;
@@ -26,8 +23,8 @@ use capbench_host::links::Links;
 use capbench_sys::host::affinity::{allowed_cpus, pin_current_thread};
 use capbench_sys::host::{CpuId, NetNamespace};
 use capbench_sys::packet::{PacketSocket, Protocol};
+use capbench_testing::network::privileges;
 use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
-use network::privileges;
 
 const NOBODY: u32 = 65_534;
 

@@ -339,7 +339,7 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_capture::{Counters, Loss, Place};
     use capbench_frames::rates::Pps;
 
     use super::*;
@@ -374,11 +374,11 @@ pub(crate) mod tests {
                 method: Counters {
                     accepted: Some(delivered + ring_drops),
                     losses: vec![Loss {
-                        place: LossPlace::Ring,
+                        place: Place::Ring,
                         count: Some(ring_drops),
                         source: "tp_drops".into(),
                     }],
-                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
+                    without: vec![Place::FillRing, Place::MethodQueue],
                     raw: Vec::new(),
                 },
                 ..Evidence::default()

@@ -1,8 +1,5 @@
 //! Guards on a real path: what they are for is done to it on purpose.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -16,8 +13,8 @@ use capbench_measure::live::Path;
 use capbench_measure::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
+use capbench_testing::network::{Place, eventually, in_turn, privileged_turn, privileges, program};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
-use network::{Place, eventually, in_turn, privileged_turn, privileges, program};
 
 fn setup(method: &str) -> Setup {
     live_setup(method, 1 << 20, Duration::from_millis(100))

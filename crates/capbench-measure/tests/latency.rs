@@ -1,8 +1,5 @@
 //! Latency on the bed. Nothing here depends on how fast the host is, only on what comes after what.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::time::Duration;
 
 use capbench_frames::Pps;
@@ -13,7 +10,7 @@ use capbench_measure::live::LiveLaboratory;
 use capbench_measure::loss_shape::Clock;
 use capbench_measure::trial::{Load, TrialResult};
 use capbench_model::placement::PlacementChoice;
-use network::root_turn;
+use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

@@ -6,8 +6,6 @@
 #![cfg(feature = "bpf")]
 
 mod faults;
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,11 +23,11 @@ use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkModel;
 use capbench_model::ledger::Place;
 use capbench_model::placement::PlacementChoice;
+use capbench_testing::network::privileged_turn;
 use faults::host::Host;
 use faults::watched::lost_by_sockets;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::privileged_turn;
 
 /// One fault at one intensity.
 struct Case {

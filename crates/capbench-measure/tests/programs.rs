@@ -1,8 +1,5 @@
 //! Capture programs of others in trials: those that capbench knows, for real, and small scripts that do everything wrong.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +12,7 @@ use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::{MeasureError, Result, simulated};
 use capbench_model::ledger::Place;
 use capbench_testing::Scratch;
-use network::{privileged_turn, program};
+use capbench_testing::network::{privileged_turn, program};
 
 fn laboratory(programs: Programs) -> LiveLaboratory {
     live(virtual_link()).with_programs(programs)

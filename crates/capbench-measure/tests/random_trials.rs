@@ -6,8 +6,6 @@
 #![cfg(feature = "bpf")]
 
 mod faults;
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -27,10 +25,10 @@ use capbench_measure::trial::{Load, TrialResult};
 use capbench_measure::work::WorkPlan;
 use capbench_model::ledger::Place;
 use capbench_model::placement::PlacementChoice;
+use capbench_testing::network::privileged_turn;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
-use network::privileged_turn;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

@@ -1,6 +1,6 @@
 //! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
 
-#[path = "../../capbench/tests/support/results_file.rs"]
+#[path = "../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 
 use std::sync::Arc;

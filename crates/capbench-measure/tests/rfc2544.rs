@@ -1,9 +1,6 @@
 //! The tests of RFC 2544 on the bed. Nothing here depends on how fast the host is: an application that works for long on
 //! each frame is the slowest part of the path on any.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
@@ -19,7 +16,7 @@ use capbench_measure::search::MaximumSource;
 use capbench_measure::trial::{LoadShape, TrialResult, Verdict};
 use capbench_measure::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
-use network::root_turn;
+use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

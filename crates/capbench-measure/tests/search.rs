@@ -1,8 +1,5 @@
 //! A search on the bed: the same prepared trial serves it from beginning to end, and every packet of it is accounted for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::time::Duration;
 
 use capbench_measure::for_tests::{Collected, live, live_setup, virtual_link};
@@ -11,8 +8,8 @@ use capbench_measure::live::LiveLaboratory;
 use capbench_measure::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
 use capbench_measure::trial::{Load, Phase, TrialResult};
 use capbench_measure::work::WorkModel;
+use capbench_testing::network::root_turn;
 use capbench_testing::{HostLoad, busy};
-use network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

@@ -1,8 +1,5 @@
 //! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
-
 use std::time::Duration;
 
 use capbench_capture::ByteCount;
@@ -13,7 +10,7 @@ use capbench_measure::live::LiveLaboratory;
 use capbench_measure::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_measure::work::WorkModel;
 use capbench_model::placement::PlacementChoice;
-use network::root_turn;
+use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

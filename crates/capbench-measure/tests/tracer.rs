@@ -2,8 +2,7 @@
 
 #![cfg(feature = "bpf")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use std::path::Path;
 use std::time::Duration;

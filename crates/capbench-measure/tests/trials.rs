@@ -1,8 +1,7 @@
 //! Trials on the bed, and between interfaces that are there: nothing unexplained whatever is lost, and no trial sees
 //! another's frames.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

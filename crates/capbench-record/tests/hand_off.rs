@@ -1,7 +1,5 @@
 //! Workers behind a ring of the kernel's: a slow one loses at its own queue, the ring goes on, and everything is accounted for.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
 #[path = "../../capbench-capture/tests/wire/mod.rs"]
 mod wire;
 
@@ -10,11 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, LossPlace, MethodSpec, OwnedBatch, Visitor,
-    open_with,
+    Batch, ByteCount, Capture, CaptureOptions, Interface, MethodSpec, OwnedBatch, Place, Visitor, open_with,
 };
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
-use network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
 use wire::{Wire, frame};
 
 /// The test's part, with an open capture and what sends to it.
@@ -93,7 +90,7 @@ fn root_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other() {
             assert_eq!((receive(&starts), receive(&done)), (1, (1, vec![number])));
         }
         let losses = hand_off.losses();
-        assert!(losses.iter().all(|loss| loss.place == LossPlace::ApplicationQueue));
+        assert!(losses.iter().all(|loss| loss.place == Place::ApplicationQueue));
         assert_eq!(losses.iter().map(|loss| loss.count).collect::<Vec<_>>(), [Some(5), Some(0)]);
         drop(open);
         hand_off.wait_through(0);

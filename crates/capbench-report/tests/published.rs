@@ -8,7 +8,7 @@
 mod decimal;
 #[path = "published/printed.rs"]
 mod printed;
-#[path = "../../capbench/tests/support/results_file.rs"]
+#[path = "../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 mod runs;
 

@@ -1,6 +1,6 @@
 //! Reports on runs of the simulated path, whose losses are known.
 
-#[path = "../../capbench/tests/support/results_file.rs"]
+#[path = "../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 mod runs;
 

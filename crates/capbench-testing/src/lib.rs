@@ -3,12 +3,14 @@
 //! - [`corpus`]: the committed files of the fuzz targets
 //! - [`skip`]: the one place where a test says that it, or a part of it, is not run
 //! - [`load`]: whether other processes kept the CPUs busy while a test ran
+//! - [`network`]: network namespaces, and the programs that work in them
 //! - [`scratch`]: folders that tests write into
 
 #![forbid(unsafe_code)]
 
 pub mod corpus;
 pub mod load;
+pub mod network;
 pub mod scratch;
 pub mod skip;
 

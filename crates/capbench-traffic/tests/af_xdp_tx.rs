@@ -1,8 +1,7 @@
 //! `af-xdp-tx` on veth pairs: what the driver drops and what is never sent is told to the frame, and confirmed by the
 //! interface's own counters.
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

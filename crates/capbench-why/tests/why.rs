@@ -2,8 +2,7 @@
 
 #![cfg(feature = "bpf")]
 
-#[path = "../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 
 use capbench_sys::bpf::XdpMode;
 use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};

@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::number_of;
@@ -164,7 +164,7 @@ impl Capture for NfbCard {
         Ok(Counters {
             accepted: sum(|counts| counts.received + counts.discarded),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: discarded,
                 source: match discarded {
                     Some(_) => "the card's DMA controllers: discarded".into(),

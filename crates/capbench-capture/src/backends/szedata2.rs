@@ -9,7 +9,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
@@ -114,7 +114,7 @@ impl Capture for Szedata2 {
         Ok(Counters {
             accepted: None,
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: None,
                 source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
             }],

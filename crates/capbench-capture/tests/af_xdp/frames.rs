@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, PacketType, SnapLength, TimeSource};
 
-use crate::network::{PATIENCE, RIGHT_MAC, eventually};
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};
+use capbench_testing::network::{PATIENCE, RIGHT_MAC, eventually};
 
 #[test]
 fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {

@@ -3,9 +3,9 @@
 use capbench_capture::backends::recv::Recv;
 use capbench_capture::{Capture, Interface, MethodSpec, PacketType};
 
-use crate::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
 use crate::wire::{Wire, drain, take};
 use crate::{frame, losses, open_as, options};
+use capbench_testing::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
 
 #[test]
 fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {

@@ -6,9 +6,9 @@ use capbench_capture::{Batch, Capture};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
-use crate::network::{Namespaces, PATIENCE, Place, eventually, privileged_turn};
 use crate::wire::{OTHER_MAC, take};
 use crate::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileged_turn};
 
 /// A pair whose ends have two queues each.
 fn with_two_queues() -> Namespaces {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{Capture, Interface, MethodSpec};
 
-use crate::network::{self, Namespaces, PATIENCE, eventually, privileged_turn, program};
 use crate::wire::{OTHER_MAC, Wire, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
+use capbench_testing::network::{self, Namespaces, PATIENCE, eventually, privileged_turn, program};
 
 #[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {

@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::frames::{frame, plain};
 use crate::interface_of;
 use crate::kernel::InKernel;
-use crate::network::{Place, lossy, privileges, program};
+use capbench_testing::network::{Place, lossy, privileges, program};
 
 pub const EXPRESSIONS: [&str; 67] = [
     "",

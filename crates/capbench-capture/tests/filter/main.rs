@@ -3,8 +3,7 @@
 mod expressions;
 mod frames;
 mod kernel;
-#[path = "../../../capbench/tests/support/network.rs"]
-mod network;
+use capbench_testing::network;
 mod on_interfaces;
 mod programs;
 mod refusals;

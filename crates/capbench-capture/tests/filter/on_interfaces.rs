@@ -11,8 +11,8 @@ use etherparse::PacketBuilder;
 
 use crate::frames::beside;
 use crate::interface_of;
-use crate::network::{Namespaces, Place, privileged_turn, privileges};
 use crate::wire::{Seen, Wire, drain, take};
+use capbench_testing::network::{Namespaces, Place, privileged_turn, privileges};
 
 /// A frame of UDP or TCP to a port, full of its number, with tags.
 fn datagram(number: u8, tags: &[(u16, u16)], is_udp: bool, port: u16) -> Vec<u8> {

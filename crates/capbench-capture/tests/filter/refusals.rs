@@ -9,7 +9,7 @@ use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::interface_of;
-use crate::network::{Place, lossy, privileges, program};
+use capbench_testing::network::{Place, lossy, privileges, program};
 
 /// What is said of an expression.
 fn refusal(compiler: &mut Compiler, expression: &str) -> (String, Option<(usize, String, bool)>) {

@@ -11,7 +11,7 @@ use capbench_capture::{Batch, Capture, PacketType, VlanTag};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
-use crate::network::{LEFT_MAC, PATIENCE, Place};
+use capbench_testing::network::{LEFT_MAC, PATIENCE, Place};
 
 /// A host that is not there.
 pub const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];

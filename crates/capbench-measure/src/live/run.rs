@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use capbench_capture::LossPlace;
+use capbench_capture::Place;
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
@@ -306,7 +306,7 @@ fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
         at_ns: planned.unwrap_or(sent.elapsed.as_nanos() as u64),
         clock: clock_of(schedule),
         damaged: measured.arrivals.corrupt + measured.arrivals.truncated,
-        ring_drops: measured.evidence.method.lost_at(LossPlace::Ring),
+        ring_drops: measured.evidence.method.lost_at(Place::Ring),
     }
 }
 

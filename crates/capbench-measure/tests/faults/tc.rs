@@ -4,7 +4,7 @@ use capbench_host::bed::Side;
 use capbench_testing::Scratch;
 
 use super::Every;
-use crate::network::{lossy, program};
+use capbench_testing::network::{lossy, program};
 
 /// Where the classifier stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

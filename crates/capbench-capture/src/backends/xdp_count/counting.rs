@@ -13,7 +13,7 @@ use crate::backends::absent::Nothing;
 use crate::capture::Capture;
 use crate::context::Context;
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::mark::Tally;
@@ -219,8 +219,8 @@ impl Capture for XdpCount {
         Ok(Counters {
             accepted: Some(total.frames()),
             losses: vec![
-                nothing(LossPlace::Xdp, "the XDP program counts every frame that it is given"),
-                nothing(LossPlace::Ring, "frames are counted where they arrive and never queued"),
+                nothing(Place::Xdp, "the XDP program counts every frame that it is given"),
+                nothing(Place::Ring, "frames are counted where they arrive and never queued"),
             ],
             without: ONE_RING_WITHOUT.to_vec(),
             raw,

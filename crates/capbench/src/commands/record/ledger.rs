@@ -1,6 +1,6 @@
 //! The ledger: what happened to every packet, as text and as data.
 
-use capbench_capture::{Loss, LossPlace, Occupancy};
+use capbench_capture::{Loss, Occupancy, Place};
 use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ pub fn losses_in_words(account: &Account) -> String {
         (count > 0).then(|| format!("{}: {place} {count}", interface.name))
     };
     let of_interface = |interface: &InterfaceAccount| -> Vec<String> {
-        let is_missing = |loss: &&Loss| loss.place.is_accepted() || loss.place == LossPlace::Stack;
+        let is_missing = |loss: &&Loss| loss.place.is_accepted() || loss.place == Place::Stack;
         let counted = interface.losses.iter().filter(is_missing).chain(&interface.queues);
         let counted = counted.filter_map(|loss| place(interface, in_a_word(loss.place), loss.count?));
         let unexplained = interface.missing() - interface.lost();
@@ -320,13 +320,8 @@ mod tests {
 
     use super::*;
 
-    fn interface(
-        name: &str,
-        accepted: u64,
-        losses: &[(LossPlace, Option<u64>)],
-        taken: u64,
-    ) -> InterfaceAccount {
-        let loss = |&(place, count): &(LossPlace, Option<u64>)| Loss { place, count, source: "".into() };
+    fn interface(name: &str, accepted: u64, losses: &[(Place, Option<u64>)], taken: u64) -> InterfaceAccount {
+        let loss = |&(place, count): &(Place, Option<u64>)| Loss { place, count, source: "".into() };
         InterfaceAccount {
             name: name.into(),
             method: "packet-v3".into(),
@@ -374,8 +369,8 @@ mod tests {
 
     #[test]
     fn losses_have_places_and_unexplained_packets_are_missing() {
-        let flapped = interface("a", 573, &[(LossPlace::Stack, Some(427)), (LossPlace::Ring, Some(3))], 558);
-        let quiet = interface("b", 1000, &[(LossPlace::Stack, None), (LossPlace::Ring, Some(0))], 1000);
+        let flapped = interface("a", 573, &[(Place::Stack, Some(427)), (Place::Ring, Some(3))], 558);
+        let quiet = interface("b", 1000, &[(Place::Stack, None), (Place::Ring, Some(0))], 1000);
         let account = account(vec![flapped, quiet]);
         assert_eq!(loss_ratio(&account), 442.0 / 2000.0);
         assert_eq!(
@@ -387,8 +382,7 @@ mod tests {
 
     #[test]
     fn what_may_have_come_after_the_end_is_no_loss_and_no_proof_of_none() {
-        let open =
-            InterfaceAccount { was_shut: false, ..interface("a", 20, &[(LossPlace::Ring, Some(0))], 15) };
+        let open = InterfaceAccount { was_shut: false, ..interface("a", 20, &[(Place::Ring, Some(0))], 15) };
         let account = account(vec![open]);
         assert_eq!(loss_ratio(&account), 0.0);
         let reason = unknown_losses(&account).unwrap();
@@ -398,7 +392,7 @@ mod tests {
     #[test]
     fn three_numbers_are_three_lines_or_one_and_those_in_no_file_are_said() {
         let output = PacketCounts { written: 3565, unwritten: 966, ..PacketCounts::default() };
-        let full = InterfaceAccount { output, ..interface("a", 4531, &[(LossPlace::Ring, Some(0))], 4531) };
+        let full = InterfaceAccount { output, ..interface("a", 4531, &[(Place::Ring, Some(0))], 4531) };
         let account = account(vec![full]);
         assert_eq!(
             closing(&account),
@@ -413,7 +407,7 @@ mod tests {
 
     #[test]
     fn packets_that_wait_in_the_ring_are_unexplained_only_at_the_end() {
-        let waiting = interface("a", 4734, &[(LossPlace::Ring, Some(0))], 4531);
+        let waiting = interface("a", 4734, &[(Place::Ring, Some(0))], 4531);
         let count = |is_running: bool, place: &str| {
             let rows = all_rows(&waiting, is_running);
             rows.iter().find(|row| row.place == place).and_then(|row| row.count)

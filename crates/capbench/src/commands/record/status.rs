@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Loss, LossPlace, Occupancy};
+use capbench_capture::{Loss, Occupancy, Place};
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
@@ -170,11 +170,11 @@ fn losses(account: &Account) -> Losses {
     let mut losses = Losses::default();
     for interface in &account.interfaces {
         // Packets that cannot be compared are not reported as loss.
-        let is_shown = |loss: &&Loss| loss.place != LossPlace::Stack || loss.count.is_some();
+        let is_shown = |loss: &&Loss| loss.place != Place::Stack || loss.count.is_some();
         for loss in interface.losses.iter().chain(&interface.queues).filter(is_shown) {
             losses.add(loss.place, loss.count);
         }
-        losses.add(LossPlace::Writer, Some(interface.output.lost()));
+        losses.add(Place::Writer, Some(interface.output.lost()));
     }
     losses
 }

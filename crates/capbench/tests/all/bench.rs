@@ -1,0 +1,243 @@
+//! `capbench bench`: every frame accounted for, results that other tools can read.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Place, Running, Scratch, capbench, privileges};
+use serde_json::Value;
+
+/// The methods that run wherever packet sockets do, also for ordinary users.
+const PACKET_SOCKETS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"];
+
+/// The methods that a bench runs when none is named, as far as they can run here.
+fn usual() -> BTreeSet<String> {
+    let listed = capbench().args(["methods", "--json"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let methods = listed["methods"].as_array().unwrap().iter();
+    let usual = methods.filter(|method| method["in_default"] == true && method["runs_here"] == true);
+    usual.map(|method| method["method"].as_str().unwrap().to_string()).collect()
+}
+
+/// What other tools read of every trial (design.md, "Results file").
+const TRIAL_KEYS: [&str; 18] = [
+    "method",
+    "frame_size",
+    "placement",
+    "work",
+    "intended_pps",
+    "duration_s",
+    "intended",
+    "sent",
+    "delivered",
+    "duplicates",
+    "reordered",
+    "foreign",
+    "corrupt",
+    "loss_ratio",
+    "ledger",
+    "unexplained",
+    "verdict",
+    "cpu",
+];
+const CPU_KEYS: [&str; 3] = ["app_ns_per_packet", "kernel_ns_per_packet", "busy_cores"];
+
+/// Runs a bench, in a namespace if one is given, and returns its trials, all of them checked.
+fn trials(place: Option<&Place>, command: &mut Command, out: &Path) -> Vec<Value> {
+    let ended = Running::start(place, command.arg("--out").arg(out)).end();
+    // On a host that does other things meanwhile, the generator may have been the limit of every trial (4).
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    assert!(ended.out.contains("Findings") && ended.out.contains("results.json"), "{ended:#?}");
+    let trials = saved(out);
+    for trial in &trials {
+        check(trial);
+    }
+    trials
+}
+
+/// The trials of a results folder, which has to be complete and to agree with its table.
+fn saved(out: &Path) -> Vec<Value> {
+    let results: Value = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    assert_eq!(results["schema_version"], 1);
+    assert_eq!(results["complete"], true);
+    for key in ["environment", "trials", "findings"] {
+        assert!(!results[key].is_null(), "{key} in {:?}", results.as_object().unwrap().keys());
+    }
+    let trials = results["trials"].as_array().unwrap().clone();
+    let table = std::fs::read_to_string(out.join("trials.csv")).unwrap();
+    let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().unwrap();
+    let column = |name: &str| head.iter().position(|&head| head == name).unwrap();
+    let delivered = column("delivered");
+    let told: Vec<u64> = rows.map(|row| row[delivered].parse().unwrap()).collect();
+    assert_eq!(told, trials.iter().map(|trial| number(trial, "delivered")).collect::<Vec<_>>());
+    trials
+}
+
+fn number(trial: &Value, key: &str) -> u64 {
+    trial[key].as_u64().unwrap_or_else(|| panic!("{key} is a count: {trial:#}"))
+}
+
+/// What the ledger books to a place; 0 where nothing is known.
+fn booked(trial: &Value, place: &str) -> u64 {
+    let entries = trial["ledger"].as_array().unwrap();
+    entries.iter().find(|entry| entry["place"] == place).unwrap()["count"].as_u64().unwrap_or(0)
+}
+
+/// What has to hold in every trial, whatever was lost.
+fn check(trial: &Value) {
+    for key in TRIAL_KEYS {
+        assert!(trial.as_object().unwrap().contains_key(key), "{key} in {trial:#}");
+    }
+    for key in CPU_KEYS {
+        assert!(trial["cpu"].as_object().unwrap().contains_key(key), "cpu.{key} in {trial:#}");
+    }
+    for entry in trial["ledger"].as_array().unwrap() {
+        assert!(entry["count"].is_u64() || entry["count"].is_null(), "{entry}");
+        assert!(
+            !entry["place"].as_str().unwrap().is_empty() && !entry["source"].as_str().unwrap().is_empty()
+        );
+    }
+    let [intended, sent, delivered] = ["intended", "sent", "delivered"].map(|key| number(trial, key));
+    assert!(sent > 0, "{trial:#}");
+    assert_eq!(trial["unexplained"], 0, "{trial:#}");
+    for key in ["foreign", "duplicates", "reordered", "corrupt", "truncated"] {
+        assert_eq!(trial[key], 0, "{key} in {trial:#}");
+    }
+    // The identities of design.md, from what is stored.
+    let places = trial["ledger"].as_array().unwrap().iter();
+    let lost: u64 =
+        places.filter(|entry| entry["place"] != "unsent").filter_map(|entry| entry["count"].as_u64()).sum();
+    assert_eq!(intended, booked(trial, "unsent") + sent, "{trial:#}");
+    assert_eq!(sent, lost + delivered, "{trial:#}");
+    // And from the counters that the account was made from.
+    let counters = &trial["counters"];
+    let counter = |name: &str| number(counters, name);
+    assert_eq!(sent, counter("generator.accepted") + counter("generator.refused_lost"), "{trial:#}");
+    assert_eq!(counter("generator.in_flight"), 0, "{trial:#}");
+    assert_eq!(counter("transmit.tx_packets"), counter("receive.rx_packets"), "{trial:#}");
+    assert_eq!(counter("method.accepted"), counter("receive.rx_packets"), "{trial:#}");
+    assert_eq!(counter("method.read"), delivered, "{trial:#}");
+    let in_method: u64 = ["fill_ring", "ring", "method_queue"].map(|place| booked(trial, place)).iter().sum();
+    assert_eq!(counter("method.dropped"), in_method, "{trial:#}");
+    let ratio = trial["loss_ratio"].as_f64().unwrap();
+    assert!((ratio - (1.0 - delivered as f64 / intended as f64)).abs() < 1e-9, "{trial:#}");
+    match trial["verdict"].as_str().unwrap() {
+        "lossless" | "generator_limited" => assert_eq!(sent, delivered, "{trial:#}"),
+        "lossy" => assert!(delivered < sent, "{trial:#}"),
+        other => panic!("{other}: {trial:#}"),
+    }
+}
+
+/// The different values of a key.
+fn all(trials: &[Value], key: &str) -> BTreeSet<String> {
+    trials.iter().map(|trial| trial[key].as_str().unwrap().to_string()).collect()
+}
+
+fn set(values: &[&str]) -> BTreeSet<String> {
+    values.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let mut bench = capbench();
+    bench.args(["bench", "--quick", "--duration", "80ms", "--quiet", "80ms"]);
+    let trials = trials(None, &mut bench, &folder.file("results"));
+    assert_eq!(all(&trials, "method"), usual());
+    assert!(usual().is_superset(&set(&PACKET_SOCKETS)));
+    assert_eq!(all(&trials, "placement"), set(&["same", "other"]));
+    assert_eq!(all(&trials, "phase"), set(&["best-effort", "common-load"]));
+}
+
+#[test]
+fn root_nobody_runs_the_methods_on_packet_sockets() {
+    let Some(()) = privileges() else { return };
+    let (folder, home) = (Scratch::new(), Scratch::of_nobody());
+    let mut bench = folder.capbench_of_nobody(&home);
+    bench.args(["bench", "--quick", "--duration", "80ms", "--quiet", "80ms", "--placement", "same"]);
+    let trials = trials(None, &mut bench, &home.file("results"));
+    assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)));
+}
+
+#[test]
+fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
+    let Some(()) = privileges() else { return };
+    const WORK_NS: f64 = 5000.0;
+    // More frames than any of the rings below holds.
+    const RING: f64 = 10_000.0;
+    let folder = Scratch::new();
+    for way in ["rps", "napi"] {
+        let mut bench = capbench();
+        bench.args(["bench", "--work", "ns:5000", "--rate", "300k", "--duration", "300ms", "--size", "64"]);
+        bench.args(["--quiet", "100ms", "--ring", "1MiB", "--block", "64KiB", "--receive-by", way]);
+        let trials = trials(None, &mut bench, &folder.file(way));
+        assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{way}");
+        for trial in &trials {
+            let [sent, delivered] = ["sent", "delivered"].map(|key| number(trial, key));
+            let places: u64 = ["fill_ring", "ring", "backlog", "link_queue", "transmit"]
+                .iter()
+                .map(|place| booked(trial, place))
+                .sum();
+            assert_eq!(sent, delivered + places, "{trial:#}");
+            assert_eq!(trial["intended_pps"], 300_000.0);
+            // What it could do while frames came, a fifth more for a calibration that was disturbed, and what waited.
+            let could = trial["sending_s"].as_f64().unwrap() * 1e9 / WORK_NS * 1.2 + RING;
+            if sent as f64 > could {
+                assert_eq!(trial["verdict"], "lossy", "{trial:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn root_every_method_verifies_frames_of_all_kinds() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let kinds = [
+        "--size imix --flows 16",
+        "--size 128-1024/128 --ipv6 --tcp --vlan 4001 --flows 3",
+        "--size random:64-1518 --vlan 7 -s 96",
+        "--size 9018 --mtu 9000 --tcp --transmit sendto",
+        "--size 80,1518 --ipv6 --transmit sendmmsg --work touch",
+    ];
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let mut bench = capbench();
+        bench.args([
+            "bench",
+            "--rate",
+            "10k",
+            "--duration",
+            "60ms",
+            "--quiet",
+            "80ms",
+            "--placement",
+            "same",
+        ]);
+        let trials = trials(None, bench.args(kind.split(' ')), &folder.file(&number.to_string()));
+        assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{kind}");
+    }
+}
+
+#[test]
+fn root_a_bench_runs_between_two_interfaces_of_the_host() {
+    let Some(()) = privileges() else { return };
+    let (folder, place) = (Scratch::new(), Place::with_pair());
+    let mut bench = capbench();
+    bench.args([
+        "bench",
+        "--tx",
+        "left",
+        "--rx",
+        "right",
+        "--size",
+        "64",
+        "--rate",
+        "20k",
+        "--duration",
+        "100ms",
+    ]);
+    let trials = trials(Some(&place), bench.args(["--quiet", "100ms"]), &folder.file("results"));
+    assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)));
+}

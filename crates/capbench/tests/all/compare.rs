@@ -1,0 +1,276 @@
+//! Comparisons by the command line: of runs that were saved, and of methods that took turns.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Ended, Scratch, capbench, privileges, run};
+use boon::{Compiler, Schemas};
+use capbench_measure::bench::BenchPlan;
+use capbench_measure::for_tests::{Collected, bench_plan, results};
+use capbench_measure::laboratory::Setup;
+use capbench_measure::results::{Results, RunDirectory};
+use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_measure::work::WorkModel;
+use serde_json::{Value, json};
+
+/// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
+fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
+    let mut results: Value = read(from);
+    results["started_unix_s"] = json!(started);
+    for trial in results["trials"].as_array_mut().unwrap() {
+        let rate = trial["delivered_pps"].as_f64().unwrap();
+        trial["delivered_pps"] = json!(rate * factor);
+        trial.as_object_mut().unwrap().remove("disturbance");
+        // What is taken off has no place in the ledger.
+        let delivered = trial["delivered"].as_u64().unwrap();
+        let left = (delivered as f64 * factor) as u64;
+        trial["delivered"] = json!(left);
+        trial["unexplained"] = json!(trial["unexplained"].as_i64().unwrap() + (delivered - left) as i64);
+    }
+    fs::create_dir(to).unwrap();
+    fs::write(to.join("results.json"), results.to_string()).unwrap();
+}
+
+fn read(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap()
+}
+
+fn compare(one: &Path, other: &Path, more: &[&str]) -> Ended {
+    run(None, capbench().arg("compare").arg(one).arg(other).args(more))
+}
+
+/// Saves a run of a simulated path with so much work for each frame, and names its file.
+fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
+    let work = WorkModel::Nanoseconds(work_ns).into();
+    let plan =
+        BenchPlan { sizes: vec![Setup { work, ..setup(64) }], visits: 7, ..bench_plan(&["packet-v3"]) };
+    let methods = vec![SimulatedMethod::new("packet-v3", 1e7).cost(100, 300)];
+    let noise = Noise { per_trial: 0.03, per_second: 0.0 };
+    let mut path = SimulatedLaboratory::new(1e6, methods).noise(seed, noise);
+    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
+    let results = Results {
+        command: vec!["capbench".into(), "bench".into()],
+        started_unix_s: seed,
+        ..results(outcome.trials)
+    };
+    RunDirectory::create(folder).unwrap().save(&results).unwrap();
+    folder.join("results.json")
+}
+
+/// Looks that a document is what its schema says.
+fn assert_documented(document: &Value) {
+    const NAME: &str = "https://capbench.invalid/compare.schema.json";
+    let schema = serde_json::from_str(include_str!("../../../../docs/compare.schema.json")).unwrap();
+    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
+    compiler.add_resource(NAME, schema).unwrap();
+    let index = compiler.compile(NAME, &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
+    schemas.validate(document, index).unwrap_or_else(|faults| panic!("{faults:#}"));
+}
+
+fn notes(document: &Value) -> String {
+    document["comparison"]["notes"].to_string()
+}
+
+#[test]
+fn the_document_is_as_its_schema_says() {
+    let folder = Scratch::new();
+    let [base, same, slower] = [("base", 2000, 1), ("same", 2000, 2), ("slower", 2400, 3)]
+        .map(|(name, work, seed)| simulated(&folder.file(name), work, seed));
+    for (other, code, verdict) in [(&same, 0, "no_regression_shown"), (&slower, 3, "regression")] {
+        let ended = compare(&base, other, &["--json", "--across", "work"]);
+        assert_eq!(ended.code, Some(code), "{ended:#?}");
+        let document = ended.json();
+        assert_documented(&document);
+        assert_eq!(document["verdict"], verdict);
+        assert_eq!((&document["comparison"]["damaged"], ended.errors.as_str()), (&json!(false), ""));
+    }
+    let refused = |change: fn(&mut Value)| {
+        let mut document = compare(&base, &same, &["--json"]).json();
+        change(&mut document);
+        assert!(std::panic::catch_unwind(|| assert_documented(&document)).is_err(), "it was taken");
+    };
+    refused(|document| document["later"] = 1.into());
+    refused(|document| document["verdict"] = "good".into());
+    refused(|document| document["comparison"]["contrasts"][0]["then"]["trials"] = 1.into());
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let text = fs::read_to_string(&other).unwrap();
+    // In the middle of the last trial, and before the first.
+    fs::write(&other, &text[..text.rfind("\"phase\"").unwrap()]).unwrap();
+    for (one, another, side) in [(&base, &other, "B"), (&other, &base, "A")] {
+        let ended = compare(one, another, &["--json"]);
+        assert_eq!(ended.code, Some(4), "{ended:#?}");
+        let document = ended.json();
+        assert_documented(&document);
+        assert_eq!(
+            (&document["verdict"], &document["comparison"]["damaged"]),
+            (&json!("inconclusive"), &json!(true))
+        );
+        assert!(
+            notes(&document).contains(&format!("{side}: The file ends in the middle of itself")),
+            "{document}"
+        );
+        let ended = compare(one, another, &[]);
+        assert_eq!(ended.code, Some(4), "{ended:#?}");
+        assert!(ended.out.contains("The file ends in the middle of itself"), "{}", ended.out);
+        assert!(
+            ended.out.contains("Inconclusive: the file of a run is not as it was written"),
+            "{}",
+            ended.out
+        );
+    }
+    fs::write(&other, &text[..text.find("\"number\"").unwrap()]).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:#?}");
+    assert!(ended.errors.contains("ends in the middle") && ended.errors.contains("no set-up"), "{ended:#?}");
+}
+
+#[test]
+fn a_file_that_was_changed_proves_nothing() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let mut results: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
+    let delivered = results["trials"][0]["delivered"].as_u64().unwrap();
+    results["trials"][0]["delivered"] = json!(delivered - 1);
+    fs::write(&other, results.to_string()).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!(ended.code, Some(4), "{ended:#?}");
+    let document = ended.json();
+    assert_documented(&document);
+    assert!(notes(&document).contains("B: The ledger of trial"), "{document}");
+    let left_out = document["comparison"]["left_out"].to_string();
+    assert!(left_out.contains("does not sum up"), "{left_out}");
+    // A trial that is none is left out, and said.
+    results["trials"][0]["delivered"] = json!("many");
+    fs::write(&other, results.to_string()).unwrap();
+    let ended = compare(&base, &other, &["--json"]);
+    assert_eq!(ended.code, Some(4), "{ended:#?}");
+    assert!(notes(&ended.json()).contains("B: "), "{}", ended.out);
+}
+
+#[test]
+fn a_file_that_holds_no_run_is_an_error_in_a_line() {
+    let folder = Scratch::new();
+    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
+    let mut newer: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
+    newer["schema_version"] = json!(99);
+    for (text, part) in [
+        (String::new(), "empty"),
+        ("{}".into(), "schema_version"),
+        ("[1, 2]".into(), "results"),
+        ("\u{1}\u{2}".into(), "results"),
+        (newer.to_string(), "99"),
+    ] {
+        fs::write(&other, &text).unwrap();
+        for (one, another) in [(&base, &other), (&other, &base)] {
+            let ended = compare(one, another, &["--json"]);
+            assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{text}: {ended:#?}");
+            assert_eq!(ended.errors.lines().count(), 1, "{ended:#?}");
+            assert!(ended.errors.contains(part), "{part}: {ended:#?}");
+        }
+    }
+}
+
+fn is_narrow(text: &str) -> bool {
+    // Paths and commands are not cut.
+    text.lines().all(|line| line.chars().count() <= 80 || line.contains("capbench-test-"))
+}
+
+#[test]
+fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let first = folder.file("first");
+    let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
+                   --repeats 0 --seed 5";
+    let ended = run(None, capbench().args(command.split_whitespace()).arg("--out").arg(&first));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    assert!(ended.out.contains("packet-v3 against recv, in pairs that ran side by side"), "{}", ended.out);
+    assert!(ended.out.contains("Medians of the visits to a load"), "{}", ended.out);
+    assert!(is_narrow(&ended.out), "{}", ended.out);
+    let results: Results = serde_json::from_value(read(&first)).unwrap();
+    let comparison = &results.comparisons[0];
+    assert_eq!(
+        (comparison.then.as_str(), comparison.now.as_str(), comparison.paired),
+        ("recv", "packet-v3", true)
+    );
+    assert!(
+        results.statements.iter().any(|statement| statement.contains("seed 5")),
+        "{:?}",
+        results.statements
+    );
+    for contrast in &comparison.contrasts {
+        assert_eq!(contrast.then.trials.len(), contrast.now.trials.len());
+        for (then, now) in contrast.then.trials.iter().zip(&contrast.now.trials) {
+            let of = |number: u32| results.trials.iter().find(|trial| trial.number == number).unwrap();
+            assert_eq!(
+                (of(*then).profile.method.as_str(), of(*now).profile.method.as_str()),
+                ("recv", "packet-v3")
+            );
+        }
+    }
+
+    let [base, same, slower] = ["base", "same", "slower"].map(|name| folder.file(name));
+    copied(&first, &base, 3, 1.0);
+    copied(&first, &same, 1, 1.0);
+    copied(&first, &slower, 2, 0.5);
+    let ended = compare(&base, &same, &[]);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(
+        ended.out.contains("none that they report") && ended.out.contains("No regression shown"),
+        "{}",
+        ended.out
+    );
+    let ended = compare(&base, &slower, &[]);
+    assert_eq!(ended.code, Some(3), "{ended:#?}");
+    assert!(ended.out.contains("Regressions\n") && is_narrow(&ended.out), "{}", ended.out);
+    let ended = compare(&slower.join("results.json"), &base, &["--json"]);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let document = ended.json();
+    assert_eq!(
+        (&document["schema_version"], &document["verdict"]),
+        (&json!(1), &json!("no_regression_shown"))
+    );
+    assert!(
+        document["comparison"]["contrasts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["judgement"] == "improvement")
+    );
+
+    for (other, part) in [(&first, "named twice"), (&folder.file("nothing"), "no run that can be compared")] {
+        let ended = compare(&first, other, &[]);
+        assert!(matches!(ended.code, Some(1 | 2)) && ended.errors.contains(part), "{ended:#?}");
+        assert_eq!((ended.errors.lines().count(), ended.out.as_str()), (1, ""), "{ended:#?}");
+    }
+    let twin = folder.file("twin");
+    copied(&base, &twin, 3, 1.0);
+    let ended = compare(&base, &twin, &[]);
+    assert!(ended.code == Some(2) && ended.errors.contains("one run, or copies of it"), "{ended:#?}");
+}
+
+#[test]
+fn root_visits_come_in_an_order_that_a_seed_names() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    let command = "bench --method packet-v2,packet-v3 --visits 3 --rate 20k --size 64,512 --placement same --duration 50ms \
+                   --quiet 50ms --repeats 0 --seed 9";
+    let order = |name: &str| {
+        let out = folder.file(name);
+        let ended = run(None, capbench().args(command.split_whitespace()).arg("--out").arg(&out));
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+        let results: Results = serde_json::from_value(read(&out)).unwrap();
+        let of = |trial: &capbench_measure::trial::TrialResult| {
+            (trial.profile.method.clone(), trial.profile.frame_size.to_string())
+        };
+        results.trials.iter().map(of).collect::<Vec<_>>()
+    };
+    let first = order("first");
+    assert_eq!(first.len(), 12);
+    assert_eq!(first, order("second"));
+}

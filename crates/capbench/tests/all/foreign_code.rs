@@ -1,0 +1,165 @@
+//! Nobody makes capbench run code by a file that it finds: no library that saved results name, and none of its caller's
+//! where the program has capabilities of its own file.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use crate::support::{Ended, NOBODY, Namespaces, Scratch, capbench, privileges, program, run};
+use capbench_host::environment;
+use capbench_testing::{HostLimit, cannot_have};
+use serde_json::json;
+
+/// A library that makes a file when it is loaded.
+struct Marking {
+    folder: Scratch,
+}
+
+impl Marking {
+    fn new() -> Self {
+        let marking = Self { folder: Scratch::new() };
+        // Every user who loads it can make its file.
+        fs::set_permissions(marking.folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        let source = marking.folder.file("mark.c");
+        let mark = marking.folder.file("mark");
+        let text = format!(
+            "#include <fcntl.h>\n__attribute__((constructor)) static void mark(void) {{ creat(\"{}\", 0666); }}\n",
+            mark.display()
+        );
+        fs::write(&source, text).unwrap();
+        let mut cc = program("cc");
+        run(None, cc.args(["-shared", "-fPIC", "-o"]).arg(marking.library()).arg(source)).success();
+        marking
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.file("libown.so")
+    }
+
+    fn was_loaded(&self) -> bool {
+        self.folder.file("mark").exists()
+    }
+}
+
+/// Saves results of a bench of this host that show a method as the cheapest.
+fn save_bench(folder: &Path, method: &str) -> [PathBuf; 3] {
+    let trial = |method: &str, ns: f64| {
+        json!({
+            "method": method, "phase": "common-load", "placement": "same", "frame_size": 64,
+            "intended_pps": 1000.0, "verdict": "lossless", "noise": [], "cpu": {"total_ns_per_packet": ns},
+        })
+    };
+    let results = json!({
+        "environment": environment::read().unwrap(),
+        "trials": [trial(method, 1.0), trial("recv", 900.0)],
+    });
+    let base = folder.join("capbench-results");
+    let run = base.join("bench-1");
+    fs::create_dir_all(&run).unwrap();
+    let file = run.join("results.json");
+    fs::write(&file, results.to_string()).unwrap();
+    [base, run, file]
+}
+
+/// Records for a moment in a folder, by the method that saved results suggest.
+fn record_in(spaces: &Namespaces, folder: &Scratch, file: &Path) -> Ended {
+    let mut command = capbench();
+    command.args(["record", "-i", "right", "--duration", "100ms", "-w"]).arg(file).current_dir(folder.path());
+    run(Some(&spaces.right), &mut command).success()
+}
+
+#[test]
+fn root_saved_results_load_no_library_into_a_recording() {
+    let Some(()) = privileges() else { return };
+    let (spaces, folder, own) = (Namespaces::new(), Scratch::new(), Scratch::new());
+    let marking = Marking::new();
+    let paths = save_bench(folder.path(), &format!("libpcap:{}", marking.library().display()));
+
+    // Of root, but of another place than the command line.
+    let ended = record_in(&spaces, &folder, &own.file("a.pcapng"));
+    assert!(ended.errors.contains("method recv: nothing lost at the common load in"), "{ended:#?}");
+    assert!(ended.errors.contains("only --method can name a device or a library"), "{ended:#?}");
+    assert!(!marking.was_loaded());
+
+    // Of somebody else, as in a shared folder.
+    for path in paths.iter().map(PathBuf::as_path).chain([folder.path()]) {
+        chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let ended = record_in(&spaces, &folder, &own.file("b.pcapng"));
+    let reason = format!("method packet-v3: capbench-results is not believed: {}", folder.path().display());
+    assert!(ended.errors.contains(&reason), "{ended:#?}");
+    assert!(ended.errors.contains(&format!("belongs to user {NOBODY}")), "{ended:#?}");
+    assert!(!marking.was_loaded());
+}
+
+/// Whether nobody has user namespaces, which a bench of nobody needs: unshare(1) is asked, not the bench.
+fn nobody_has_user_namespaces() -> bool {
+    let mut command = program("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+    let ended = run(None, command.args(["unshare", "--user", "--map-root-user", "--net", "true"]));
+    if ended.code != Some(0) {
+        cannot_have(HostLimit::UserNamespaces, ended.errors);
+        return false;
+    }
+    true
+}
+
+/// What a program with capabilities passes on of its caller's environment; `None` where nobody has user namespaces.
+fn environment_of_a_started_program(place: &Scratch, home: &Scratch) -> Option<String> {
+    if !nobody_has_user_namespaces() {
+        return None;
+    }
+    let (definition, seen) = (home.file("programs.toml"), home.file("environment"));
+    let text = format!(
+        "[programs.own]\ncommand = [\"sh\", \"-c\", \"env > {}; exec false {{file}}\"]\n",
+        seen.display()
+    );
+    fs::write(&definition, text).unwrap();
+    let mut command = place.capbench_of_nobody(home);
+    command.args([
+        "bench",
+        "--quick",
+        "--placement",
+        "same",
+        "--rate",
+        "2000",
+        "--duration",
+        "100ms",
+        "--programs",
+    ]);
+    command.arg(&definition).args(["--method", "cmd:own"]).env("LIBXDP_OBJECT_PATH", home.path());
+    let ended = run(None, &mut command);
+    Some(fs::read_to_string(&seen).unwrap_or_else(|error| panic!("{error}: {ended:#?}")))
+}
+
+#[test]
+fn root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller() {
+    let Some(()) = privileges() else { return };
+    let (place, home, marking) = (Scratch::new(), Scratch::of_nobody(), Marking::new());
+    chown(marking.library(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let mut command = place.capbench_of_nobody(&home);
+    run(None, program("setcap").arg("cap_net_raw+ep").arg(place.file("capbench"))).success();
+    // What a caller sets to be searched first, and a search for it by name.
+    fs::copy(marking.library(), home.file("libpcap.so.0.8")).unwrap();
+    command.env("LD_LIBRARY_PATH", home.path());
+    let ended = run(
+        None,
+        command
+            .args(["record", "-i", "lo", "--duration", "100ms", "-w", "system.pcapng", "--method"])
+            .arg("libpcap"),
+    );
+    assert_eq!((ended.code, ended.errors.contains("listening on lo")), (Some(0), true), "{ended:#?}");
+    assert!(!marking.was_loaded());
+    assert!(
+        environment_of_a_started_program(&place, &home)
+            .is_none_or(|text| !text.contains("LIBXDP_OBJECT_PATH"))
+    );
+    let library = marking.library();
+    for method in ["libpcap:", "pf-ring+library=", "nfb+library=", "szedata2+library="] {
+        let mut command = place.capbench_of_nobody(&home);
+        command.args(["record", "-i", "lo", "-w", "own.pcapng", "--method"]);
+        let ended = run(None, command.arg(format!("{method}{}", library.display())));
+        assert!(ended.errors.contains("privileges of its own file"), "{method}: {ended:#?}");
+        assert_eq!((ended.code, marking.was_loaded()), (Some(2), false), "{method}: {ended:#?}");
+    }
+}

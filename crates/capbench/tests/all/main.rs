@@ -1,0 +1,44 @@
+//! The program from end to end. All in one binary: linking one takes less time than linking one for each file.
+
+#[path = "../../../capbench-report/tests/runs/mod.rs"]
+mod runs;
+mod support;
+
+mod bench;
+mod compare;
+mod counts;
+mod extcap;
+mod foreign_code;
+mod foreign_folders;
+mod generate;
+mod hostile;
+mod libpcap;
+mod memory_limits;
+mod privileges;
+mod programs;
+mod record;
+mod record_accounts;
+mod record_ends;
+mod record_files;
+mod record_losses;
+mod record_ports;
+mod record_refusals;
+mod record_retention;
+mod record_verbatim;
+mod record_workers;
+mod report;
+mod reproduce;
+mod results_file;
+mod rfc2544;
+mod search;
+mod soak;
+mod status;
+mod stop;
+mod sweep;
+mod usage;
+mod verify;
+mod why;
+mod why_causes;
+mod why_ends;
+mod xdp_count;
+mod xdp_live;

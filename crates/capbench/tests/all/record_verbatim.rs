@@ -1,0 +1,203 @@
+//! `capbench record --format verbatim` and `capbench convert`: blocks of the ring in a file give every frame, once, with what was
+//! lost before it.
+
+use std::fs;
+
+use crate::support::recording::counted_by_others;
+use crate::support::why::send;
+use crate::support::{
+    File, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, privileges, run,
+};
+
+const FRAMES: u64 = 20_000;
+/// Small blocks, so that many are full.
+const VERBATIM: &str = "--method packet-v3 --format verbatim --block 64KiB --ring 4MiB";
+
+fn traffic(more: &str) -> String {
+    format!("--rate 50000 --size imix -c {FRAMES} --trial 7 {more}")
+}
+
+/// How many blocks of a ring are in a file: each begins a page with this type.
+fn blocks(file: &std::path::Path) -> usize {
+    let octets = fs::read(file).unwrap();
+    octets.chunks(4096).filter(|page| page.starts_with(&0xcab1_0c01_u32.to_le_bytes())).count()
+}
+
+#[test]
+fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    for (name, arguments, vlan, snap) in [
+        ("plain", "", None, None),
+        ("tagged", "--zstd", Some(7), None),
+        ("cut", "--snaplen 96", None, Some(96)),
+    ] {
+        let spaces = Namespaces::new();
+        let file = folder.file(&format!("{name}.verbatim"));
+        let recording = Recording::start(&spaces.right, &file, &format!("{VERBATIM} {arguments}"));
+        send(&spaces, &traffic(&vlan.map_or(String::new(), |id| format!("--vlan {id}"))));
+        let (_, document) = recording.interrupt();
+        let ledger = &document["interfaces"][0];
+        for (key, expected) in
+            [("accepted", FRAMES), ("taken", FRAMES), ("written", FRAMES), ("in_hand", 0), ("unexplained", 0)]
+        {
+            assert_eq!(ledger[key], expected, "{name}: {key}: {document:#}");
+        }
+        let mut stored = file.clone().into_os_string();
+        if arguments.contains("zstd") {
+            stored.push(".zst");
+        } else {
+            assert!(blocks(&file) > 10, "{name}: {} blocks", blocks(&file));
+            let read = File::read(&file, 7, vlan, snap);
+            assert!(read.holds_once(FRAMES) && read.format.name() == "verbatim", "{name}");
+        }
+        let written = folder.file(&format!("{name}.pcapng"));
+        run(None, capbench().arg("convert").arg(&stored).arg(&written)).success();
+        let read = File::read(&written, 7, vlan, snap);
+        assert!(read.holds_once(FRAMES) && !read.ends_early, "{name}: {}", read.packets.len());
+        assert_eq!(counted_by_others(&written), [FRAMES; 3], "{name}");
+        let last = read.last_statistics(0);
+        assert_eq!((last.accepted, last.system_dropped), (Some(FRAMES), Some(0)), "{name}: {last:?}");
+        let classic = folder.file(&format!("{name}.pcap"));
+        run(None, capbench().arg("convert").arg(&written).arg(&classic)).success();
+        assert_eq!(counted_by_others(&classic), [FRAMES; 3], "{name}");
+    }
+}
+
+#[test]
+fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
+    let Some(()) = privileges() else { return };
+    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let file = folder.file("ring");
+    let recording =
+        Recording::start(&spaces.right, &file, &format!("{VERBATIM} --file-packets 6000 -c 15000"));
+    send(&spaces, &traffic(""));
+    recording.end();
+    let read = |name: &str| File::read(&folder.file(name), 7, None, None);
+    let files = ["ring", "ring1", "ring2"].map(read);
+    assert_eq!(files.each_ref().map(|file| file.packets.len()), [6000, 6000, 3000]);
+    assert!(files.iter().flat_map(File::sequences).eq(0..15_000));
+    assert!(files.iter().all(|file| !file.statistics.is_empty() && !file.ends_early));
+    assert!(blocks(&file) > 5);
+}
+
+#[test]
+fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
+    let Some(()) = privileges() else { return };
+    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let file = folder.file("lossy.verbatim");
+    let recording = Recording::start(
+        &spaces.right,
+        &file,
+        "--method packet-v3 --format verbatim --ring 1MiB --block 64KiB",
+    );
+    let mut command = capbench();
+    command.args(["send", "-i", "left", "--rate", "40000", "--trial", "7", "-c", "60000"]);
+    let sender = Running::start(Some(&spaces.left), &mut command);
+    eventually("some frames are recorded", || spaces.right.received() > 5000);
+    recording.running.signal("STOP");
+    eventually("the ring overflows", || spaces.right.received() > 40_000);
+    recording.running.signal("CONT");
+    sender.end().success();
+    let (_, document) = recording.interrupt();
+    let written = folder.file("lossy.pcapng");
+    run(None, capbench().arg("convert").arg(&file).arg(&written)).success();
+    for file in [&file, &written] {
+        let read = File::read(file, 7, None, None);
+        let missing = 60_000 - read.packets.len() as u64;
+        assert!(missing > 0 && blocks(&folder.file("lossy.verbatim")) > 5, "{document:#}");
+        let mut next = 0;
+        for packet in &read.packets {
+            let sequence = packet.sequence.expect("only frames of the trial are sent");
+            assert_eq!(next + packet.dropped.unwrap_or(0), sequence, "drop count before {sequence}");
+            next = sequence + 1;
+        }
+        assert_eq!(document["interfaces"][0]["lost_by_kernel"], missing, "{document:#}");
+        assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
+        assert_eq!(read.last_statistics(0).system_dropped, Some(missing));
+    }
+}
+
+#[test]
+fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
+    let Some(()) = privileges() else { return };
+    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::new());
+    let file = disk.0.file("full.verbatim");
+    let recording = Recording::start(&spaces.right, &file, VERBATIM);
+    send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");
+    let ended = recording.running.end();
+    assert_eq!(ended.code, Some(7), "{ended:#?}");
+    assert!(ended.errors.contains("free space"), "{ended:#?}");
+    let (document, read) = (ended.json(), File::read(&file, 7, None, None));
+    let written = read.packets.len() as u64;
+    assert!(written > 1000 && read.holds_once(written) && !read.ends_early, "{written}: {document:#}");
+    let ledger = &document["interfaces"][0];
+    assert_eq!((&ledger["written"], &ledger["in_hand"]), (&written.into(), &0.into()), "{document:#}");
+}
+
+#[test]
+fn root_what_has_no_blocks_cannot_be_recorded_verbatim() {
+    let Some(()) = privileges() else { return };
+    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    for (arguments, said) in [
+        ("--method packet-v2", "packet-v2 has no blocks; give --method packet-v3"),
+        ("--method packet-v3 --fanout lb --members 2", "it is for one capture"),
+        ("--method packet-v3 --block 32MiB --ring 64MiB", "blocks are at most 16MiB"),
+    ] {
+        let mut command = capbench();
+        command.args(["record", "-i", "right", "--format", "verbatim", "-w"]).arg(folder.file("no"));
+        let ended = run(Some(&spaces.right), command.args(arguments.split_whitespace()));
+        assert_eq!(ended.code, Some(2), "{ended:#?}");
+        assert!(ended.errors.contains(said), "{arguments}: {ended:#?}");
+        assert!(folder.entries().is_empty());
+    }
+}
+
+#[test]
+fn convert_says_what_is_wrong_with_its_input() {
+    let folder = Scratch::new();
+    let convert = |name: &str, octets: &[u8]| {
+        fs::write(folder.file(name), octets).unwrap();
+        run(None, capbench().arg("convert").arg(folder.file(name)).arg(folder.file("out.pcapng")))
+    };
+    for (name, octets, said) in [
+        ("empty", &[][..], "empty: the file is empty"),
+        ("text", b"some text", "text: the file is neither pcap nor pcapng: it begins with"),
+        (
+            "later",
+            b"capbench verbatim 2\n",
+            "later: the file is a verbatim file that ends early, or of another version",
+        ),
+        ("squeezed", &[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3], "squeezed: the file cannot be read"),
+    ] {
+        let ended = convert(name, octets);
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+        assert!(ended.errors.contains(said), "{ended:#?}");
+    }
+    let mut pcap = 0xa1b2_3c4d_u32.to_le_bytes().to_vec();
+    pcap.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]);
+    pcap.extend([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 60, 0, 0, 0, 7, 7, 7]);
+    pcap.extend([1, 0, 0, 0]);
+    let ended = convert("cut.pcap", &pcap);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(
+        ended.errors.contains("cut.pcap ends within a record; everything before it, 1 packets"),
+        "{ended:#?}"
+    );
+    assert_eq!(counted_by_others(&folder.file("out.pcapng")), [1; 3]);
+    let same = run(None, capbench().arg("convert").args([folder.file("cut.pcap"), folder.file("cut.pcap")]));
+    assert_eq!(same.code, Some(2), "{same:#?}");
+    assert_eq!(fs::read(folder.file("cut.pcap")).unwrap(), pcap, "it is as it was");
+    let squeezed = folder.file("small.pcap.zst");
+    run(None, capbench().args(["convert", "--zstd=1"]).arg(folder.file("out.pcapng")).arg(&squeezed))
+        .success();
+    let octets = fs::read(&squeezed).unwrap();
+    for name in ["small.pcap", "small.pcap.zst"] {
+        let same = run(None, capbench().args(["convert", "--zstd=19"]).arg(&squeezed).arg(folder.file(name)));
+        assert_eq!(same.code, Some(2), "{name}: {same:#?}");
+        assert_eq!(fs::read(&squeezed).unwrap(), octets, "{name}: it is as it was");
+    }
+    let back = folder.file("back.pcapng");
+    run(None, capbench().arg("convert").arg(&squeezed).arg(&back)).success();
+    assert_eq!(counted_by_others(&back), [1; 3]);
+}

@@ -1,0 +1,244 @@
+//! A search by the command line: what it saves, and how one that was interrupted is gone on with.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Ended, Running, Scratch, capbench, eventually, privileges, run};
+use serde_json::Value;
+
+/// A search of less than two seconds of traffic.
+const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
+                     --quiet 60ms --work ns:100";
+
+fn results(folder: &Path) -> Option<Value> {
+    serde_json::from_slice(&fs::read(folder.join("results.json")).ok()?).ok()
+}
+
+fn trials(folder: &Path) -> usize {
+    results(folder).map_or(0, |results| results["trials"].as_array().unwrap().len())
+}
+
+/// Runs a search that ends by itself.
+fn search(folder: &Path, more: &str) -> Ended {
+    let mut command = capbench();
+    command.args(SHORT.split_whitespace()).args(more.split_whitespace());
+    completed(run(None, command.arg("--out").arg(folder)))
+}
+
+/// Starts a search for a goal that takes many trials, so that a signal comes in their midst; and few loads, at most 15 trials
+/// each: on a busy host every load may need all of them. It is sent a signal when so many trials are saved.
+fn interrupted(folder: &Path, after: usize, signal: &str) -> Ended {
+    let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
+    let mut command = capbench();
+    let running = Running::start(None, command.args(many.split_whitespace()).arg("--out").arg(folder));
+    eventually("trials are saved", || trials(folder) >= after);
+    running.signal(signal);
+    running.end()
+}
+
+fn resume(folder: &Path, more: &str) -> Ended {
+    run(None, capbench().args(["search", "--resume"]).arg(folder).args(more.split_whitespace()))
+}
+
+/// A search that ended by itself, with a result or without.
+fn completed(ended: Ended) -> Ended {
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
+    ended
+}
+
+/// The numbers of a trial, its probes and its attempts.
+fn numbers(trial: &Value) -> Vec<u64> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let guarding = &trial["guarding"];
+    let attempts = list(&guarding["set_aside"]).into_iter().map(|attempt| attempt["trial"].clone());
+    let kept = attempts.chain(list(&guarding["recovery"]["probes"]));
+    kept.chain([trial.clone()]).map(|trial| trial["number"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn root_a_search_that_was_stopped_is_gone_on_with() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    let ended = interrupted(&folder, 2, "INT");
+    assert_eq!(ended.code, Some(130), "{}", ended.errors);
+    let stopped = results(&folder).unwrap();
+    assert_eq!(stopped["complete"], false);
+    assert_eq!(stopped["searches"][0]["ended"]["how"], "stopped", "{}", ended.out);
+
+    // On another host they would be trials of something else.
+    let file = folder.join("results.json");
+    let own = fs::read(&file).unwrap();
+    let mut other = stopped.clone();
+    other["environment"]["cpu_model"] = "another CPU".into();
+    other["environment"]["netdev_max_backlog"] = 7.into();
+    let other = serde_json::to_vec(&other).unwrap();
+    fs::write(&file, &other).unwrap();
+    let ended = resume(&folder, "");
+    assert_eq!(ended.code, Some(2));
+    for part in ["CPU model: another CPU then", "net.core.netdev_max_backlog: 7 then", "begin a new search"] {
+        assert!(ended.errors.contains(part), "{part} in {}", ended.errors);
+    }
+    assert_eq!(fs::read(&file).unwrap(), other, "nothing is lost");
+    fs::write(&file, own).unwrap();
+
+    completed(resume(&folder, ""));
+    let whole = results(&folder).unwrap();
+    assert_eq!(whole["complete"], true);
+    let (before, after) = (&stopped["trials"], whole["trials"].as_array().unwrap());
+    let kept = before.as_array().unwrap();
+    assert!(after.len() > kept.len());
+    assert_eq!(&after[..kept.len()], &kept[..], "trials of the first run stand as they were");
+    let own: Vec<_> = after.iter().map(|trial| trial["number"].as_u64().unwrap()).collect();
+    assert!(own.windows(2).all(|pair| pair[0] < pair[1]), "{own:?}");
+    let mut every: Vec<_> = after.iter().flat_map(numbers).collect();
+    every.sort_unstable();
+    assert!(every.windows(2).all(|pair| pair[0] < pair[1]), "probes and attempts have their own: {every:?}");
+    assert_eq!(whole["searches"].as_array().unwrap().len(), 1);
+
+    let ended = resume(&folder, "");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("nothing to go on with"), "{}", ended.errors);
+}
+
+#[test]
+fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    assert_eq!(interrupted(&folder, 4, "KILL").signal, Some(9));
+    let killed = results(&folder).unwrap();
+    let all = killed["trials"].as_array().unwrap();
+    let searches = killed["searches"].as_array().unwrap();
+    assert_eq!((&killed["complete"], searches.len()), (&Value::from(false), 1));
+    assert_eq!(searches[0]["ended"]["how"], "stopped");
+    let named = searches[0]["trials"].as_array().unwrap();
+    assert_eq!(named.len() + 1, all.len(), "but for the last trial all are in the search: {named:?}");
+    assert_eq!(searches[0]["goals"].as_array().map(Vec::len), Some(1));
+
+    completed(resume(&folder, ""));
+    let whole = results(&folder).unwrap();
+    assert_eq!(whole["complete"], true);
+    assert_eq!(whole["searches"].as_array().unwrap().len(), 1, "it stands once");
+    assert_eq!(&whole["trials"].as_array().unwrap()[..all.len()], &all[..]);
+}
+
+#[test]
+fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    let mut command = capbench();
+    // Enough for the least that the goal can need, and too little with drains.
+    let longer = SHORT.replace("sum=200ms", "sum=1s");
+    command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]);
+    let ended = completed(run(None, command.arg(&folder)));
+    let short = results(&folder).unwrap();
+    assert_eq!(short["searches"][0]["ended"]["how"], "time_up", "{}", ended.out);
+    assert_eq!(short["complete"], false);
+
+    let ended = resume(&folder, "");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.errors.contains("--time"), "{}", ended.errors);
+    completed(resume(&folder, "--time 10m"));
+    assert_eq!(results(&folder).unwrap()["complete"], true);
+}
+
+#[test]
+fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    let ended = search(&folder, "--method packet-v3,packet-v2");
+    let results = results(&folder).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+        assert_eq!(trial["phase"], "search");
+    }
+    let searches = results["searches"].as_array().unwrap();
+    let methods: Vec<_> = searches.iter().map(|search| search["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["packet-v3", "packet-v2"]);
+    for part in ["short", "without any loss", "NDR", "PDR", "40,000"] {
+        assert!(ended.out.contains(part), "{part} in {}", ended.out);
+    }
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
+}
+
+#[test]
+fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    let ended = search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m");
+    let results = results(&folder).unwrap();
+    let searches = results["searches"].as_array().unwrap();
+    let order: Vec<_> = searches
+        .iter()
+        .map(|search| (search["nth"].as_u64().unwrap(), search["method"].as_str().unwrap()))
+        .collect();
+    assert_eq!(order, [(1, "packet-v3"), (1, "packet-v2"), (2, "packet-v3"), (2, "packet-v2")]);
+    let trials = results["trials"].as_array().unwrap();
+    for search in searches {
+        assert_eq!(search["plan"]["traffic_allowed_s"], 60.0);
+        for number in search["trials"].as_array().unwrap() {
+            let own = trials.iter().filter(|trial| trial["number"] == *number);
+            assert!(own.map(|trial| &trial["search"]).eq([&search["nth"]]), "{number}");
+        }
+    }
+    let one_line = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("lower bounds: median"), "{}", ended.out);
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
+}
+
+#[test]
+fn root_repeated_searches_go_on_each_from_its_own_trials() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    search(&folder, "--searches 2");
+    // As a run leaves it that is killed when the second search has its first trial.
+    let whole = results(&folder).unwrap();
+    let mut cut = whole.clone();
+    let all = whole["trials"].as_array().unwrap();
+    let second = all.iter().position(|trial| trial["search"] == 2).unwrap();
+    cut["trials"].as_array_mut().unwrap().truncate(second + 1);
+    cut["searches"].as_array_mut().unwrap().truncate(1);
+    cut["complete"] = false.into();
+    fs::write(folder.join("results.json"), serde_json::to_vec(&cut).unwrap()).unwrap();
+
+    completed(resume(&folder, ""));
+    let resumed = results(&folder).unwrap();
+    assert_eq!(resumed["complete"], true);
+    let after = resumed["trials"].as_array().unwrap();
+    assert_eq!(&after[..=second], &all[..=second], "trials of the first run stand as they were");
+    assert!(after[second..].iter().all(|trial| trial["search"] == 2), "the first search needs no more");
+    let searches = resumed["searches"].as_array().unwrap();
+    assert_eq!(searches.iter().map(|search| search["nth"].as_u64()).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    assert_eq!(searches[0]["goals"], whole["searches"][0]["goals"]);
+    assert_eq!(searches[1]["trials"][0], all[second]["number"]);
+}
+
+#[test]
+fn root_a_search_with_bursts_says_so_with_each_trial() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.file("run");
+    search(&folder, "--burst 16");
+    let results = results(&folder).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert!(trial["traffic"].as_str().unwrap().ends_with("in bursts of 16 frames"), "{trial}");
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+    }
+    assert_eq!(results["searches"][0]["plan"]["burst_frames"], 16);
+}
+
+#[test]
+fn what_is_no_run_of_a_search_is_not_gone_on_with() {
+    let scratch = Scratch::new();
+    let ended = resume(scratch.path(), "");
+    assert!(ended.code == Some(1) && ended.errors.contains("results.json"), "{ended:#?}");
+    fs::write(scratch.file("results.json"), "{\"schema_version\": 1, \"trials\": [").unwrap();
+    let ended = resume(scratch.path(), "");
+    let parts = ["results.json", "EOF"];
+    assert!(ended.code == Some(1) && parts.iter().all(|part| ended.errors.contains(part)), "{ended:#?}");
+}

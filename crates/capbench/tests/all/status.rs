@@ -1,0 +1,114 @@
+//! What `count` and `record` show while they run: on a terminal, elsewhere, and when a signal asks.
+
+use crate::support::why::send;
+use crate::support::{
+    Namespaces, Place, Recording, Running, Scratch, capbench, eventually, privileges, program, run,
+};
+use serde_json::Value;
+
+/// A command of ours on a terminal, which script(1) gives it: all that it wrote.
+fn on_terminal(place: &Place, arguments: &str, terminal: &str) -> String {
+    let mut command = program("script");
+    let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_capbench"));
+    command.args(["-q", "-e", "-c", &line, "/dev/null"]).env("TERM", terminal);
+    run(Some(place), &mut command).success().out
+}
+
+/// The lines that were shown in one place.
+fn shown(text: &str) -> Vec<&str> {
+    let lines = text.split("\r\x1b[K").skip(1).map(|rest| rest.split(['\r', '\n']).next().unwrap());
+    lines.filter(|line| line.contains(" packets  ")).collect()
+}
+
+#[test]
+fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_place() {
+    let Some(()) = privileges() else { return };
+    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let file = folder.file("terminal.pcapng");
+    let record = format!("record -i right -w {} --method packet-v2 --duration 2500ms", file.display());
+    for arguments in ["count -i right --method packet-v2 --duration 2500ms", &record] {
+        let text = on_terminal(&spaces.right, arguments, "xterm");
+        let lines = shown(&text);
+        assert!(lines.len() >= 2, "{arguments}: {text:?}");
+        let buffers = if arguments == record { "  buffers 0/" } else { "  dropped" };
+        for line in lines {
+            assert!(line.starts_with("0 packets  0 packets/s  0 bit/s  ring 0 %"), "{line:?}");
+            assert!(line.contains(buffers) && line.ends_with("dropped: none"), "{line:?}");
+        }
+        assert!(text.contains("\x1b[K0 packets captured\r"), "{arguments}: {text:?}");
+        let dumb = on_terminal(&spaces.right, arguments, "dumb");
+        assert!(!dumb.contains('\x1b') && dumb.contains("0 packets captured\r"), "{arguments}: {dumb:?}");
+    }
+    // A method that has its ring to itself.
+    let text = on_terminal(&spaces.right, "count -i right --method libpcap --duration 1200ms", "xterm");
+    assert!(shown(&text).iter().all(|line| line.contains("  ring unknown  ")), "{text:?}");
+}
+
+#[test]
+fn root_elsewhere_count_writes_lines_that_say_the_same() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let count = |more: &[&str]| {
+        let mut command = capbench();
+        run(Some(&spaces.right), command.args(["count", "-i", "right", "--duration", "200ms"]).args(more))
+            .success()
+    };
+    let text = count(&[]).out;
+    let line = text.lines().next().unwrap();
+    assert!(line.ends_with(" packets/s         0 dropped  ring 0 %"), "{text}");
+    assert!(text.contains("\ndropped by place: none; how full the ring was at most: 0 %\n"), "{text}");
+    let text = count(&["--json"]).out;
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let none = serde_json::json!([{ "place": "ring", "count": 0 }]);
+    assert_eq!((&lines[0]["ring_fill"], &lines[0]["losses"]), (&0.0.into(), &none), "{text}");
+    assert_eq!((&lines[1]["ring_fullest"], &lines[1]["losses"]), (&0.0.into(), &none), "{text}");
+    let text = count(&["--json", "--method", "libpcap"]).out;
+    assert!(text.contains("\"ring_fill\":null"), "{text}");
+}
+
+/// Stops a process until its ring has overflowed, and lets it go on.
+fn standing_still(spaces: &Namespaces, running: &Running) {
+    running.signal("STOP");
+    send(spaces, "--rate 50000 -c 20000 --size 64 --trial 7");
+    running.signal("CONT");
+}
+
+#[test]
+fn root_losses_are_told_by_place_and_signals_end_nothing() {
+    let Some(()) = privileges() else { return };
+    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let mut command = capbench();
+    command.args(["count", "-i", "right", "--method", "packet-v2", "--ring", "1MiB"]);
+    let mut count = Running::start(Some(&spaces.right), &mut command);
+    count.wait_for("packet-v2 on right");
+    standing_still(&spaces, &count);
+    count.wait_for("  by place: ring ");
+    // Nothing to flush.
+    count.signal("USR2");
+    count.signal("USR1");
+    count.wait_for("dropped by place: ring ");
+    count.signal("TERM");
+    let ended = count.end().success();
+    assert_eq!(ended.errors.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
+    assert_eq!(ended.out.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
+    // A ring that lost packets was full, also where no look saw that.
+    assert!(ended.out.contains("how full the ring was at most: 100 %"), "{ended:#?}");
+
+    let mut recording =
+        Recording::start(&spaces.right, &folder.file("lossy.pcapng"), "--method packet-v2 --ring 1MiB");
+    standing_still(&spaces, &recording.running);
+    eventually("the ring is empty", || {
+        recording.running.signal("USR2");
+        std::fs::metadata(recording.part()).unwrap().len() > 10_000
+    });
+    recording.running.signal("USR1");
+    recording.running.wait_for("how full the ring was at most: ");
+    let (ended, document) = recording.interrupt();
+    let ledger = &document["interfaces"][0];
+    assert_eq!((&ledger["accepted"], &ledger["unexplained"]), (&20_000.into(), &0.into()), "{ended:#?}");
+    let fullest = ledger["ring_fullest"].as_f64().unwrap();
+    assert!(
+        (0.0..=1.0).contains(&fullest) && ledger["ring_fill"].as_f64().unwrap() <= fullest,
+        "{document:#}"
+    );
+}

@@ -1,0 +1,114 @@
+//! Sweeps and the tests of RFC 2544 by the command line: what they print and save.
+
+use std::fs;
+
+use crate::support::{Running, Scratch, capbench, eventually, privileges, run};
+use capbench_measure::results::Results;
+use serde_json::Value;
+
+/// Runs a command that saves, and gives what it printed and what it saved.
+fn saved(arguments: &str) -> (String, Value) {
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let mut command = capbench();
+    command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
+    let ended = run(None, &mut command);
+    assert!(matches!(ended.code, Some(0 | 4)), "{arguments}: {}", ended.errors);
+    let results: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        assert_eq!(trial["unexplained"], 0, "{trial}");
+    }
+    let narrow = |line: &str| line.chars().count() <= 80 || line.starts_with("Saved");
+    for line in ended.out.lines() {
+        assert!(narrow(line), "wider than 80 columns: {line}");
+    }
+    (ended.out, results)
+}
+
+#[test]
+fn root_a_sweep_visits_every_point_with_every_method() {
+    let Some(()) = privileges() else { return };
+    let (text, results) = saved(
+        "sweep work --from ns:0 --to ns:20000 --steps 3 --method packet-v2,packet-v3 --rate 20k --visits 2 --refine 0 \
+         --duration 60ms --quiet 60ms --seed 7 --repeats 0",
+    );
+    let sweep = &results["sweeps"][0];
+    assert_eq!((&sweep["axis"], &sweep["seed"]), (&Value::from("work"), &Value::from(7)));
+    assert_eq!(sweep["points"].as_array().unwrap().len(), 3);
+    let series = sweep["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2);
+    for series in series {
+        for reading in series["readings"].as_array().unwrap() {
+            let trials = ["trials", "invalid"].map(|part| reading[part].as_array().map_or(0, Vec::len));
+            assert_eq!(trials.iter().sum::<usize>(), 2, "{reading}");
+        }
+    }
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in
+        ["packet-v2, placement same", "packet-v3, placement same", "work ns:10000", "Seed of the order 7"]
+    {
+        assert!(one_line.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn root_a_sweep_that_is_killed_can_be_analysed() {
+    let Some(()) = privileges() else { return };
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("run");
+    let read = || -> Option<Results> {
+        let text = fs::read(folder.join("results.json")).ok()?;
+        Some(serde_json::from_slice(&text).expect("a file is whole whenever it is read"))
+    };
+    let named = |results: &Results| -> Vec<u32> {
+        let series = results.sweeps.iter().flat_map(|sweep| &sweep.series);
+        let readings = series.flat_map(|series| &series.readings);
+        readings.flat_map(|reading| reading.trials.iter().chain(&reading.invalid).copied()).collect()
+    };
+    let mut command = capbench();
+    let arguments = "sweep work --from ns:0 --to ns:20000 --steps 4 --method packet-v2,packet-v3 --rate 20k --visits 500 \
+                     --refine 0 --duration 60ms --quiet 60ms --repeats 0 --no-trace";
+    command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
+    let sweep = Running::start(None, &mut command);
+    eventually("five visits are saved", || read().is_some_and(|results| named(&results).len() >= 5));
+    sweep.signal("KILL");
+    assert_eq!(sweep.end().signal, Some(9));
+    let results = read().unwrap();
+    assert!(!results.complete && results.sweeps.len() == 1 && results.sweeps[0].stopped);
+    let named = named(&results);
+    let unnamed = results.trials.iter().filter(|trial| !named.contains(&trial.number)).count();
+    assert!(unnamed <= 1 && named.len() + unnamed == results.trials.len(), "{named:?}");
+    let found = capbench_report::sentences::find(&results);
+    let says = |method: &str| found.iter().any(|finding| finding.text.starts_with(&format!("{method}: ")));
+    assert!(says("packet-v2") && says("packet-v3"), "{found:?}");
+}
+
+#[test]
+fn root_a_sweep_of_placements_or_sizes_takes_its_points_from_their_flags() {
+    let Some(()) = privileges() else { return };
+    let short =
+        "--method packet-v2 --rate 10k --visits 1 --refine 0 --duration 50ms --quiet 60ms --repeats 0";
+    for (axis, points) in [("placement", 2), ("size --size 64,128,1518", 3)] {
+        let (_, results) = saved(&format!("sweep {axis} {short}"));
+        assert_eq!(results["sweeps"][0]["points"].as_array().unwrap().len(), points, "{axis}");
+    }
+}
+
+#[test]
+fn root_the_tests_of_rfc_2544_are_run_in_terms_of_a_throughput_that_is_given() {
+    let Some(()) = privileges() else { return };
+    let (text, results) = saved(
+        "rfc2544 --quick --throughput 20k --max-rate 40k --duration 60ms --repetitions 1 --longest-burst 100ms \
+         --quiet 60ms --method packet-v2 --repeats 0",
+    );
+    let tests: Vec<_> = results["rfc2544"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tested| tested["test"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(tests, ["latency", "frame-loss", "back-to-back", "recovery"]);
+    for part in ["latency", "planned to application", "frame loss rate", "back-to-back", "recovery"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}

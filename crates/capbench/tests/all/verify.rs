@@ -1,0 +1,199 @@
+//! `capbench verify` on files whose content is known, whole and not.
+
+use std::fs;
+use std::process::Output;
+
+use crate::support::{PATIENCE, Scratch, lossy};
+use capbench_capture::{Frame, Loss, PacketType, Place, SnapLength};
+use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
+use capbench_record::file::{
+    Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
+    PcapngEncoder, SectionDescription,
+};
+
+/// Octets of the frames, with FCS.
+const SIZE: u32 = 100;
+
+/// A packet to be written.
+struct Made {
+    octets: Vec<u8>,
+    interface: u32,
+    dropped: Option<u64>,
+}
+
+fn made(trial: u16, sequence: u64) -> Made {
+    of_layout(&FrameLayout::default(), trial, sequence)
+}
+
+fn of_layout(layout: &FrameLayout, trial: u16, sequence: u64) -> Made {
+    let stamp = Stamp { trial: TrialId(trial), stream: StreamId(0), sequence, planned_ns: 0 };
+    let mut octets = vec![0; SIZE as usize];
+    let length =
+        FrameWriter::new(layout).write(&mut octets, FrameSize::new(SIZE).unwrap(), Flow::FIRST, stamp);
+    octets.truncate(length);
+    Made { octets, interface: 0, dropped: None }
+}
+
+fn sequences(trial: u16, numbers: impl IntoIterator<Item = u64>) -> Vec<Made> {
+    numbers.into_iter().map(|number| made(trial, number)).collect()
+}
+
+/// A file of two interfaces with these packets, and statistics behind them.
+fn encoded(encoder: &impl Encoder, packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
+    let mut file = encoder.header();
+    let mut room = vec![0; encoder.largest_record()];
+    for (number, Made { octets, interface, dropped }) in packets.iter().enumerate() {
+        let frame = Frame {
+            data: octets,
+            wire_length: octets.len() as u32,
+            time_ns: 1_000_000_000 + number as u64,
+            vlan: None,
+            packet_type: PacketType::OtherHost,
+            hash: None,
+            status: 0,
+        };
+        let facts = PacketFacts { interface: *interface, queue: None, dropped: *dropped };
+        let length = encoder.encode(&frame, &facts, &mut room).unwrap();
+        file.extend(&room[..length]);
+    }
+    file.extend(statistics.iter().filter_map(|block| encoder.statistics(block)).flatten());
+    file
+}
+
+fn pcapng(packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
+    let interface = |name: &str| InterfaceDescription { name: Some(name.into()), ..Default::default() };
+    let interfaces = [interface("eth1"), interface("eth2")];
+    let snap = SnapLength::EVERYTHING;
+    let section = SectionDescription::default();
+    let encoder = PcapngEncoder::new(&section, &interfaces, snap, HashAlgorithm::default()).unwrap();
+    encoded(&encoder, packets, statistics)
+}
+
+fn lost(accepted: u64, delivered: u64, ring: u64) -> InterfaceStatistics {
+    let losses = vec![Loss { place: Place::Ring, count: Some(ring), source: "".into() }];
+    let mut statistics = InterfaceStatistics {
+        accepted: Some(accepted),
+        delivered: Some(delivered),
+        ..InterfaceStatistics::default()
+    };
+    statistics.book(&LostAt::of(&losses).collect::<Vec<_>>());
+    statistics
+}
+
+/// Runs `capbench verify` on files of a folder.
+fn verified(folder: &Scratch, arguments: &str) -> Output {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_capbench"));
+    command.arg("verify").args(arguments.split_whitespace()).current_dir(folder.path()).timeout(PATIENCE);
+    command.output().unwrap()
+}
+
+/// What it prints of one file, with its exit code and what it says of errors.
+fn of(octets: &[u8], arguments: &str) -> String {
+    let folder = Scratch::new();
+    fs::write(folder.file("some.file"), octets).unwrap();
+    let output = verified(&folder, &format!("some.file {arguments}"));
+    let code = output.status.code().unwrap();
+    format!("{}{}exit code {code}", lossy(&output.stdout), lossy(&output.stderr))
+}
+
+#[test]
+fn a_whole_file_is_right_in_either_format() {
+    let packets = sequences(7, 0..50);
+    insta::assert_snapshot!(
+        "whole_pcapng",
+        of(&pcapng(&packets, &[lost(50, 50, 0)]), "--trial 7 --frames 50")
+    );
+    let file = encoded(&PcapEncoder::new(SnapLength::EVERYTHING), &packets, &[]);
+    insta::assert_snapshot!("whole_pcap", of(&file, "--trial 7 --frames 50"));
+}
+
+#[test]
+fn what_is_missing_is_told_and_set_against_what_the_file_says() {
+    let mut packets = sequences(7, (0..5).chain(10..20).chain([25, 22, 19]));
+    packets[5].dropped = Some(5);
+    packets[7].dropped = Some(2);
+    let file = pcapng(&packets, &[lost(40, 18, 22)]);
+    insta::assert_snapshot!("missing", of(&file, "--trial 7 --frames 40"));
+    insta::assert_snapshot!("missing_json", of(&file, "--trial 7 --json"));
+    insta::assert_snapshot!("contradiction", of(&pcapng(&packets, &[lost(40, 18, 6)]), "--trial 7"));
+}
+
+#[test]
+fn several_trials_on_several_interfaces_are_told_apart() {
+    let mut packets = sequences(7, 0..4);
+    packets.extend(sequences(8, [0, 1, 3]).into_iter().map(|packet| Made { interface: 1, ..packet }));
+    packets.extend(sequences(9, 0..2));
+    insta::assert_snapshot!("several_trials", of(&pcapng(&packets, &[]), "--trial 8,7 --frames 4"));
+    insta::assert_snapshot!("trial_twice", of(&pcapng(&packets, &[]), "--trial 8,7,8"));
+}
+
+#[test]
+fn damaged_cut_and_untagged_packets_are_none_that_were_sent() {
+    let tagged = FrameLayout { vlan: Some(VlanTag { tci: 100 }), ..FrameLayout::default() };
+    let mut packets: Vec<_> = (0..3).map(|number| of_layout(&tagged, 7, number)).collect();
+    packets.push(made(7, 3));
+    packets[1].octets[60] ^= 1;
+    insta::assert_snapshot!("damaged_packets", of(&pcapng(&packets, &[]), "--trial 7 --vlan 100"));
+}
+
+#[test]
+fn files_of_a_rotation_are_one_recording() {
+    let folder = Scratch::new();
+    fs::write(folder.file("a"), pcapng(&sequences(7, 0..5), &[])).unwrap();
+    fs::write(folder.file("b"), pcapng(&sequences(7, 5..9), &[])).unwrap();
+    assert_eq!(verified(&folder, "a b --trial 7 --frames 9").status.code(), Some(0));
+    assert_eq!(verified(&folder, "a --trial 7 --frames 9").status.code(), Some(3));
+    let output = verified(&folder, "a c --trial 7");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(lossy(&output.stderr).starts_with("capbench: c cannot be opened: No such file"), "{output:?}");
+}
+
+#[test]
+fn a_file_is_read_as_far_as_it_is_whole() {
+    let file = pcapng(&sequences(7, 0..50), &[]);
+    insta::assert_snapshot!("ends_early", of(&file[..file.len() - 7], "--trial 7"));
+    let mut damaged = file.clone();
+    let at = file.len() - 3 * (file.len() - pcapng(&[], &[]).len()) / 50;
+    damaged[at + 4] = 13;
+    insta::assert_snapshot!("damaged_file", of(&damaged, "--trial 7"));
+    insta::assert_snapshot!("no_capture", of(b"text that is no capture file", ""));
+    insta::assert_snapshot!("empty", of(b"", ""));
+}
+
+#[test]
+fn no_octets_make_it_panic_or_run_on() {
+    let file = pcapng(&sequences(7, 0..3), &[lost(3, 3, 0)]);
+    let folder = Scratch::new();
+    let mut names = Vec::new();
+    for at in (0..file.len()).step_by(7) {
+        for octet in [0, 0x7f, 0xff] {
+            let mut changed = file.clone();
+            changed[at] = octet;
+            let name = format!("{at}-{octet}");
+            fs::write(folder.file(&name), changed).unwrap();
+            names.push(name);
+        }
+    }
+    for name in names {
+        let output = verified(&folder, &format!("{name} --trial 7 --frames 3"));
+        let code = output.status.code().unwrap_or_else(|| panic!("{name}: {output:?}"));
+        assert!([0, 1, 3].contains(&code), "{name}: {output:?}");
+    }
+}
+
+#[test]
+fn a_compressed_file_is_read_whatever_its_name() {
+    let file = pcapng(&sequences(1, 0..50), &[]);
+    let folder = Scratch::new();
+    let plain = folder.file("plain.pcapng");
+    fs::write(&plain, &file).unwrap();
+    let compressed = folder.file("named-as-nothing");
+    let mut convert = crate::support::capbench();
+    convert.arg("convert").arg(&plain).arg(folder.file("x.pcapng")).arg("--zstd");
+    crate::support::run(None, &mut convert).success();
+    fs::rename(folder.file("x.pcapng.zst"), &compressed).unwrap();
+    let mut verify = crate::support::capbench();
+    let verified =
+        crate::support::run(None, verify.args(["verify", "--frames", "50"]).arg(&compressed)).success();
+    assert!(verified.out.contains("50 delivered once"), "{verified:#?}");
+}

@@ -1,0 +1,182 @@
+//! `capbench why` against captures whose own reports are known: it names the same number, and changes nothing.
+
+use crate::support::why::{look, number_before, send, socket_of};
+use crate::support::{Namespaces, Place, Running, Scratch, capbench, privileges, program, run};
+use serde_json::Value;
+
+/// What `ss -0` says that sockets of the namespace dropped: the `d` of their memory.
+fn dropped_by_ss(place: &Place) -> Option<u64> {
+    let mut command = std::process::Command::new("ss");
+    let Ok(output) = place.inside(|| command.args(["-0", "-m", "-n"]).output()) else {
+        eprintln!("ss is not installed: what it shows is not compared");
+        return None;
+    };
+    let text = crate::support::lossy(&output.stdout);
+    let drops = text.split(",d").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
+    Some(drops.sum())
+}
+
+/// What a tool that watches `skb:kfree_skb` sees of the drops at the interface of a place, as dropwatch does.
+#[cfg(feature = "bpf")]
+struct Traced(capbench_host::tracer::Tracer);
+
+#[cfg(feature = "bpf")]
+impl Traced {
+    fn start(place: &Place) -> Self {
+        use capbench_host::tracer::{Scope, Tracer};
+        use capbench_sys::host::{NetNamespace, interface};
+        let scope = place.inside(|| Scope {
+            interface: interface::index_of(place.interface).unwrap(),
+            namespace: NetNamespace::current().unwrap().inode(),
+        });
+        Self(Tracer::start(&[scope]).unwrap())
+    }
+
+    /// Events by the kernel's reason, where that depends on the ring: the stack's own copies are dropped, each one,
+    /// because they are for another host, captured or not.
+    fn count(self) -> Option<u64> {
+        let all = &self.0.snapshot().unwrap()[0].drops;
+        println!("skb:kfree_skb: {all:?}");
+        let of_ring = all.iter().filter(|(kind, _)| !kind.to_string().contains("OTHERHOST"));
+        Some(of_ring.map(|(_, count)| count).sum())
+    }
+}
+
+#[cfg(not(feature = "bpf"))]
+struct Traced;
+
+#[cfg(not(feature = "bpf"))]
+impl Traced {
+    fn start(_: &Place) -> Self {
+        eprintln!("built without the feature bpf: what a tracer of drops shows is not compared");
+        Self
+    }
+
+    fn count(self) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let mut tcpdump = Running::start(
+        Some(&spaces.right),
+        program("tcpdump").args(["-B", "64", "-Z", "root", "-i", "right", "-w", "/dev/null"]),
+    );
+    tcpdump.wait_for("listening on right");
+    tcpdump.signal("STOP");
+
+    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    why.wait_for("nothing arrives on right");
+    let traced = Traced::start(&spaces.right);
+    send(&spaces, "--rate 50000 -c 50000");
+    let traced = traced.count();
+    why.wait_for(&format!("TPACKET_V3 ring of tcpdump {} loses", tcpdump.pid()));
+    why.signal("INT");
+    let watched = why.end().success().out;
+    let ends = format!("tcpdump {} is stopped (state T)", tcpdump.pid());
+    let as_one_line = watched.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        as_one_line.contains(&ends) && watched.contains(&format!("`kill -CONT {}`", tcpdump.pid())),
+        "{watched}"
+    );
+
+    let seen = look(&spaces.right);
+    let socket = socket_of(&seen, "here", tcpdump.pid());
+    let told = socket["dropped_in_all"].as_u64().unwrap();
+    assert_eq!((&socket["method"], &socket["dropped"]), (&"packet-v3".into(), &0.into()), "{seen:#}");
+    let by_ss = dropped_by_ss(&spaces.right);
+
+    tcpdump.signal("CONT");
+    tcpdump.signal("INT");
+    let report = tcpdump.end().errors;
+    println!("why: {told}; ss: {by_ss:?}; skb:kfree_skb: {traced:?}; tcpdump: {report}");
+    assert_eq!(number_before(&report, "packets received by filter"), 50_000, "{report}");
+    assert_eq!(told, number_before(&report, "packets dropped by kernel"), "{report}");
+    assert!(told > 0 && by_ss.is_none_or(|dropped| dropped == 0), "{by_ss:?}: {report}");
+    // The frame that finds the ring full first is freed as a drop, all others are consumed.
+    assert!(traced.is_none_or(|events| events <= 1), "{traced:?}");
+}
+
+#[test]
+fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
+    let Some(()) = privileges() else { return };
+    for method in ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"] {
+        let spaces = Namespaces::new();
+        let arguments = ["count", "-i", "right", "--method", method, "--ring", "256KiB"];
+        let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
+        count.wait_for(&format!("{method} on right"));
+        count.signal("STOP");
+        let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+        why.wait_for("nothing arrives on right");
+        send(&spaces, "--rate 50000 -c 20000");
+        why.wait_for(&format!("of capbench {} loses", count.pid()));
+        why.signal("INT");
+        let watched = why.end().success().out;
+        assert!(!watched.contains("stack, driver (rx_dropped)"), "booked at its socket alone: {watched}");
+        let (first, again) = (look(&spaces.right), look(&spaces.right));
+        let told = |look: &Value| socket_of(look, "here", count.pid())["dropped_in_all"].as_u64().unwrap();
+        let (told, unchanged) = (told(&first), told(&again));
+        assert_eq!(socket_of(&first, "here", count.pid())["processes"][0]["state"], "T", "{first:#}");
+        count.signal("CONT");
+        count.signal("INT");
+        let report = count.end().success().out;
+        println!("{method}: why {told}, count {}", number_before(&report, "packets dropped by kernel"));
+        assert_eq!(
+            (told, unchanged),
+            (number_before(&report, "packets dropped by kernel"), told),
+            "{report}"
+        );
+        assert!(told > 0, "{method}: {report}");
+    }
+}
+
+#[test]
+fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let idle = run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "50ms"]));
+    let idle = idle.success().out;
+    assert!(idle.contains("\nnothing arrives on right and nothing is lost\n"), "{idle}");
+    assert!(idle.contains("no socket that captures here is known"), "{idle}");
+
+    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    why.wait_for("nothing arrives");
+    spaces.right.ip("link del dev right");
+    let ended = why.end();
+    assert_eq!((ended.code, ended.errors.lines().count()), (Some(1), 1), "{ended:#?}");
+    assert!(ended.errors.contains("right: has gone after"), "{ended:#?}");
+}
+
+#[test]
+fn root_why_as_nobody_says_what_is_unknown() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
+    count.wait_for("packet-v3 on right");
+    let (folder, home) = (Scratch::new(), Scratch::of_nobody());
+    let mut command = folder.capbench_of_nobody(&home);
+    command.args(["why", "-i", "right", "--once", "--for", "50ms", "--json"]);
+    let seen = run(Some(&spaces.right), &mut command).success().json();
+    let unknown = seen["sockets"]["unknown"].as_str().unwrap();
+    assert!(unknown.contains("CAP_BPF") && unknown.contains("AF_XDP"), "{unknown}");
+    let socket = &seen["sockets"]["here"][0];
+    assert_eq!((&socket["method"], &socket["dropped"]), (&"packet-v3".into(), &Value::Null), "{seen:#}");
+    assert!(seen["verdict"].as_str().unwrap().contains("as far as can be told"), "{seen:#}");
+}
+
+#[test]
+fn root_why_is_json_line_by_line_and_ends_in_time() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let ended =
+        run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json", "--for", "1200ms"]));
+    let lines: Vec<Value> =
+        ended.success().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line["schema_version"] == 3 && line["interface"] == "right"));
+    let total: f64 = lines.iter().map(|line| line["seconds"].as_f64().unwrap()).sum();
+    assert!((total - lines[1]["time_s"].as_f64().unwrap()).abs() < 1e-6, "{lines:#?}");
+}

@@ -1,0 +1,150 @@
+//! `xdp-live` against what captures its frames: exact counts in every layout, losses that stand in a counter, and an
+//! interface that is left as it was found.
+#![cfg(feature = "bpf")]
+
+use crate::support::{Namespaces, Running, Scratch, capbench, eventually, privileges, program, run};
+use capbench_sys::host::ethtool::{Offload, set_offload};
+use serde_json::Value;
+
+const FRAMES: u64 = 20_000;
+
+fn send(spaces: &Namespaces, arguments: &str) -> Value {
+    let mut command = capbench();
+    command.args(["send", "-i", "left", "--transmit", "xdp-live", "--json"]);
+    run(Some(&spaces.left), command.args(arguments.split_whitespace())).success().json()
+}
+
+/// Gives a veth NAPI.
+fn set_gro(interface: &str) {
+    set_offload(interface, Offload::Gro, true).unwrap();
+}
+
+fn has_program(spaces: &Namespaces) -> bool {
+    spaces.left.ip("-d -o link show dev left").contains("prog/xdp")
+}
+
+#[test]
+fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
+    let Some(()) = privileges() else { return };
+    let layouts = ["", "--tcp --flows 100 --vlan 7", "--ipv6", "--ipv6 --tcp --flows 7"];
+    for (method, key) in [("packet-v3", "verified"), ("xdp-count", "counted_in_kernel")] {
+        for (headers, size) in layouts.iter().zip(["64", "imix", "100,1514", "200"]) {
+            let spaces = Namespaces::new();
+            if method == "packet-v3" {
+                // A program at the far end would do the same.
+                spaces.right.inside(|| set_gro("right"));
+            }
+            let mut command = capbench();
+            let what = format!("--method {method} --verify 9 -c {FRAMES} --duration 30s {headers}");
+            command.args(["count", "-i", "right", "--json"]).args(what.split_whitespace());
+            let mut count = Running::start(Some(&spaces.right), &mut command);
+            count.wait_for("on right: ");
+            let report =
+                send(&spaces, &format!("--trial 9 -c {FRAMES} --rate 50000 --size {size} {headers}"));
+            assert_eq!((&report["sent"], &report["unsent"]), (&FRAMES.into(), &0.into()), "{report}");
+            let ended = count.end().success();
+            let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+            for (name, expected) in [("delivered", FRAMES), ("duplicates", 0), ("foreign", 0)] {
+                assert_eq!(total[key][name], expected, "{method} {headers} {size}: {ended:#?}");
+            }
+            assert_eq!(spaces.left.sent(), FRAMES, "{method} {headers}");
+            assert!(!has_program(&spaces));
+        }
+    }
+}
+
+#[test]
+fn root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    // Neither a program nor NAPI is there, and no counter moves.
+    let mut command = capbench();
+    command.args(["send", "-i", "left", "--transmit", "xdp-live", "-c", "1000", "--rate", "50000"]);
+    let ended = run(Some(&spaces.left), &mut command);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.errors.contains("gro on") && ended.errors.lines().count() == 1, "{ended:#?}");
+
+    // What is sent at once without end finds the queue of 256 full now and then: whatever it loses is counted.
+    spaces.right.inside(|| set_gro("right"));
+    let report = send(&spaces, "-c 300000");
+    assert_eq!(report["sent"], 300_000, "{report}");
+    let shown: Value = serde_json::from_str(&spaces.left.ip("-j -s link show dev left")).unwrap();
+    let [packets, dropped] =
+        ["packets", "dropped"].map(|name| shown[0]["stats64"]["tx"][name].as_u64().unwrap());
+    assert_eq!(packets + dropped, 300_000, "{shown}");
+}
+
+#[test]
+fn root_no_program_stays_when_the_generator_is_killed() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    for signal in ["INT", "KILL"] {
+        let mut command = capbench();
+        command.args(["send", "-i", "left", "--transmit", "xdp-live", "--rate", "1000", "--duration", "60s"]);
+        let generator = Running::start(Some(&spaces.left), &mut command);
+        eventually("the program is on the interface", || has_program(&spaces));
+        generator.signal(signal);
+        generator.end();
+        eventually("the program is off the interface", || !has_program(&spaces));
+    }
+}
+
+#[test]
+fn root_a_bench_with_it_accounts_for_every_frame() {
+    let Some(()) = privileges() else { return };
+    let folder = Scratch::new();
+    for transmit in ["xdp-live", "packet-tx"] {
+        let out = folder.file(transmit);
+        let mut command = capbench();
+        command.args([
+            "bench",
+            "--quick",
+            "--duration",
+            "100ms",
+            "--placement",
+            "same",
+            "--transmit",
+            transmit,
+        ]);
+        command.args(["--method", "xdp-count,xdp-count+generic,packet-v3", "--out"]).arg(&out);
+        let ended = run(None, &mut command);
+        // A busy host may keep the generator from its rate.
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+        let results: Value =
+            serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+        let trials = results["trials"].as_array().unwrap();
+        assert!(trials.len() >= 3, "{ended:#?}");
+        for trial in trials {
+            assert_eq!(trial["unexplained"], 0, "{trial:#}");
+            assert!(trial["delivered"].as_u64().unwrap() > 0, "{trial:#}");
+        }
+    }
+}
+
+#[test]
+fn root_what_it_cannot_do_is_refused() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::new();
+    let refusal = |arguments: &str| {
+        let mut command = capbench();
+        command.args(["send", "--transmit", "xdp-live", "-c", "1"]).args(arguments.split_whitespace());
+        let ended = run(Some(&spaces.left), &mut command);
+        assert!(ended.code.is_some_and(|code| code != 0) && ended.errors.lines().count() == 1, "{ended:#?}");
+        ended.errors
+    };
+    for end in ["left", "right"] {
+        let spaces = if end == "left" { &spaces.left } else { &spaces.right };
+        spaces.ip(&format!("link set dev {end} mtu 9000"));
+    }
+    let text = refusal("-i left --size 5000");
+    assert!(text.contains("3220 octets"), "{text}");
+    spaces.left.ip("link add name fake type bridge");
+    spaces.left.ip("link set dev fake up");
+    let text = refusal("-i fake");
+    assert!(text.contains("no native XDP"), "{text}");
+    let mut unprivileged = program("setpriv");
+    unprivileged.args(["--bounding-set", "-all", "--inh-caps", "-all"]).arg(capbench().get_program());
+    unprivileged.args(["send", "--transmit", "xdp-live", "-c", "1", "-i", "left"]);
+    let ended = run(Some(&spaces.left), &mut unprivileged);
+    assert!(ended.code == Some(6) && ended.errors.contains("CAP_BPF and CAP_NET_ADMIN"), "{ended:#?}");
+}
