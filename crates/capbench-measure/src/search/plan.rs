@@ -129,26 +129,24 @@ impl SearchPlan {
         if self.self_test.is_zero() {
             return refuse("the self-test of the generator needs a duration above 0".into());
         }
+        let least = grouped(self.least_pps.get());
         if let Some(line) = self.line_rate_pps.filter(|line| self.least_pps >= *line) {
             return refuse(format!(
-                "the least load, {} packets/s, is not below the line rate, {} packets/s of this size",
-                grouped(self.least_pps.get()),
+                "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
                 grouped(line.get().floor())
             ));
         }
         if let Some(maximum) = self.maximum_pps {
+            let given = grouped(maximum.get());
             if maximum <= self.least_pps {
                 return refuse(format!(
-                    "the maximum load, {} packets/s, is not above the least, {} packets/s",
-                    grouped(maximum.get()),
-                    grouped(self.least_pps.get())
+                    "the maximum load, {given} packets/s, is not above the least, {least} packets/s"
                 ));
             }
             if let Some(line) = self.line_rate_pps.filter(|line| maximum > *line) {
                 return refuse(format!(
-                    "the maximum load, {} packets/s, is above the line rate, {} packets/s of this size; give \
+                    "the maximum load, {given} packets/s, is above the line rate, {} packets/s of this size; give \
                      at most that, or no maximum load",
-                    grouped(maximum.get()),
                     grouped(line.get().floor())
                 ));
             }
