@@ -73,6 +73,6 @@ pub use method_spec::{MethodSpec, Setting};
 pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
 pub use occupancy::Occupancy;
 pub use options::CaptureOptions;
-pub use running::{Running, TimeSource};
+pub use running::{CaptureFacts, Engine, RingGeometry, Running, TimeSource};
 pub use stats_socket::StatsSocket;
 pub use units::{ByteCount, SnapLength};

@@ -73,8 +73,14 @@ fn root_frames_arrive_whole_in_order_and_are_counted() {
         let xdp = method != "dpdk";
         assert_eq!(counters.accepted, (!xdp).then_some(201), "{method}");
         let driver = if xdp { "net_af_xdp in copy mode" } else { "net_af_packet" };
-        assert!(running.engine.starts_with("DPDK 2") && running.engine.contains(driver), "{running:?}");
-        assert!(running.engine.contains("--no-huge") && running.shortfall.is_none(), "{running:?}");
+        assert!(
+            running.engine.to_string().starts_with("DPDK 2") && running.engine.to_string().contains(driver),
+            "{running:?}"
+        );
+        assert!(
+            running.engine.to_string().contains("--no-huge") && running.shortfalls.is_empty(),
+            "{running:?}"
+        );
     });
 }
 
@@ -407,7 +413,7 @@ fn root_arguments_for_dpdk_get_there_and_nothing_is_printed() {
     in_silence("root_arguments_for_dpdk_get_there_and_nothing_is_printed", || {
         let capture = with_eal(&["-m", "64", "--no-huge", "--log-level=*:8"]).unwrap();
         assert!(
-            capture.running().engine.ends_with("-m 64 --no-huge --log-level=*:8"),
+            capture.running().engine.to_string().ends_with("-m 64 --no-huge --log-level=*:8"),
             "{:?}",
             capture.running()
         );

@@ -78,7 +78,7 @@ fn all_queues_are_one_source_in_turn() {
     let stand_in = StandIn::build("nfb", &[]);
     let device = stand_in.device("frames 12 queues 3 unavailable 1 discarded 5");
     let mut capture = open(&stand_in, &device).unwrap();
-    assert!(capture.running().geometry.contains("queues 0, 2"), "{:?}", capture.running());
+    assert!(capture.running().ring.to_string().contains("queues 0, 2"), "{:?}", capture.running());
     assert_eq!(take(&mut capture, 24).len(), 24);
     let counters = capture.counters().unwrap();
     assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (Some(24 + 10), Some(10)));
@@ -146,7 +146,7 @@ fn a_library_that_cannot_wait_is_asked_again_and_again() {
         let stand_in = StandIn::build("nfb", defines);
         let device = stand_in.device(script);
         let mut capture = open(&stand_in, &device).unwrap();
-        assert!(capture.running().geometry.contains("looks every"), "{:?}", capture.running());
+        assert!(capture.running().ring.to_string().contains("looks every"), "{:?}", capture.running());
         assert_eq!(take(&mut capture, 9).len(), 9);
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         assert_eq!(capture.waits().empty, 1);

@@ -44,7 +44,7 @@ fn packets_are_read_in_order_and_everything_is_closed_once() {
     let stand_in = StandIn::build("szedata2", &[]);
     let device = stand_in.device("frames 20");
     let mut capture = open(&stand_in, &device).unwrap();
-    assert!(capture.running().geometry.contains("0x3"), "{:?}", capture.running());
+    assert!(capture.running().ring.to_string().contains("0x3"), "{:?}", capture.running());
     let seen = take(&mut capture, 20);
     assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>());
     assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len() && frame.time_ns == 0));

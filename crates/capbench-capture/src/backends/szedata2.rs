@@ -15,7 +15,7 @@ use crate::interface::Interface;
 use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::SnapLength;
 
 /// The row of the table.
@@ -80,16 +80,12 @@ impl Szedata2 {
             snap: options.snap_length,
             packets: 0,
             packing: Packing::new(options, 1, usize::from(u16::MAX)),
-            running: Running {
-                method: METHOD.name,
-                engine: format!("libsze2 on {device}"),
-                geometry: format!("receive channels {channels:#x}, a packet per call"),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
-            },
+            running: Running::described(
+                METHOD.name,
+                Engine::new(format!("libsze2 on {device}"), []),
+                format!("receive channels {channels:#x}, a packet per call"),
+                TimeSource::None,
+            ),
         })
     }
 }

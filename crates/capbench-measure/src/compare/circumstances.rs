@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparison::setup::{Field, Setup, running};
+use crate::comparison::setup::{Field, Setup};
 use crate::results::Results;
 use crate::trial::TrialResult;
 use capbench_model::figures::grouped;
+use capbench_model::running::CaptureFacts;
 use capbench_model::statistics::median;
 
 /// Figures of the host's speed that differ by less than this share are equal.
@@ -31,6 +32,11 @@ const FACTS: [Fact; 6] = [
         varies: true,
     },
 ];
+
+/// Buffers and source of timestamps; empty if unknown.
+fn running(trial: &TrialResult) -> String {
+    trial.capture.as_ref().map_or(String::new(), CaptureFacts::running_anywhere)
+}
 
 fn cpus(trial: &TrialResult) -> String {
     let cpus = trial.profile.cpus;

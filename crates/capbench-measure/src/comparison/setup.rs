@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capbench_model::running::CaptureFacts;
 use serde::{Deserialize, Serialize};
 
 use super::measure::load;
@@ -84,7 +85,8 @@ pub struct Setup {
     /// The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal.
+    /// Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal:
+    /// their median would represent none of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
 }
@@ -112,7 +114,7 @@ impl Setup {
             transmit: Some(profile.transmit.clone()),
             work: Some(profile.work.clone()),
             load: Some(load),
-            capture: captured_with(trial),
+            capture: trial.capture.as_ref().map(CaptureFacts::sizes),
         }
     }
 
@@ -181,50 +183,5 @@ impl fmt::Display for Setup {
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         if parts.is_empty() { f.write_str("all set-ups") } else { f.write_str(&parts.join(", ")) }
-    }
-}
-
-/// Separates sizes from the source of timestamps, which can depend on the frames that arrived.
-const TIME: &str = "; time: ";
-const MODERATION: &str = ", interrupt moderation";
-
-/// Ring, blocks and other granted settings of a trial; absent if unknown.
-pub(crate) fn captured_with(trial: &TrialResult) -> Option<String> {
-    let running = running(trial);
-    let (sizes, times) = running.split_once(TIME).unwrap_or((&running, ""));
-    let moderation = times.find(MODERATION).map_or("", |at| &times[at..]);
-    Some(format!("{sizes}{moderation}")).filter(|text| !text.is_empty())
-}
-
-/// The same with the source of timestamps. The interfaces of a test bed that capbench made have other names in every run.
-pub(crate) fn running(trial: &TrialResult) -> String {
-    let is_sign = |letter: char| !letter.is_ascii_alphanumeric();
-    let words = trial.running.split_inclusive(is_sign).map(|word| {
-        let name = word.trim_end_matches(is_sign);
-        if is_own_interface(name) { word.replacen(name, "{interface}", 1) } else { word.to_string() }
-    });
-    words.collect()
-}
-
-/// Whether the name is `cbt` or `cbr`, the number of the process in hexadecimal digits, and a letter that is not one.
-fn is_own_interface(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix("cbt").or_else(|| name.strip_prefix("cbr")) else { return false };
-    let Some((letter, number)) = rest.as_bytes().split_last() else { return false };
-    let is_number = !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit);
-    is_number && matches!(letter, b'g'..=b'z')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_own_interface;
-
-    #[test]
-    fn interfaces_of_its_own_are_known_by_their_names() {
-        assert!(["cbt1fg", "cbr3fffffz"].into_iter().all(is_own_interface));
-        assert!(
-            !["cbt", "cbtg", "cbr12", "cbx12g", "eth0", "", "cbr1G", "cbr1\u{e9}"]
-                .into_iter()
-                .any(is_own_interface)
-        );
     }
 }

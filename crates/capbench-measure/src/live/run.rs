@@ -219,8 +219,8 @@ impl Trial for Held<'_, '_> {
         measured.latency =
             outcome.received.latency.take().map(|latency| Latency { clock: clock_of(&schedule), ..latency });
         measured.generator = sent.generator.clone();
-        if let Some(moderated) = &trial.moderated {
-            measured.running = format!("{}, {}", measured.running, moderated.running());
+        if let Some(facts) = &mut measured.capture {
+            facts.moderation = trial.moderated.as_ref().map(Moderated::granted);
         }
         let profile = trial.profile_after(&sent);
         Ok(measured.result(trial.numbering.last, Phase::FixedLoad, &profile, load, duration))
