@@ -17,6 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use capbench_capture::Interface;
 use capbench_capture::backends::packet_v3::PacketV3;
 use capbench_capture::{ByteCount, CaptureOptions, Interface, MethodSpec, SnapLength};
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, SectionDescription};

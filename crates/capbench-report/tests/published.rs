@@ -15,13 +15,13 @@ mod runs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::reproduction::outcome::Comparison;
-use capbench_measure::results::Results;
 use capbench_report::figures;
 use capbench_report::formats::{self, Format, text};
 use capbench_report::model::Unit;
 use capbench_report::read::Run;
+use capbench_report::results::Results;
 use capbench_report::{report, save};
+use capbench_reproduce::outcome::Comparison;
 
 use decimal::Decimal;
 use printed::Printed;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
+use capbench_capture::capture::{Batch, Capture, OwnedBatch, Taker};
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::occupancy::Occupancy;
 use capbench_capture::running::TimeSource;

@@ -7,7 +7,6 @@ use capbench_measure::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };
-use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
 use crate::figures::count;

@@ -75,9 +75,13 @@ impl Recorder {
     }
 
     /// Records a publication of whose experiment nothing could be measured.
-    pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
+    pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
         self.results.not_measured.push(missing(format!("every method of {key}"), None, why.to_string()));
+    }
+
+    fn save(&mut self) -> capbench_plan::Result<()> {
+        self.directory.save(&self.results).map_err(PlanError::observer)
     }
 
     /// Removes the bar.
@@ -99,7 +103,7 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
-        self.directory.save(&self.results)
+        self.save()
     }
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
@@ -151,7 +155,7 @@ impl soak::Observer for Recorder {
 impl rfc2544::Follower for Recorder {
     fn tested(&mut self, tested: Tested) -> Result<()> {
         self.results.rfc2544.push(tested);
-        self.directory.save(&self.results)
+        self.save()
     }
 
     /// A test without meaning here is no failure: the report says why.
@@ -162,7 +166,7 @@ impl rfc2544::Follower for Recorder {
     }
 }
 
-impl reproduction::Observer for Recorder {
+impl capbench_reproduce::Observer for Recorder {
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
         let missing = missing(method, Some(*placement), reason.clone());
@@ -177,7 +181,7 @@ impl reproduction::Observer for Recorder {
             Some(known) => *known = so_far,
             None => self.results.reproductions.push(so_far),
         }
-        self.directory.save(&self.results)
+        self.save()
     }
 }
 

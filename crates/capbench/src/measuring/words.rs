@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use capbench_measure::cost::{Cost, Spread};
 use capbench_model::figures::grouped;
 use capbench_report::formats::text::wrapped;
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{Running, Scratch, capbench, eventually, privileges, run};
-use capbench_measure::results::Results;
+use capbench_report::results::Results;
 use serde_json::Value;
 
 /// Runs a command that saves, and gives what it printed and what it saved.

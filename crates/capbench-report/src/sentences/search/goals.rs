@@ -4,7 +4,6 @@ use capbench_measure::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_measure::search::{
     End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
 };
-use capbench_model::figures::grouped;
 
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {

@@ -4,6 +4,9 @@ use capbench_measure::sweep::contrasts::Rises;
 use capbench_measure::sweep::outcome::{Reading, Series};
 use capbench_measure::sweep::outcome::{Swept, numbers};
 use capbench_model::figures::grouped;
+use capbench_plan::sweep::contrasts::Rises;
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use super::about;
 

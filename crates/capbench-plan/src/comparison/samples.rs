@@ -1,0 +1,129 @@
+//! The figures of a trial, and why some trials have none.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::measure::Measure;
+use super::setup::Setup;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+
+/// Trials that were not compared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LeftOut {
+    /// The set-up or method of these trials.
+    pub of: String,
+    /// Why.
+    pub because: String,
+    /// Number of trials.
+    pub trials: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The set-up.
+    pub setup: Setup,
+    /// Which figure it is.
+    pub measure: Measure,
+    /// Its value, in the figure's unit.
+    pub value: f64,
+    /// Its trial; for a search, one of those at the lower bound.
+    pub trial: u32,
+    /// Whether the method may sustain more: it lost nothing at the generator's maximum.
+    pub is_at_least: bool,
+    /// The speed of its CPUs.
+    pub pace: Pace,
+}
+
+const SHOWS_NOTHING: &str = "they show nothing";
+const IS_STEP: &str = "steps of searches and probes: what they found is compared, where there is anything";
+/// The delivered rate is then the rate of the generator.
+pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
+const IS_SHORT: &str = "the generator did not reach their load";
+
+pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
+    let unsent = trial.intended.saturating_sub(trial.sent);
+    match trial.phase {
+        _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
+        Phase::Search
+        | Phase::SelfTest
+        | Phase::Soak
+        | Phase::Probe
+        | Phase::Retried
+        | Phase::BackToBack
+        | Phase::Recovery => Some(IS_STEP),
+        _ if trial.intended_pps.is_some() && unsent * 20 > trial.intended => Some(IS_SHORT),
+        _ => None,
+    }
+}
+
+pub(crate) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
+    let setup = Setup::of(trial, point);
+    let number = trial.number;
+    // If the receiver slows the generator, the sent rate is a property of the method.
+    let is_at_least = trial.lost() == 0 && trial.profile.load_independent;
+    let measured = Measure::OF_TRIALS
+        .into_iter()
+        .filter_map(|measure| Some((measure, measure.of(trial)?)))
+        .collect::<Vec<_>>();
+    measured.into_iter().map(move |(measure, value)| Sample {
+        setup: setup.clone(),
+        measure,
+        value,
+        trial: number,
+        is_at_least: is_at_least && measure == Measure::DeliveredRate,
+        pace,
+    })
+}
+
+/// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
+
+impl Fastest {
+    pub(crate) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+        let mut all = BTreeMap::new();
+        for trial in trials {
+            for (cpu, pace) in trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.pace?))) {
+                let fastest = all.entry((cpu, busy(trial))).or_insert(pace.fastest_ns);
+                *fastest = pace.fastest_ns.min(*fastest);
+            }
+        }
+        Self(all)
+    }
+
+    pub(crate) fn pace(&self, trial: &TrialResult) -> Pace {
+        let busy = busy(trial);
+        let cpus = trial.profile.cpus;
+        let captures =
+            |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
+        let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
+        let slowdowns = own.filter_map(|cpu| {
+            let pace = cpu.pace?;
+            let fastest_ns = self.0.get(&(cpu.cpu, busy.clone())).copied()?.max(f64::MIN_POSITIVE);
+            Some(f64::midpoint(pace.before_ns, pace.after_ns) / fastest_ns)
+        });
+        let slowest = slowdowns.fold(1.0, f64::max);
+        Pace(BOUNDS.iter().filter(|bound| slowest > **bound).count())
+    }
+}
+
+/// The approximate slowdown of the CPUs of the kernel's work and of the application during a trial. Trials of one pace can be
+/// compared. A difference between paces is not a difference between the runs. Unmeasured trials count as undisturbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Pace(usize);
+
+/// Times of the loop by its minimum. On a shared core it takes 1.3 to 1.5 times as long, perhaps for a part of the time.
+const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
+/// Number of paces.
+pub(crate) const PACES: usize = BOUNDS.len() + 1;
+
+impl Pace {
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+}
+
+fn busy(trial: &TrialResult) -> Vec<u32> {
+    trial.disturbance.cpus.iter().map(|cpu| cpu.cpu).collect()
+}

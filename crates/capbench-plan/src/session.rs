@@ -1,0 +1,118 @@
+//! Runs trials one after the other for any plan. The session announces each trial, passes it to the observer when it ends, and
+//! keeps it. Between trials the user can stop.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::laboratory::{Laboratory, Setup};
+pub use crate::search::Observer;
+use crate::trial::{Load, Phase, TrialResult, Verdict};
+
+/// Why there is no valid trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The user stopped it.
+    Stopped,
+    /// The trial could not run; the observer got the reason.
+    NotRun,
+    /// The trial is invalid.
+    Invalid {
+        /// Its number.
+        trial: u32,
+        /// Why.
+        because: String,
+    },
+}
+
+/// The trials of one run.
+pub struct Session<'s> {
+    laboratory: &'s mut dyn Laboratory,
+    observer: &'s mut dyn Observer,
+    /// The trials so far, in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+}
+
+impl<'s> Session<'s> {
+    /// A run without trials.
+    pub fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
+        Self { laboratory, observer, trials: Vec::new(), stopped: false }
+    }
+
+    /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
+    pub(crate) fn trial(
+        &mut self,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        self.announced(&describe(setup, load), setup, load, duration, phase)
+    }
+
+    /// Runs one trial, with the announcement `what`.
+    pub(crate) fn announced(
+        &mut self,
+        what: &str,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        if self.is_stopping() {
+            return Ok(None);
+        }
+        self.observer.starts(what);
+        let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
+        if self.is_stopping() {
+            // A trial that the user cut short is no evidence.
+            return Ok(None);
+        }
+        match run {
+            Ok(mut result) => {
+                result.phase = phase;
+                self.observer.ends(&result)?;
+                self.trials.push(result.clone());
+                Ok(Some(result))
+            }
+            Err(error) => {
+                self.observer.skips(setup, load, &error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs one trial that must be valid. Guards have repeated an invalid one already, so it ends the steps that depend on it.
+    pub(crate) fn sound(
+        &mut self,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<std::result::Result<TrialResult, Missing>> {
+        Ok(match self.trial(setup, load, duration, phase)? {
+            None if self.stopped => Err(Missing::Stopped),
+            None => Err(Missing::NotRun),
+            Some(result) if result.verdict == Verdict::Invalid => {
+                Err(Missing::Invalid { trial: result.number, because: result.why_invalid() })
+            }
+            Some(result) => Ok(result),
+        })
+    }
+
+    /// Leaves the path idle.
+    pub fn rest(&mut self, while_idle: Duration) {
+        self.laboratory.rest(while_idle);
+    }
+
+    fn is_stopping(&mut self) -> bool {
+        self.stopped |= self.observer.stopping();
+        self.stopped
+    }
+}
+
+/// The announcement of a trial.
+pub(crate) fn describe(setup: &Setup, load: Load) -> String {
+    format!("{}, {} B, {}, {load}", setup.method, setup.label, setup.placement)
+}

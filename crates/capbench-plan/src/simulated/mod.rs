@@ -1,0 +1,21 @@
+//! A path without a network: a method's behaviour is computed at once, and is the same for the same seed. Tests of benches,
+//! searches and sweeps use it.
+//!
+//! | file | content |
+//! |---|---|
+//! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
+//! | [`method`] | a method with its capacity, its cost regimes and its room |
+//! | `passage` | where the frames of one trial go, and when they are lost; noise, and interrupts of a card |
+
+pub mod laboratory;
+pub mod method;
+mod passage;
+#[cfg(test)]
+pub(crate) mod tampered;
+
+pub use laboratory::SimulatedLaboratory;
+pub use method::{Room, SimulatedMethod, TwoRegimes};
+pub use passage::{Interrupts, LossBursts, Noise};
+
+#[cfg(test)]
+mod tests;

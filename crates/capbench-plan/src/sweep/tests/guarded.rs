@@ -1,0 +1,100 @@
+//! Sweeps as the product runs them, through guards: what disturbs single trials changes no reading, and every attempt is
+//! accounted for.
+
+use super::*;
+use crate::guards::{Guarded, livelock};
+use crate::simulated::tampered::{
+    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
+};
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_model::trial::Verdict;
+
+fn path() -> SimulatedLaboratory {
+    SimulatedLaboratory::new(
+        1e6,
+        vec![SimulatedMethod::new("recv", 200_000.0), SimulatedMethod::new("packet-v2", 500_000.0)],
+    )
+}
+
+/// Half of the points lose frames with one of the methods or with both.
+fn works_plan() -> SweepPlan {
+    let axis = works(&[0, 3000, 6000, 9000, 12_000, 15_000]);
+    SweepPlan { repeats: 4, refinement: 2, seed: 5, ..plan(axis, &["recv", "packet-v2"]) }
+}
+
+fn swept(plan: &SweepPlan, path: &mut dyn Laboratory) -> SweepRun {
+    let run = plan.run(path, &mut Collected::default()).unwrap();
+    let readings = run.outcome.series.iter().flat_map(|series| &series.readings);
+    let read: usize = readings.map(|reading| reading.trials.len()).sum();
+    let shows = run.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid).count();
+    assert_eq!(read, shows, "every trial that shows something stands in a reading");
+    run
+}
+
+fn sweep<F: FnMut(u32, &mut TrialResult)>(
+    plan: &SweepPlan,
+    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
+) -> (SweepRun, Guarding) {
+    let run = swept(plan, path);
+    let guarding = accounted(path, &run.trials);
+    (run, guarding)
+}
+
+/// Of a method the points with rate delivered, trials without loss, and trials.
+type Read = (String, Vec<(usize, f64, u32, usize)>);
+
+/// What was read at every point, without the numbers of trials.
+fn essence(run: &SweepRun) -> Vec<Read> {
+    let reading = |reading: &crate::sweep::outcome::Reading| {
+        (reading.point, reading.delivered_pps.median, reading.lossless, reading.trials.len())
+    };
+    let series = run.outcome.series.iter();
+    series.map(|series| (series.method.clone(), series.readings.iter().map(reading).collect())).collect()
+}
+
+#[test]
+fn what_guards_repeat_or_wait_for_changes_no_reading() {
+    assert_guards_change_nothing(path, 2, 7, |path| {
+        let run = swept(&works_plan(), path);
+        assert_eq!(run.trials.len(), works_plan().trials());
+        let essence = format!("{:?}", essence(&run));
+        (run.trials, essence)
+    });
+}
+
+#[test]
+fn on_a_path_that_does_not_recover_no_trial_after_the_overload_is_read() {
+    let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), recovers_after(u32::MAX)));
+    let first = run.trials.iter().position(|trial| trial.verdict == Verdict::Invalid).unwrap();
+    assert!(first > 0 && run.trials[..first].iter().all(|trial| trial.invalid_because.is_none()));
+    let overload = run.trials[first - 1].number;
+    for trial in &run.trials[first..] {
+        let because = trial.invalid_because.as_ref().unwrap();
+        assert!(because.contains("had not recovered from the overload of trial"), "{because}");
+    }
+    assert!(run.trials[first].invalid_because.as_ref().unwrap().contains(&format!("trial {overload}:")));
+    assert_eq!(guarding.probes, 5 * (run.trials.len() - first));
+}
+
+#[test]
+fn contradictions_that_stay_are_not_read() {
+    let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), contradicts_itself(|_| true)));
+    assert!(run.trials.iter().all(|trial| trial.verdict == Verdict::Invalid));
+    assert_eq!(guarding.set_aside, 2 * run.trials.len());
+}
+
+#[test]
+fn livelock_shows_in_a_sweep_of_loads() {
+    let method = SimulatedMethod::new("recv", 300_000.0).livelock(0.5);
+    let loads = [1e5, 2e5, 3e5, 4e5, 6e5, 9e5];
+    let axis = Axis::new(loads.map(|pps| Point::Load(at(pps))).to_vec()).unwrap();
+    let plan = SweepPlan { repeats: 6, refinement: 0, ..plan(axis, &["recv"]) };
+    let mut path = guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {});
+    let (mut run, _) = sweep(&plan, &mut path);
+    livelock::mark(&mut run.trials);
+    for trial in &run.trials {
+        // Half of what is offered beyond 300,000 is lost from it: at 400,000 there are 250,000.
+        let expected = (trial.offered_pps > 350_000.0).then_some(300_000.0);
+        assert_eq!(trial.livelock.map(|mark| mark.delivered_pps), expected, "{}", trial.offered_pps);
+    }
+}

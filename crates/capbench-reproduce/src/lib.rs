@@ -1,0 +1,40 @@
+//! Experiments of publications, repeated here, next to their published tables.
+//!
+//! A publication is a file in `publications/`: the trials of its experiment here, its tables, and its claims. The result is a
+//! [`Reproduction`], which is saved, so that reports need nothing else. Rules derive findings from the measurements; if the
+//! repeats cannot decide, the finding says so.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`publication`] | reads the files; the published tables, each number with its place in its file |
+//! | [`conditions`] | the scale of the published length, and other conditions |
+//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, their cost, and their run |
+//! | `measured`, `figure` | the measurements, ready for comparison, and texts that name them |
+//! | `claim`, `rules` | claims as defined in a file, and their rules |
+//! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
+//! | `tables` | tables as defined in a file, and how they are made |
+//! | [`outcome`] | the saved data: cells published and measured, claims and answers |
+
+#![forbid(unsafe_code)]
+
+mod claim;
+pub mod conditions;
+mod figure;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
+mod judging;
+mod measured;
+pub mod outcome;
+mod plan;
+pub mod publication;
+mod rules;
+pub mod step;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use conditions::{Conditions, Scale};
+pub use measured::LeftOut;
+pub use outcome::Reproduction;
+pub use publication::{PUBLICATIONS, Publication, find};
+pub use step::Observer;
