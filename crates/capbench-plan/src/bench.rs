@@ -236,15 +236,15 @@ impl BenchPlan {
 
 #[cfg(test)]
 mod tests {
-    use capbench_capture::MethodSpec;
     use capbench_frames::rates::Pps;
     use capbench_model::method_spec::MethodSpec;
 
     use super::BenchPlan;
     use crate::for_tests::{Collected, bench_plan, path};
     use crate::simulated::tampered::Tampered;
-    use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-    use crate::trial::{Phase, TrialResult, Verdict};
+    use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+    use capbench_model::for_tests::setup;
+    use capbench_model::trial::{Phase, TrialResult, Verdict};
 
     #[test]
     fn every_method_runs_at_maximum_load_and_at_one_common_load() {

@@ -12,9 +12,8 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{MeasureError, Result};
-use crate::laboratory::Setup;
 use crate::session::{Missing, Session};
+use crate::{PlanError, Result};
 use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{Load, Phase, TrialResult};
@@ -201,10 +200,7 @@ impl Percent {
         if percent.is_finite() && percent > 0.0 {
             Ok(Self(percent))
         } else {
-            Err(MeasureError::Unsupported {
-                what: format!("a test with {percent} %"),
-                reason: "a share is above 0 % and finite".into(),
-            })
+            Err(PlanError::unsupported(format!("a test with {percent} %"), "a share is above 0 % and finite"))
         }
     }
 
@@ -232,7 +228,7 @@ impl fmt::Display for Percent {
 }
 
 impl TryFrom<f64> for Percent {
-    type Error = MeasureError;
+    type Error = PlanError;
 
     fn try_from(percent: f64) -> Result<Self> {
         Self::new(percent)

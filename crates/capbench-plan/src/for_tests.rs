@@ -59,6 +59,7 @@ impl<R> Default for Collector<R> {
         Self {
             stop_after: None,
             expects_skips: false,
+            follows_searches: false,
             started: Vec::new(),
             trials: Vec::new(),
             skipped: Vec::new(),

@@ -3,10 +3,28 @@
 
 use std::time::Duration;
 
-use crate::error::Result;
-use crate::laboratory::{Laboratory, Setup};
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
 pub use crate::search::Observer;
-use crate::trial::{Load, Phase, TrialResult, Verdict};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+
+/// A set-up that could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NotMeasured {
+    /// The method.
+    pub method: String,
+    /// The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// The placement; absent if it concerns all.
+    pub placement: Option<String>,
+    /// The frame size; absent if it concerns all.
+    pub frame_size: Option<SizeLabel>,
+    /// The reason, in one line.
+    pub reason: String,
+}
 
 /// Why there is no valid trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +59,7 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
-    pub(crate) fn trial(
+    pub fn trial(
         &mut self,
         setup: &Setup,
         load: Load,
@@ -52,7 +70,7 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial, with the announcement `what`.
-    pub(crate) fn announced(
+    pub fn announced(
         &mut self,
         what: &str,
         setup: &Setup,
@@ -84,7 +102,7 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial that must be valid. Guards have repeated an invalid one already, so it ends the steps that depend on it.
-    pub(crate) fn sound(
+    pub fn sound(
         &mut self,
         setup: &Setup,
         load: Load,
@@ -113,6 +131,6 @@ impl<'s> Session<'s> {
 }
 
 /// The announcement of a trial.
-pub(crate) fn describe(setup: &Setup, load: Load) -> String {
+pub fn describe(setup: &Setup, load: Load) -> String {
     format!("{}, {} B, {}, {load}", setup.method, setup.label, setup.placement)
 }

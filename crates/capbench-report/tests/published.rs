@@ -169,7 +169,7 @@ struct Data {
 
 impl Data {
     fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-measure/src/reproduction/published")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-reproduce/src/published")
     }
 
     fn read(name: &str) -> Self {

@@ -13,8 +13,6 @@ use super::outcome::{Answer, Judgement};
 use super::plan::StepPlan;
 use super::step::Step;
 use super::tables::TablePlan;
-use crate::cost::Spread;
-use crate::error::Result;
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;
 use capbench_plan::cost::Spread;

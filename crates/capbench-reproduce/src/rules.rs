@@ -9,8 +9,8 @@ use super::judging::{Chance, judgement};
 use super::measured::{Limit, MeasuredSteps, Order, Seen, Select};
 use super::outcome::{Answer, Judgement, Quantity};
 use super::plan::StepPlan;
-use crate::sweep::effects::{Appearance, Effect, EffectKind, effects};
-use crate::sweep::outcome::Swept;
+use capbench_plan::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use capbench_plan::sweep::outcome::Swept;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]

@@ -8,18 +8,19 @@ use super::conditions::Conditions;
 use super::measured::{Done, LeftOut, MeasuredSteps};
 use super::outcome::Reproduction;
 use super::publication::Publication;
-use crate::cost::{Cost, Spread};
-use crate::error::{MeasureError, Result};
-use crate::laboratory::{Laboratory, Setup};
-use crate::order::Shuffle;
-use crate::rehearsal::Rehearsal;
-use crate::search::{End, SearchPlan, Stored};
-use crate::session::{Session, describe};
-use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::{self, SweepPlan};
-use crate::trial::{Load, Phase};
+use capbench_model::TrialError;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::by_key;
+use capbench_model::trial::{Load, Phase};
+use capbench_plan::Result;
+use capbench_plan::cost::{Cost, Spread};
+use capbench_plan::order::Shuffle;
+use capbench_plan::rehearsal::Rehearsal;
+use capbench_plan::search::{End, SearchPlan, Stored};
+use capbench_plan::session::{Session, describe};
+use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::sweep::{self, SweepPlan};
 
 /// A requested trial, repeated for each visit.
 #[derive(Clone, Debug)]
@@ -234,12 +235,12 @@ fn missing(
 ) -> Result<Vec<LeftOut>> {
     let of_method = |setup: &Setup| (setup.method.clone(), setup.placement);
     let wanted = by_key(steps.iter().flat_map(Step::setups), of_method);
-    let mut first: Option<MeasureError> = None;
+    let mut first: Option<TrialError> = None;
     let mut left_out = Vec::new();
     for ((method, placement), setups) in &wanted {
         if let Err(error) = laboratory.prepare(&setups[0]).map(drop) {
             let reason = match &error {
-                MeasureError::Unsupported { reason, .. } => reason.clone(),
+                TrialError::Unsupported { reason, .. } => reason.clone(),
                 other => other.to_string(),
             };
             left_out.push(LeftOut { method: method.clone(), placement: *placement, reason });
@@ -247,7 +248,7 @@ fn missing(
         }
     }
     match first {
-        Some(error) if left_out.len() == wanted.len() => Err(error),
+        Some(error) if left_out.len() == wanted.len() => Err(error.into()),
         _ => {
             left_out.iter().for_each(|left| observer.leaves_out(left));
             Ok(left_out)

@@ -3,18 +3,20 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use capbench_capture::{CaptureError, MethodSpec};
+use capbench_capture::CaptureError;
 use capbench_frames::FrameError;
 use capbench_host::HostError;
-use capbench_measure::MeasureError;
-use capbench_measure::comparison::Conclusion;
-use capbench_measure::results::{NotMeasured, Results};
-use capbench_measure::rfc2544::Ended;
-use capbench_measure::search::Status;
-use capbench_measure::soak::record::SoakRecord;
-use capbench_measure::trial::Verdict;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::Verdict;
+use capbench_plan::PlanError;
+use capbench_plan::comparison::Conclusion;
+use capbench_plan::rfc2544::Ended;
+use capbench_plan::search::Status;
+use capbench_plan::session::NotMeasured;
+use capbench_plan::soak::record::SoakRecord;
 use capbench_record::RecordError;
 use capbench_record::recording::End;
+use capbench_report::results::Results;
 use capbench_traffic::TrafficError;
 use thiserror::Error;
 

@@ -19,6 +19,7 @@ pub struct LeftOut {
     pub trials: u32,
 }
 
+/// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The set-up.
@@ -41,7 +42,8 @@ const IS_STEP: &str = "steps of searches and probes: what they found is compared
 pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";
 
-pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
+/// Why a trial is not compared.
+pub fn unusable(trial: &TrialResult) -> Option<&'static str> {
     let unsent = trial.intended.saturating_sub(trial.sent);
     match trial.phase {
         _ if trial.verdict == Verdict::Invalid => Some(SHOWS_NOTHING),
@@ -57,7 +59,8 @@ pub(crate) fn unusable(trial: &TrialResult) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
+/// The figures of a trial.
+pub fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> impl Iterator<Item = Sample> {
     let setup = Setup::of(trial, point);
     let number = trial.number;
     // If the receiver slows the generator, the sent rate is a property of the method.
@@ -78,10 +81,11 @@ pub(crate) fn of_trial(trial: &TrialResult, point: Option<&str>, pace: Pace) -> 
 
 /// Minimum time of a loop iteration on a CPU while certain others are busy, too, nanoseconds.
 #[derive(Debug, Default)]
-pub(crate) struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
+pub struct Fastest(BTreeMap<(u32, Vec<u32>), f64>);
 
 impl Fastest {
-    pub(crate) fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    /// Computes it from these trials, which are of one host.
+    pub fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
             for (cpu, pace) in trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.pace?))) {
@@ -92,7 +96,8 @@ impl Fastest {
         Self(all)
     }
 
-    pub(crate) fn pace(&self, trial: &TrialResult) -> Pace {
+    /// The pace of a trial.
+    pub fn pace(&self, trial: &TrialResult) -> Pace {
         let busy = busy(trial);
         let cpus = trial.profile.cpus;
         let captures =
@@ -111,15 +116,16 @@ impl Fastest {
 /// The approximate slowdown of the CPUs of the kernel's work and of the application during a trial. Trials of one pace can be
 /// compared. A difference between paces is not a difference between the runs. Unmeasured trials count as undisturbed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Pace(usize);
+pub struct Pace(usize);
 
 /// Times of the loop by its minimum. On a shared core it takes 1.3 to 1.5 times as long, perhaps for a part of the time.
 const BOUNDS: [f64; 3] = [1.05, 1.15, 1.3];
 /// Number of paces.
-pub(crate) const PACES: usize = BOUNDS.len() + 1;
+pub const PACES: usize = BOUNDS.len() + 1;
 
 impl Pace {
-    pub(crate) fn number(self) -> usize {
+    /// Its number, below [`PACES`], fastest first.
+    pub fn number(self) -> usize {
         self.0
     }
 }

@@ -118,7 +118,8 @@ impl Setup {
         }
     }
 
-    pub(crate) fn value(&self, field: Field) -> Option<String> {
+    /// The value of a field.
+    pub fn value(&self, field: Field) -> Option<String> {
         self.clone().field(field).take()
     }
 
@@ -134,7 +135,8 @@ impl Setup {
         }
     }
 
-    pub(crate) fn across(&self, fields: &[Field]) -> Self {
+    /// The same set-up without these fields.
+    pub fn across(&self, fields: &[Field]) -> Self {
         let mut open = self.clone();
         fields.iter().for_each(|&field| *open.field(field) = None);
         open
@@ -159,7 +161,8 @@ impl Setup {
         Self { method: None, ..self.clone() }
     }
 
-    pub(crate) fn without_capture(&self) -> Self {
+    /// The same set-up without the capture settings.
+    pub fn without_capture(&self) -> Self {
         Self { capture: None, ..self.clone() }
     }
 

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use super::{CpuDisturbance, Disturbance, Guarded, Pace, Policy, Standstill, livelock};
 use crate::for_tests::at;
-use crate::laboratory::{Laboratory, Setup};
 use crate::simulated::tampered::{self, Tampered, lose_all};
-use crate::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use crate::trial::{Departed, Load, Phase, TrialResult, Verdict};
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::disturbance::ClockDrift;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Departed, Load, Phase, TrialResult, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MS: u64 = 1_000_000;

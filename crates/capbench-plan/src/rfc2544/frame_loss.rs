@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
 use crate::bursts::Percent;
-use crate::error::{MeasureError, Result};
-use crate::laboratory::{Laboratory, Setup};
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};

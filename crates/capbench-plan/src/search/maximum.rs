@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
-use crate::trial::{Load, Phase, TrialResult};
 use capbench_model::figures::grouped;
 use capbench_model::statistics::by_key;
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
 pub(super) const UNPACED: u32 = 2;

@@ -5,10 +5,10 @@
 //! by their ranks, corrected for all comparisons of the run.
 
 use super::outcome::{GoalResult, SearchOutcome, Status};
-use crate::trial::SizeLabel;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
 use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
+use capbench_model::trial::SizeLabel;
 
 /// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
 const FEWEST: usize = 4;

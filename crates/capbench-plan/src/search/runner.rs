@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::SearchOutcome;
-use crate::error::MeasureError;
+use crate::PlanError;
 use crate::guards::line_rate;
-use crate::laboratory::Setup;
-use crate::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
 
 /// Follows trials while they run, and can stop them. Each kind of run with more reports has a trait that extends this one.
 pub trait Observer {
@@ -23,7 +24,7 @@ pub trait Observer {
         Ok(())
     }
     /// A set-up could not be measured; the others continue.
-    fn skips(&mut self, _setup: &Setup, _load: Load, _why: &MeasureError) {}
+    fn skips(&mut self, _setup: &Setup, _load: Load, _why: &TrialError) {}
     /// Whether the user wants to stop.
     fn stopping(&self) -> bool {
         false
@@ -77,7 +78,7 @@ pub enum End {
 #[derive(Debug)]
 pub(super) enum Halt {
     Ended(End),
-    Unsaved(MeasureError),
+    Unsaved(PlanError),
 }
 
 pub(super) struct Runner<'r> {

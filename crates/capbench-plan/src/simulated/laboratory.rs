@@ -11,15 +11,15 @@ use super::method::{Ability, SimulatedMethod};
 use super::passage::Interrupts;
 use super::passage::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
-use crate::error::{MeasureError, Result};
-use crate::evidence::Evidence;
-use crate::laboratory::{Laboratory, Setup};
-use crate::latency::{Delays, Latency};
-use crate::trial::{
+use capbench_model::arrivals::Arrivals;
+use capbench_model::evidence::Evidence;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::latency::{Delays, Latency};
+use capbench_model::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
-use crate::work::WorkModel;
-use capbench_model::arrivals::Arrivals;
+use capbench_model::work::WorkModel;
+use capbench_model::{Result, TrialError};
 
 /// Conditions of every trial on the path.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ impl SimulatedLaboratory {
 impl Laboratory for SimulatedLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
         let unsupported =
-            |what: String, reason: &str| Err(MeasureError::Unsupported { what, reason: reason.into() });
+            |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
         let name = setup.method.to_string();
         let Some(method) = self.methods.iter().find(|method| method.name == name).cloned() else {
             return unsupported(name, "it is not on the simulated path");

@@ -6,8 +6,7 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
 use super::passage::Held;
-use crate::laboratory::Setup;
-use crate::work::WorkModel;
+use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::work::WorkModel;
 

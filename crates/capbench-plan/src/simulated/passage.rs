@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::laboratory::Conditions;
 use super::method::{Ability, SimulatedMethod};
-use crate::loss_shape::LossShape;
+use capbench_model::loss_shape::LossShape;
 use capbench_model::moderation::Moderation;
 
 /// Where the frames of a trial went. Counts are whole; they add up to what was sent.

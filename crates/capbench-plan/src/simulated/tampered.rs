@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use crate::error::Result;
-use crate::guards::{CpuDisturbance, Disturbance, Guarded, Policy};
-use crate::laboratory::{Laboratory, Setup};
+use crate::guards::{Guarded, Policy};
 use crate::simulated::SimulatedLaboratory;
-use crate::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
+use capbench_model::Result;
 use capbench_model::disturbance::ClockDrift;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::laboratory::{Laboratory, Setup};

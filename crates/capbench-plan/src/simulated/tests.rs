@@ -1,14 +1,13 @@
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_capture::units::ByteCount;
+use capbench_model::for_tests::setup;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
 use proptest::prelude::*;
 
-use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
+use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::for_tests::{at, dain};
-use crate::laboratory::{Laboratory, Setup};
-use crate::trial::{Load, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult, Verdict};

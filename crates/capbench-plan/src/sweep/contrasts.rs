@@ -3,10 +3,10 @@
 
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
-use crate::trial::TrialResult;
 use capbench_model::statistics::holm::corrected;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
 use capbench_model::statistics::{FALSE_ALARMS, median};
+use capbench_model::trial::TrialResult;
 
 /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer repeats.
 pub const WIDEST: usize = 3;

@@ -8,8 +8,6 @@ use capbench_model::method_spec::{Delivery, MethodSpec};
 use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
 use super::limits::Limits;
 use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
-use crate::programs::Programs;
-use crate::subject::{self, Subject};
 use capbench_model::figures::{grouped, percent};
 use capbench_model::statistics::shift::Groups;
 

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
-use crate::limit::Limit;
-use crate::trial::{TrialResult, Verdict};
-use capbench_model::ledger::{LostAt, Place};
+use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
+use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::{by_key, median};
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, MethodSpec};
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
+use crate::Result;
 use crate::cost::{Cost, Spread};
-use crate::error::Result;
-use crate::laboratory::Setup;
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::trial::Load;
+use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 

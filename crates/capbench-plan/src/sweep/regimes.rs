@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::contrasts::{Evidence, middle};
 use super::outcome::Swept;
 use super::outcome::{Reading, Series};
-use crate::trial::TrialResult;
 use capbench_model::statistics::median;
+use capbench_model::trial::TrialResult;
 
 /// A point at which the application was the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,10 +12,14 @@ use capbench_plan::comparison::setup::{Field, Setup};
 /// Figures of the host's speed that differ by less than this share are equal.
 const SAME_SPEED: f64 = 0.05;
 
+/// A fact that a trial states.
 struct Fact {
+    /// Its name.
     name: &'static str,
+    /// Its value in words.
     of: fn(&TrialResult) -> String,
-    /// Whether chance decides it, as searches choose lengths by results. Then runs differ if they have no value in common.
+    /// Whether trials of one run can differ in it by chance: searches choose lengths by their results. Then two runs differ in
+    /// it only if they have no value in common.
     varies: bool,
 }
 
@@ -120,7 +124,8 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
     notes
 }
 
-/// Whether the host disturbed most trials. Slow CPUs do not count: trials are compared with equally slow ones.
+/// Whether other work on the host or its hardware disturbed most trials. Slow CPUs do not count: trials are compared with trials
+/// whose CPUs were equally slow.
 pub(super) fn is_disturbed(run: &Results) -> bool {
     let disturbed =
         run.trials.iter().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
@@ -144,7 +149,8 @@ fn speed(then: &Results, now: &Results) -> Option<String> {
     })
 }
 
-/// Work in nanoseconds is a number of loop iterations. If that number differs, the work was different by the same name.
+/// Work in nanoseconds is a number of loop iterations that lasted as long before the trials. If that number differs, the
+/// application did different work under the same name.
 fn work(then: &Results, now: &Results) -> Vec<String> {
     let [before, after] = [then, now].map(iterations);
     let changed = before.iter().filter_map(|(work, before)| {

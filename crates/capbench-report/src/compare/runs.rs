@@ -4,27 +4,24 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::circumstances;
 use super::samples::{IS_SLOW, Samples, settle};
-use crate::comparison::contrast::{self, Matched};
-use crate::comparison::measure::Measure;
-use crate::comparison::samples::{Fastest, PACES};
-use crate::comparison::samples::{LeftOut, Sample};
-use crate::comparison::setup::{COMMON_LOAD, Field, Setup};
-use crate::comparison::{Comparison, Thresholds};
-use crate::error::{MeasureError, Result};
+use crate::error::{ReportError, Result};
 use crate::results::Results;
 use capbench_plan::comparison::contrast::{self, Matched};
 use capbench_plan::comparison::measure::Measure;
-use capbench_plan::comparison::pace::{Fastest, PACES};
+use capbench_plan::comparison::samples::{Fastest, PACES};
 use capbench_plan::comparison::samples::{LeftOut, Sample};
 use capbench_plan::comparison::setup::{COMMON_LOAD, Field, Setup};
 use capbench_plan::comparison::{Comparison, Thresholds};
 
+/// The names of the two runs.
 const SIDES: [&str; 2] = ["A", "B"];
 /// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
 const SAME_LOAD: f64 = 0.1;
 
-/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ. Fails when they are
-/// the same run, have no set-up in common, or `across` merges several set-ups of one run.
+/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ.
+///
+/// # Errors
+/// When they are the same run, have no set-up in common, or `across` merges several set-ups of one run.
 pub fn of_runs(
     then: &Results,
     now: &Results,
@@ -92,6 +89,7 @@ pub fn of_runs(
     })
 }
 
+/// The trials left out, for the end of a sentence.
 fn listed(left_out: &[LeftOut]) -> String {
     let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
     left_out.iter().map(one).collect()
@@ -144,6 +142,7 @@ fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
     .collect()
 }
 
+/// Every set-up once, in order.
 fn setups(samples: &[Sample]) -> Vec<&Setup> {
     let mut known = HashSet::new();
     samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()

@@ -3,19 +3,19 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::comparison::measure::Measure;
-use crate::comparison::samples::{Fastest, Pace};
-use crate::comparison::samples::{LeftOut, Sample, of_trial, unusable};
-use crate::comparison::setup::Setup;
 use crate::results::Results;
-use crate::search::{SearchOutcome, Status};
-use crate::sweep::AxisKind;
-use crate::trial::{Phase, TrialResult};
-use capbench_model::statistics::by_key;
+use capbench_model::trial::{Phase, TrialResult};
+use capbench_plan::comparison::measure::Measure;
+use capbench_plan::comparison::samples::{Fastest, Pace};
+use capbench_plan::comparison::samples::{LeftOut, Sample, of_trial, unusable};
+use capbench_plan::comparison::setup::Setup;
+use capbench_plan::search::{SearchOutcome, Status};
+use capbench_plan::sweep::AxisKind;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
-/// CPUs that share a core are slowed for seconds at a time, more often in one run than in the other only by chance.
+/// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
+/// runs can detect.
 pub(super) const IS_SLOW: &str =
     "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
 /// Such a change may affect every other figure as well.
@@ -24,6 +24,7 @@ const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum
 /// Goals that were sustained up to the search's limit, or that the search did not decide.
 const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
 
+/// The figures of a run to compare.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub(super) all: Vec<Sample>,
@@ -33,6 +34,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
+    /// The figures of a run, with the known speed of its CPUs.
     pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
         let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
         let points = points(run);
@@ -87,6 +89,7 @@ impl Samples {
         }
     }
 
+    /// Trials that were left out, and why.
     pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
         let of = of.to_string();
         self.left_out.iter().map(move |(because, trials)| LeftOut {
@@ -99,12 +102,16 @@ impl Samples {
 
 /// The lowest common load of each scene: the others were lowered.
 fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
-    let common = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad);
-    let loads = common.filter_map(|trial| Some((Setup::of(trial, None).common_scene(), trial.intended_pps?)));
-    let scenes = by_key(loads, |(scene, _)| scene.clone()).into_iter();
-    scenes
-        .map(|(scene, all)| (scene, all.iter().map(|(_, pps)| *pps).fold(f64::INFINITY, f64::min)))
-        .collect()
+    let mut loads: Vec<(Setup, f64)> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
+        let Some(pps) = trial.intended_pps else { continue };
+        let scene = Setup::of(trial, None).common_scene();
+        match loads.iter_mut().find(|(of, _)| *of == scene) {
+            Some((_, least)) => *least = least.min(pps),
+            None => loads.push((scene, pps)),
+        }
+    }
+    loads
 }
 
 /// The points of sweeps that the set-ups do not contain, by trial number.

@@ -1,9 +1,10 @@
 //! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
-use capbench_measure::limit::Limit;
-use capbench_measure::results::Results;
-use capbench_measure::search::ranking::Repeated;
-use capbench_measure::search::{
+use crate::results::Results;
+use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
+use capbench_plan::search::ranking::Repeated;
+use capbench_plan::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::reproduction::{self, LeftOut, Reproduction};
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_measure::rfc2544::{self, Tested};
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::session::Observer;
-use capbench_measure::soak;
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::sweep::{self, SweepOutcome};
-use capbench_measure::trial::{Load, TrialResult};
-use capbench_measure::{MeasureError, Result};
+use capbench_model::laboratory::Setup;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_plan::rfc2544::{self, Tested};
+use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::NotMeasured;
+use capbench_plan::session::Observer;
+use capbench_plan::soak;
+use capbench_plan::soak::record::{Interval, SoakRecord};
+use capbench_plan::soak::segment::Segment;
+use capbench_plan::sweep::{self, SweepOutcome};
+use capbench_plan::{PlanError, Result};
 use capbench_report::printable;
+use capbench_report::results::{Results, RunDirectory};
+use capbench_reproduce::{self, LeftOut, Reproduction};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{missing, soak as soaking};

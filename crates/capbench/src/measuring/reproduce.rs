@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::{FrameSize, Sizes};
-use capbench_measure::MeasureError;
-use capbench_measure::cost::Spread;
-use capbench_measure::laboratory::Laboratory;
-use capbench_measure::reproduction::publication::absent_vendors;
-use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Scale};
+use capbench_model::laboratory::Laboratory;
+use capbench_plan::PlanError;
+use capbench_plan::cost::Spread;
 use capbench_report::formats::text::wrapped;
+use capbench_reproduce::publication::absent_vendors;
+use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication, Scale};
 use clap::Args;
 
 use super::recorder::Recorder;

@@ -5,8 +5,6 @@ use std::time::Duration;
 use capbench_model::units::ByteCount;
 
 use super::paths::{bounds, plan};
-use crate::laboratory::{Laboratory, Setup};
-use crate::limit::Limit;
 use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};

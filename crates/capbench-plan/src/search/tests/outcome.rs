@@ -6,8 +6,6 @@ use capbench_frames::rates::Pps;
 
 use super::paths::{Path, plan, run};
 use crate::for_tests::Collected;
-use crate::laboratory::Laboratory;
-use crate::limit::Limit;
 use crate::search::Ratio;
 use crate::search::criteria::Criteria;
 use crate::search::database::{Bounds, Database, Observation};

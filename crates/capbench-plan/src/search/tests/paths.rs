@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use crate::error::Result;
 use crate::for_tests::Collected;
-use crate::loss_shape::{LossShape, Spread};
 use crate::search::database::Observation;
 use crate::search::{Finished, SearchPlan, Stored, parse};
-use crate::trial::tests::{measured, profile};
-use crate::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
+use capbench_model::Result;
+use capbench_model::for_tests::{measured, profile};
+use capbench_model::loss_shape::{LossShape, Spread};
+use capbench_model::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
 
 /// A path.
 #[derive(Clone, Debug)]

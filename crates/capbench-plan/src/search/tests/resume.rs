@@ -2,9 +2,9 @@
 
 use super::paths::{Path, plan, run, stopped};
 use crate::for_tests::Collected;
-use crate::guards::{Guarding, Retried};
 use crate::search::{End, Finished, SearchPlan, Stored};
-use crate::trial::{Load, Profile, TrialResult};
+use capbench_model::trial::{Guarding, Retried};
+use capbench_model::trial::{Load, Profile, TrialResult};
 
 /// The trials as a results file gives them back.
 fn stored(trials: &[TrialResult]) -> Stored {

@@ -1,7 +1,8 @@
 //! Findings of searches, in sentences with their trials.
-use capbench_measure::results::Finding;
-use capbench_measure::search::ranking::{self, Ranked, Ranking, Repeated};
-use capbench_measure::search::{
+use crate::results::Finding;
+use capbench_model::figures::grouped;
+use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
+use capbench_plan::search::{
     End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
 };
 
