@@ -1,7 +1,7 @@
 //! Provokes the race in which a V3 ring loses frames though it was never found full: blocks are closed by their timer as
 //! often as possible, and rings have so few blocks that the kernel looks at no other than the one being closed.
 //!
-//! As root: `cargo run --release -p capbench-measure --example block_race [TRIALS]`. Frames lost in trials whose ring was
+//! As root: `cargo run --release -p capbench-lab --example block_race [TRIALS]`. Frames lost in trials whose ring was
 //! never found full (`tp_freeze_q_cnt` 0) were lost to the race; those of the others to a reader that was late, or to both.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! What taking and verifying a frame costs in user space: a `packet-v3` ring on heap memory, blocks filled by a stand-in
 //! for the kernel outside the measured time, work `none`.
 //!
-//! `cargo run --release -p capbench-measure --example receive_cost`
+//! `cargo run --release -p capbench-lab --example receive_cost`
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -18,7 +18,6 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use capbench_capture::Interface;
-use capbench_capture::Interface;
 use capbench_capture::backends::packet_v3::PacketV3;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use capbench_capture::capture::{Batch, Capture, OwnedBatch, Taker};
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::LossMark;
 use capbench_model::running::TimeSource;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};

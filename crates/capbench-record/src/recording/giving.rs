@@ -8,7 +8,6 @@ use std::time::Duration;
 use capbench_capture::capture::{Batch, Capture, OwnedBatch};
 use capbench_capture::error;
 use capbench_model::counters::LossMark;
-use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::capture_side::{CaptureSide, Delivered};

@@ -18,11 +18,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use capbench_host::bed::prepare_process;
 use capbench_lab::live::{LiveLaboratory, Path};
+use capbench_model::TrialError;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::TrialResult;
-use capbench_plan::PlanError;
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_plan::rfc2544::Ended as TestEnded;
 use capbench_plan::search::End;
@@ -76,7 +76,7 @@ pub struct Ended {
     /// Whether the user stopped them.
     pub stopped: bool,
     /// What ended them early. The trials before it are saved.
-    pub failure: Option<MeasureError>,
+    pub failure: Option<TrialError>,
 }
 
 impl From<bool> for Ended {
@@ -272,10 +272,10 @@ fn refused(
         });
         match checks.find_map(Result::err) {
             None => {}
-            Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
+            Some(TrialError::Unsupported { what, reason }) if what == method.to_string() => {
                 refused.push((method.clone(), reason));
             }
-            Some(MeasureError::Unsupported { what, reason }) => return Ok(Err(format!("{what}: {reason}"))),
+            Some(TrialError::Unsupported { what, reason }) => return Ok(Err(format!("{what}: {reason}"))),
             Some(error) => return Err(error.into()),
         }
     }

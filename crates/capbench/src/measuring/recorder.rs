@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::{Load, TrialResult};
@@ -14,6 +15,7 @@ use capbench_plan::soak::record::{Interval, SoakRecord};
 use capbench_plan::soak::segment::Segment;
 use capbench_plan::sweep::{self, SweepOutcome};
 use capbench_plan::{PlanError, Result};
+use capbench_report::ReportError;
 use capbench_report::printable;
 use capbench_report::results::{Results, RunDirectory};
 use capbench_reproduce::{self, LeftOut, Reproduction};
@@ -50,7 +52,7 @@ impl Drop for Bar {
 impl Recorder {
     /// Saves the first results. `trials` is the expected number of trials.
     pub fn new(mut directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Result<Self> {
-        directory.save(&results)?;
+        directory.save(&results).map_err(PlanError::observer)?;
         // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
@@ -64,7 +66,7 @@ impl Recorder {
     pub fn print(&self, text: &str) -> Result<()> {
         let printed = self.bar.0.suspend(|| output::write(text));
         let path = "standard output".into();
-        printed.map_err(|source| MeasureError::File { attempt: "cannot write", path, source })
+        printed.map_err(|source| PlanError::observer(ReportError::Unwritable { path, source }))
     }
 
     /// Replaces the outcome of the running search.
@@ -81,7 +83,7 @@ impl Recorder {
         self.results.not_measured.push(missing(format!("every method of {key}"), None, why.to_string()));
     }
 
-    fn save(&mut self) -> capbench_plan::Result<()> {
+    fn save(&mut self) -> Result<()> {
         self.directory.save(&self.results).map_err(PlanError::observer)
     }
 
@@ -107,7 +109,7 @@ impl Observer for Recorder {
         self.save()
     }
 
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+    fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let Setup { method, label, placement, .. } = setup;
         self.failures.push((method.clone(), Failure::of(why)));
         let missing = missing(method, Some(*placement), format!("at {load}: {why}"));
@@ -136,17 +138,17 @@ impl Observer for Recorder {
     fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
         self.found(outcome);
         self.searching = false;
-        self.directory.save(&self.results)
+        self.save()
     }
 }
 
 impl soak::Observer for Recorder {
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()> {
         // Segments are added to a saved record, so the first one saves it.
-        if record.segments == 1 || self.directory.append(segment)? {
+        if record.segments == 1 || self.directory.append(segment).map_err(PlanError::observer)? {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
-            self.directory.save(&self.results)?;
+            self.save()?;
         }
         self.bar.0.inc(1);
         self.print(&soaking::line(interval))

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use capbench_model::figures::grouped;
+use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
 
 /// What estimates do not include.
