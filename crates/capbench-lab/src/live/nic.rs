@@ -11,6 +11,7 @@ use capbench_host::drivers::{
     CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
 };
 use capbench_host::links::{LinkDeltas, LinkStats};
+use capbench_model::evidence::{Counted, NicEvidence};
 use capbench_model::places::Place;
 
 /// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
