@@ -1,8 +1,7 @@
 //! Findings of searches, in sentences with their trials.
 use crate::results::Finding;
 use capbench_model::figures::grouped;
-use capbench_plan::search::ranking::{self, Ranked, Ranking};
-use capbench_plan::search::ranking::{self, Repeated};
+use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_plan::search::{
     End, GoalResult, Held, HighLoss, LossEvents, LossNumbers, Losses, MaximumSource, SearchOutcome, Status,
 };
