@@ -51,18 +51,23 @@ const PROGRAMS: [(&str, &str); 26] = [
     ("unshare", "util-linux"),
 ];
 
-/// A program that capbench's authors did not write.
+/// A program that capbench's authors did not write, with arguments: all separated by blanks.
 ///
 /// # Panics
 /// Where it is not installed: a test that needs it has not shown anything then.
-pub fn program(name: &str) -> Command {
+pub fn program(line: &str) -> Command {
+    let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
     let (_, package) =
         PROGRAMS.into_iter().find(|(known, _)| *known == name).expect("the table lists every program");
     let path = std::env::var("PATH").unwrap_or_default();
     // Where Debian keeps programs for root, which an ordinary user's PATH leaves out.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     match folders.map(|folder| folder.join(name)).find(|file| file.is_file()) {
-        Some(file) => Command::new(file),
+        Some(file) => {
+            let mut command = Command::new(file);
+            command.args(arguments.split_whitespace());
+            command
+        }
         None => panic!("{name} is not installed: it is in the package {package}, which tools/setup installs"),
     }
 }
