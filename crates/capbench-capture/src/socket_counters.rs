@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use crate::counters::{Counters, FREEZES, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT, Place};
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -46,7 +46,7 @@ impl Sums {
         Counters {
             accepted: Some(self.packets),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: Some(self.drops),
                 source: "PACKET_STATISTICS: tp_drops".into(),
             }],
@@ -59,7 +59,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::Accumulator;
-    use crate::counters::{Counters, LossPlace};
+    use crate::counters::{Counters, Place};
     use capbench_sys::packet::PacketStatistics;
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
         }
         let total = sum.add(PacketStatistics { packets: 0, drops: 0, freezes: None }).total();
         assert_eq!((total.accepted, total.dropped()), (Some(3 * u64::from(u32::MAX)), Some(21)));
-        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(LossPlace::FillRing)), (None, None));
+        assert_eq!((total.raw("tp_freeze_q_cnt"), total.lost_at(Place::FillRing)), (None, None));
         assert_eq!(Counters::default().dropped(), None);
     }
 

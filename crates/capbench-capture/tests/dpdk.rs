@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::packet_v2::PacketV2;
 use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Interface, LossPlace, MethodSpec, PacketType,
+    ByteCount, Capture, CaptureError, CaptureOptions, Interface, MethodSpec, PacketType, Place as At,
     SnapLength, VlanTag,
 };
 use capbench_testing::missing;
@@ -73,8 +73,14 @@ fn root_frames_arrive_whole_in_order_and_are_counted() {
         let xdp = method != "dpdk";
         assert_eq!(counters.accepted, (!xdp).then_some(201), "{method}");
         let driver = if xdp { "net_af_xdp in copy mode" } else { "net_af_packet" };
-        assert!(running.engine.starts_with("DPDK 2") && running.engine.contains(driver), "{running:?}");
-        assert!(running.engine.contains("--no-huge") && running.shortfall.is_none(), "{running:?}");
+        assert!(
+            running.engine.to_string().starts_with("DPDK 2") && running.engine.to_string().contains(driver),
+            "{running:?}"
+        );
+        assert!(
+            running.engine.to_string().contains("--no-huge") && running.shortfalls.is_empty(),
+            "{running:?}"
+        );
     });
 }
 
@@ -153,7 +159,7 @@ fn root_what_a_full_ring_drops_is_counted_exactly() {
         assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
         if method == "dpdk" {
             assert_eq!(counters.accepted, Some(3 * FRAMES), "{method}: {counters:?}");
-            assert_eq!(counters.lost_at(LossPlace::Ring), Some(dropped), "{method}: {counters:?}");
+            assert_eq!(counters.lost_at(At::Ring), Some(dropped), "{method}: {counters:?}");
         }
         assert_eq!(counters.raw("rx_good_packets"), Some(read), "{method}: {counters:?}");
     });
@@ -407,7 +413,7 @@ fn root_arguments_for_dpdk_get_there_and_nothing_is_printed() {
     in_silence("root_arguments_for_dpdk_get_there_and_nothing_is_printed", || {
         let capture = with_eal(&["-m", "64", "--no-huge", "--log-level=*:8"]).unwrap();
         assert!(
-            capture.running().engine.ends_with("-m 64 --no-huge --log-level=*:8"),
+            capture.running().engine.to_string().ends_with("-m 64 --no-huge --log-level=*:8"),
             "{:?}",
             capture.running()
         );

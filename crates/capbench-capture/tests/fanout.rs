@@ -46,7 +46,7 @@ impl<F: FnOnce()> MembersVisitor for Members<F> {
 
     fn visit<C: Capture>(self, mut members: Vec<C>) -> Self::Output {
         (self.0)();
-        let engine = members[0].running().engine.clone();
+        let engine = members[0].running().engine.to_string();
         let seen: Vec<_> = members.iter_mut().map(drain).collect();
         for (member, seen) in members.iter_mut().zip(&seen) {
             let counters = member.counters().unwrap();

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, LossPlace, MethodSpec,
+    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Place,
     SnapLength, Visitor, methods, open_with,
 };
 use capbench_testing::network::{PATIENCE, privileges};
@@ -172,7 +172,7 @@ fn what_activation_says_is_told_and_the_handle_is_closed() {
         // pcap_next says nothing of errors but by the text, which is the warning's here.
         let stand_in = StandIn::new(macros).with("+next");
         let mut capture = stand_in.open(&CaptureOptions::default()).unwrap();
-        let shortfall = capture.running().shortfall.clone().unwrap();
+        let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("libpcap warns") && shortfall.contains(warning), "{shortfall}");
         let (seen, error) = take(&mut capture, 100);
         assert!(seen.len() == 10 && error.is_none(), "{error:?}");
@@ -209,7 +209,7 @@ fn counters_are_kept_by_their_names_and_pass_32_bits() {
         assert_eq!(counters.raw("ps_ifdrop"), Some(0));
         // Nobody knows what this engine counts.
         assert_eq!((counters.accepted, counters.dropped()), (None, None));
-        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [LossPlace::Ring]);
+        assert_eq!(counters.losses.iter().map(|loss| loss.place).collect::<Vec<_>>(), [Place::Ring]);
     }
 }
 
@@ -220,11 +220,11 @@ fn an_engine_that_nobody_knows_is_told_as_found() {
     let running = capture.running();
     let path = stand_in.library().display().to_string();
     let engine = format!("libpcap version 1.9.1 (with PF_RING) from {path}, pcap_dispatch; found: ");
-    assert!(running.engine.starts_with(&engine), "{running:?}");
-    assert!(running.engine.contains("eventfd") && running.shortfall.is_none(), "{running:?}");
+    assert!(running.engine.to_string().starts_with(&engine), "{running:?}");
+    assert!(running.engine.to_string().contains("eventfd") && running.shortfalls.is_empty(), "{running:?}");
     let hidden = StandIn::new(&["NO_DESCRIPTOR"]);
     let capture = hidden.open(&CaptureOptions::default()).unwrap();
-    assert!(capture.running().engine.contains("found: no descriptor"), "{:?}", capture.running());
+    assert!(capture.running().engine.to_string().contains("found: no descriptor"), "{:?}", capture.running());
 }
 
 #[test]
@@ -233,9 +233,12 @@ fn root_a_build_that_falls_back_silently_is_caught() {
     let stand_in = StandIn::new(&["PACKET_SOCKET", "VERSION=\"libpcap version 1.9.1 (with PF_RING)\""]);
     let mut capture = stand_in.open(&CaptureOptions::default()).unwrap();
     let running = capture.running().clone();
-    let shortfall = running.shortfall.unwrap();
+    let shortfall = running.shortfalls.join("; ");
     assert!(
-        running.engine.contains("claims PF_RING, fell back silently to: AF_PACKET socket without a ring"),
+        running
+            .engine
+            .to_string()
+            .contains("claims PF_RING, fell back silently to: AF_PACKET socket without a ring"),
         "{}",
         running.engine
     );
@@ -245,7 +248,7 @@ fn root_a_build_that_falls_back_silently_is_caught() {
     assert_eq!((counters.accepted, counters.dropped()), (Some(100), Some(50)));
     let honest = StandIn::new(&["PACKET_SOCKET"]);
     let capture = honest.open(&CaptureOptions::default()).unwrap();
-    let shortfall = capture.running().shortfall.clone().unwrap();
+    let shortfall = capture.running().shortfalls.join("; ");
     assert!(!shortfall.contains("silently") && shortfall.contains("no ring"), "{shortfall}");
 }
 

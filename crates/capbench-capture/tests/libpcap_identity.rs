@@ -78,11 +78,11 @@ fn root_the_method_measures_the_systems_library_after_another_of_its_name() {
     };
     let other = staying("another", name);
     let capture = other.open(&CaptureOptions::default()).unwrap();
-    assert!(capture.running().engine.starts_with("another from /"), "{:?}", capture.running());
+    assert!(capture.running().engine.name.starts_with("another from /"), "{:?}", capture.running());
     drop(capture);
     let lo = Interface::of_name("lo", 65_536).unwrap();
     let capture = Libpcap::open(&"libpcap".parse().unwrap(), &lo, &CaptureOptions::default()).unwrap();
-    let engine = &capture.running().engine;
+    let engine = capture.running().engine.to_string();
     assert!(engine.starts_with("libpcap version 1.") && engine.contains(&format!("/{name}, ")), "{engine}");
 }
 

@@ -7,7 +7,7 @@ mod stand_ins;
 use std::time::Duration;
 
 use capbench_capture::backends::nfb::{METHOD, NfbCard};
-use capbench_capture::{Batch, Capture, CaptureOptions, Direction, LossPlace, SnapLength};
+use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 fn open_with(stand_in: &StandIn, device: &Device, settings: &str) -> Result<NfbCard, String> {
@@ -78,10 +78,10 @@ fn all_queues_are_one_source_in_turn() {
     let stand_in = StandIn::build("nfb", &[]);
     let device = stand_in.device("frames 12 queues 3 unavailable 1 discarded 5");
     let mut capture = open(&stand_in, &device).unwrap();
-    assert!(capture.running().geometry.contains("queues 0, 2"), "{:?}", capture.running());
+    assert!(capture.running().ring.to_string().contains("queues 0, 2"), "{:?}", capture.running());
     assert_eq!(take(&mut capture, 24).len(), 24);
     let counters = capture.counters().unwrap();
-    assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(24 + 10), Some(10)));
+    assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (Some(24 + 10), Some(10)));
     assert_eq!((counters.raw("queue 2 received"), counters.raw("queue 0 discarded")), (Some(12), Some(5)));
     drop(capture);
     let calls = device.calls();
@@ -109,7 +109,7 @@ fn counters_are_of_this_capture_and_absent_where_there_are_none() {
         assert_eq!(take(&mut capture, 4).len(), 4);
         let counters = capture.counters().unwrap();
         assert_eq!(counters.accepted, discarded.map(|discarded| discarded + 4));
-        assert_eq!((counters.lost_at(LossPlace::Ring), counters.losses.len()), (discarded, 1));
+        assert_eq!((counters.lost_at(Place::Ring), counters.losses.len()), (discarded, 1));
         drop(capture);
         device.calls();
     }
@@ -146,7 +146,7 @@ fn a_library_that_cannot_wait_is_asked_again_and_again() {
         let stand_in = StandIn::build("nfb", defines);
         let device = stand_in.device(script);
         let mut capture = open(&stand_in, &device).unwrap();
-        assert!(capture.running().geometry.contains("looks every"), "{:?}", capture.running());
+        assert!(capture.running().ring.to_string().contains("looks every"), "{:?}", capture.running());
         assert_eq!(take(&mut capture, 9).len(), 9);
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         assert_eq!(capture.waits().empty, 1);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, Interface, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
 use capbench_sys::pf_ring;
 use capbench_testing::network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
@@ -64,13 +64,13 @@ fn packets_are_read_in_order_however_they_are_read() {
         let stand_in = StandIn::build("pf_ring", &[]);
         let device = stand_in.device("frames 20 burst 4 drop 3");
         let mut capture = open(&stand_in, &device, reading).unwrap();
-        assert!(capture.running().engine.starts_with("libpfring 8.8.0 on "), "{:?}", capture.running());
+        assert!(capture.running().engine.name.starts_with("libpfring 8.8.0 on "), "{:?}", capture.running());
         let seen = take(&mut capture, 20);
         assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>(), "{reading:?}");
         assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len()));
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         let counters = capture.counters().unwrap();
-        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(23), Some(3)));
+        assert_eq!((counters.accepted, counters.lost_at(At::Ring)), (Some(23), Some(3)));
         assert_eq!((counters.raw("recv"), counters.raw("queued")), (Some(20), Some(0)));
         drop(capture);
         let calls: Vec<_> = device.calls().into_iter().filter(|call| !call.starts_with("burst")).collect();
@@ -122,7 +122,7 @@ fn packets_longer_than_the_mtu_are_whole() {
         assert_eq!((seen[2].data.len(), seen[2].wire_length), (65_226, 65_226), "{reading:?}");
         assert_eq!((&seen[1].data, &seen[69].data), (&frame(1), &frame(69)));
         assert_eq!(capture.counters().unwrap().cut(), Some(0));
-        assert_eq!(capture.running().shortfall, None);
+        assert_eq!(capture.running().shortfalls, [""; 0]);
     }
 }
 
@@ -132,7 +132,7 @@ fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() 
         let stand_in = StandIn::build("pf_ring", &[]);
         let device = stand_in.device("frames 5 burst 4 big_at 2 big 30000 least 16384");
         let mut capture = open(&stand_in, &device, reading).unwrap();
-        let shortfall = capture.running().shortfall.clone().unwrap();
+        let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("up to 16384 octets") && shortfall.contains("--snaplen"), "{shortfall}");
         assert_eq!(take(&mut capture, 5)[2].data.len(), 16_384);
         assert_eq!(capture.counters().unwrap().cut(), Some(1), "{reading:?}");
@@ -143,14 +143,14 @@ fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() 
     let options = CaptureOptions { snap_length: SnapLength::new(96), ..CaptureOptions::default() };
     let mut capture = open_with(&stand_in, &device, READINGS[0], &options).unwrap();
     assert_eq!(take(&mut capture, 5)[2].data.len(), 96);
-    assert_eq!((capture.counters().unwrap().cut(), capture.running().shortfall.clone()), (Some(0), None));
+    assert_eq!((capture.counters().unwrap().cut(), capture.running().shortfalls.clone()), (Some(0), vec![]));
 }
 
 #[test]
 fn the_ring_that_there_is_is_reported() {
     let stand_in = StandIn::build("pf_ring", &[]);
     let device = stand_in.device("frames 1 number 42");
-    let geometry = open(&stand_in, &device, READINGS[0]).unwrap().running().geometry.clone();
+    let geometry = open(&stand_in, &device, READINGS[0]).unwrap().running().ring.to_string();
     assert!(
         geometry.starts_with("ring of 32840KiB, 512 slots or more, up to 65600 octets of each packet"),
         "{geometry}"
@@ -159,7 +159,7 @@ fn the_ring_that_there_is_is_reported() {
     let spec = stand_in.spec(&format!("pf-ring:{}", device.path));
     let capture =
         PfRingSocket::open_listed(&spec, &interface(), &CaptureOptions::default(), "/none".as_ref());
-    let geometry = capture.unwrap().running().geometry.clone();
+    let geometry = capture.unwrap().running().ring.to_string();
     assert!(geometry.starts_with("ring of unknown size, "), "{geometry}");
 }
 

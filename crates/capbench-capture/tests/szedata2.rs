@@ -6,7 +6,7 @@ mod stand_ins;
 use std::time::Duration;
 
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
-use capbench_capture::{Batch, Capture, CaptureOptions, Direction, LossPlace, SnapLength};
+use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 fn open(stand_in: &StandIn, device: &Device) -> Result<Szedata2, String> {
@@ -44,16 +44,13 @@ fn packets_are_read_in_order_and_everything_is_closed_once() {
     let stand_in = StandIn::build("szedata2", &[]);
     let device = stand_in.device("frames 20");
     let mut capture = open(&stand_in, &device).unwrap();
-    assert!(capture.running().geometry.contains("0x3"), "{:?}", capture.running());
+    assert!(capture.running().ring.to_string().contains("0x3"), "{:?}", capture.running());
     let seen = take(&mut capture, 20);
     assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>());
     assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len() && frame.time_ns == 0));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
     let counters = capture.counters().unwrap();
-    assert_eq!(
-        (counters.accepted, counters.lost_at(LossPlace::Ring), counters.dropped()),
-        (None, None, None)
-    );
+    assert_eq!((counters.accepted, counters.lost_at(Place::Ring), counters.dropped()), (None, None, None));
     assert_eq!(counters.raw("packets read"), Some(20));
     assert!(capture.waits().waits >= 1 && capture.waits().empty >= 1);
     drop(capture);

@@ -6,7 +6,7 @@
 mod entries;
 mod refused;
 
-use capbench_capture::{Counters, LossPlace};
+use capbench_capture::Counters;
 use capbench_sys::host::CpuId;
 
 use crate::work::QueueLength;
@@ -131,14 +131,14 @@ impl Evidence {
         let Refused { transmit, queue, backlog, backlog_source } = self.refused();
         // A place whose losses the method may count; else other counters do.
         let own =
-            |place, at, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == at) {
+            |place, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == place) {
                 Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
                 None => entry(place, count, source),
             };
         // A place inside the method: only the method can count its losses.
-        let its = |place, at, absent: &str| match self.method.without.contains(&at) {
-            true => own(place, at, Some(0), absent),
-            false => own(place, at, None, "unknown: the method does not tell"),
+        let its = |place, absent: &str| match self.method.without.contains(&place) {
+            true => own(place, Some(0), absent),
+            false => own(place, None, "unknown: the method does not tell"),
         };
         let told = |place, told: &Option<Counted>, count, source: &str| match told {
             Some(told) => entry(place, told.count, &told.source),
@@ -159,7 +159,7 @@ impl Evidence {
             entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
             transmit,
             link_queue,
-            own(Place::Link, LossPlace::Link, link.count, &link.source),
+            own(Place::Link, link.count, &link.source),
             told(
                 Place::Driver,
                 &self.nic.driver,
@@ -171,12 +171,12 @@ impl Evidence {
                 },
             ),
             entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
-            own(Place::Xdp, LossPlace::Xdp, xdp.count, &xdp.source),
+            own(Place::Xdp, xdp.count, &xdp.source),
             self.stack_entry(unseen),
-            own(Place::Filter, LossPlace::Filter, filter.count, &filter.source),
-            its(Place::FillRing, LossPlace::FillRing, "the method has no fill ring"),
-            its(Place::Ring, LossPlace::Ring, "the method has no ring"),
-            its(Place::MethodQueue, LossPlace::MethodQueue, "the method has no queue of its own"),
+            own(Place::Filter, filter.count, &filter.source),
+            its(Place::FillRing, "the method has no fill ring"),
+            its(Place::Ring, "the method has no ring"),
+            its(Place::MethodQueue, "the method has no queue of its own"),
             self.queue_entry(),
             self.unread_entry(),
             self.verified_entry(Place::Truncated, self.truncated),

@@ -23,6 +23,7 @@ use crate::work::Work;
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::arrivals::Arrivals;
+use capbench_model::running::CaptureFacts;
 use queue::Queue;
 pub use queue::QueueSize;
 pub use verifier::{Verifier, verification_cost};
@@ -99,10 +100,8 @@ pub struct Received {
     pub emptying: Option<Emptying>,
     /// Whether the trial ended while frames may still have waited: the user stopped it, or the longest drain was over.
     pub cut_short: bool,
-    /// The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version.
-    pub engine: String,
-    /// Sizes as granted, and the source of timestamps.
-    pub running: String,
+    /// What captured the frames.
+    pub capture: CaptureFacts,
     /// Why capbench did not verify the frames one by one; absent if it did.
     pub unverified_because: Option<String>,
     /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
@@ -209,7 +208,7 @@ impl Application<'_> {
                 Some(size) => reception.run(capture, Queue::start(size, verifier, work)?),
             };
         };
-        let source = capture.running().time_source;
+        let source = capture.running().time_source.clone();
         let mut recorder = LatencyRecorder::new(recording, &reception.progress.start, source);
         let received = match queue {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
@@ -292,14 +291,13 @@ impl Reception<'_> {
                 holds_s: running.holds.as_secs_f64(),
             }),
             cut_short,
-            running: format!("{}; time: {}", running.geometry, running.time_source),
-            engine: running.engine,
             unverified_because: tallied
                 .then(|| "its frames were counted in the kernel, their contents not verified".into()),
             latency: None,
             report: None,
             filtered: running.filtered,
-            notes: running.shortfall.into_iter().collect(),
+            notes: running.shortfalls.clone(),
+            capture: running.into(),
         })
     }
 }

@@ -20,6 +20,7 @@ use crate::loss_shape::LossShape;
 use capbench_model::arrivals::Arrivals;
 use capbench_model::disturbance::Disturbance;
 use capbench_model::ledger::Ledger;
+use capbench_model::running::CaptureFacts;
 pub use emptying::Emptying;
 pub(crate) use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
@@ -190,10 +191,8 @@ pub struct Measured {
     pub cpu: CpuAccount,
     /// The generator's lateness.
     pub lateness: Option<LatenessSummary>,
-    /// The engine that did the work, by its name and version.
-    pub engine: String,
-    /// Sizes as granted, and the source of timestamps.
-    pub running: String,
+    /// What captured the frames; absent on a simulated path.
+    pub capture: Option<CaptureFacts>,
     /// Why capbench did not verify the frames one by one; absent if it did.
     pub unverified_because: Option<String>,
     /// The counts that the program under test reported.
@@ -265,8 +264,9 @@ impl Measured {
             number,
             phase,
             profile: profile.clone(),
-            engine: self.engine,
-            running: self.running,
+            engine: self.capture.as_ref().map_or(String::new(), |facts| facts.engine.to_string()),
+            running: self.capture.as_ref().map_or(String::new(), CaptureFacts::running),
+            capture: self.capture,
             unverified_because: self.unverified_because,
             report: self.report,
             generator: self.generator,
@@ -339,7 +339,7 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_capture::{Counters, Loss, Place};
     use capbench_frames::rates::Pps;
 
     use super::*;
@@ -374,11 +374,11 @@ pub(crate) mod tests {
                 method: Counters {
                     accepted: Some(delivered + ring_drops),
                     losses: vec![Loss {
-                        place: LossPlace::Ring,
+                        place: Place::Ring,
                         count: Some(ring_drops),
                         source: "tp_drops".into(),
                     }],
-                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
+                    without: vec![Place::FillRing, Place::MethodQueue],
                     raw: Vec::new(),
                 },
                 ..Evidence::default()

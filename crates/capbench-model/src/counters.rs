@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub use crate::places::Place;
+
 /// Counters since the capture was opened, all 64 bits and monotonic. `None` means that the method does not report it; it does
 /// not mean 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +13,7 @@ pub struct Counters {
     /// Places where the method can lose frames, each once.
     pub losses: Vec<Loss>,
     /// Places that the method does not have. Losses at a place in neither list are unknown.
-    pub without: Vec<LossPlace>,
+    pub without: Vec<Place>,
     /// The method's raw counters, by their original names and values.
     pub raw: Vec<(String, u64)>,
 }
@@ -20,44 +22,11 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The place.
-    pub place: LossPlace,
+    pub place: Place,
     /// Number of frames. `None` if the method does not report it.
     pub count: Option<u64>,
     /// The counter that reports it, or why there is none.
     pub source: Cow<'static, str>,
-}
-
-/// Places that the counters of a method, or of the stages after it, can report, in the order of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossPlace {
-    /// The receiving hardware was full.
-    Link,
-    /// An XDP program did not pass it to the method, or a redirect failed.
-    Xdp,
-    /// The network stack, before the method's socket.
-    Stack,
-    /// A filter before the method.
-    Filter,
-    /// AF_XDP's fill ring was empty: there was no free buffer to receive into.
-    FillRing,
-    /// The ring or socket queue was full.
-    Ring,
-    /// The method's queue was full.
-    MethodQueue,
-    /// A queue after the method was full, such as a worker's. The owner of the queue counts it, not the method.
-    ApplicationQueue,
-    /// The output was too slow, or could not be written.
-    Writer,
-}
-
-impl LossPlace {
-    /// Whether frames lost there had reached the capture point and count as accepted.
-    pub fn is_accepted(self) -> bool {
-        matches!(
-            self,
-            Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue | Self::Writer
-        )
-    }
 }
 
 impl Counters {
@@ -70,7 +39,7 @@ impl Counters {
     }
 
     /// Frames lost at a place, if the method knows.
-    pub fn lost_at(&self, place: LossPlace) -> Option<u64> {
+    pub fn lost_at(&self, place: Place) -> Option<u64> {
         self.losses.iter().find(|loss| loss.place == place)?.count
     }
 
@@ -85,7 +54,7 @@ impl Counters {
     /// Whether the method captures with an XDP program, so that frames never reach the stack. Only such a method can lose
     /// frames in XDP or because a fill ring is empty.
     pub fn takes_by_xdp(&self) -> bool {
-        self.losses.iter().any(|loss| matches!(loss.place, LossPlace::Xdp | LossPlace::FillRing))
+        self.losses.iter().any(|loss| matches!(loss.place, Place::Xdp | Place::FillRing))
     }
 
     /// Sum of the counters of several captures of one interface, place by place. A place unknown in one of them is unknown in
@@ -131,7 +100,7 @@ impl Counters {
     /// Whether the ring was full at some time since `before`, an earlier reading of the same capture: it lost frames, or a V3
     /// ring reports it.
     pub fn shows_full_ring_since(&self, before: &Self) -> bool {
-        let lost = |of: &Self| of.lost_at(LossPlace::Ring).unwrap_or(0);
+        let lost = |of: &Self| of.lost_at(Place::Ring).unwrap_or(0);
         let freezes = |of: &Self| of.raw(FREEZES).unwrap_or(0);
         lost(self) > lost(before) || freezes(self) > freezes(before)
     }
@@ -143,7 +112,7 @@ impl Counters {
 }
 
 /// Places that a packet socket, or a card's ring, does not have: it has only one ring or queue.
-pub const ONE_RING_WITHOUT: [LossPlace; 2] = [LossPlace::FillRing, LossPlace::MethodQueue];
+pub const ONE_RING_WITHOUT: [Place; 2] = [Place::FillRing, Place::MethodQueue];
 
 /// A V3 ring's counter of times without a free block.
 pub const FREEZES: &str = "tp_freeze_q_cnt";

@@ -11,6 +11,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::places::Place;
+
 /// Frames lost at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LostAt {
@@ -32,98 +34,6 @@ impl LostAt {
         }
         lost.sort_by_key(|lost| std::cmp::Reverse(lost.frames));
         lost
-    }
-}
-
-/// A place on a frame's path where it can be lost, in the order of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// The generator did not send it.
-    Unsent,
-    /// Transmit side: queueing discipline or driver.
-    Transmit,
-    /// The queue of a virtual link, before the receiving end's NAPI poll.
-    LinkQueue,
-    /// The link, or the receiving NIC: no free descriptor, FIFO overrun, bad checksum or length.
-    Link,
-    /// The receiving driver.
-    Driver,
-    /// The softirq backlog queue of the CPU that does the kernel's receive work.
-    Backlog,
-    /// An XDP program or redirect.
-    Xdp,
-    /// The network stack before the capture point.
-    Stack,
-    /// A socket filter dropped it on purpose.
-    Filter,
-    /// AF_XDP's fill ring was empty: there was no free buffer to receive into.
-    FillRing,
-    /// The ring or the socket's receive queue was full.
-    Ring,
-    /// The method's queues.
-    MethodQueue,
-    /// The application's queue.
-    ApplicationQueue,
-    /// It was still unread in the ring or socket when the trial ended.
-    Unread,
-    /// It reached the application cut short, although the snap length allowed it whole.
-    Truncated,
-    /// It reached the application damaged.
-    Corrupt,
-}
-
-impl Place {
-    /// Whether frames wait there for the application, so that a slow application loses them.
-    pub fn is_before_application(self) -> bool {
-        matches!(
-            self,
-            Self::Ring | Self::FillRing | Self::MethodQueue | Self::ApplicationQueue | Self::Unread
-        )
-    }
-
-    /// One word for narrow tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unsent => "unsent",
-            Self::Transmit => "transmit",
-            Self::LinkQueue => "queue",
-            Self::Link => "link",
-            Self::Driver => "driver",
-            Self::Backlog => "backlog",
-            Self::Xdp => "xdp",
-            Self::Stack => "stack",
-            Self::Filter => "filter",
-            Self::FillRing => "fill",
-            Self::Ring => "ring",
-            Self::MethodQueue => "method",
-            Self::ApplicationQueue => "app",
-            Self::Unread => "unread",
-            Self::Truncated => "cut",
-            Self::Corrupt => "damage",
-        }
-    }
-
-    /// The place's name in reports.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Unsent => "never sent by the generator",
-            Self::Transmit => "on the transmit side",
-            Self::LinkQueue => "in the virtual link's own queue of 256 frames, before the method",
-            Self::Link => "on the link or in the NIC",
-            Self::Driver => "in the driver",
-            Self::Backlog => "in the softirq backlog",
-            Self::Xdp => "in XDP",
-            Self::Stack => "in the network stack",
-            Self::Filter => "at the socket filter",
-            Self::FillRing => "for want of a free buffer (fill ring)",
-            Self::Ring => "in the ring or socket queue",
-            Self::MethodQueue => "in the method's queues",
-            Self::ApplicationQueue => "in the application's queue",
-            Self::Unread => "unread at the end",
-            Self::Truncated => "cut short",
-            Self::Corrupt => "damaged",
-        }
     }
 }
 

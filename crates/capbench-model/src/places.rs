@@ -1,12 +1,158 @@
-//! The places of the ledger in one table: the meaning, the counter that reports each, and when it is unknown.
+//! Every place where a frame can be lost, in one table: its names, the counter that reports it, and when it is unknown.
 //!
-//! `docs/ledger.md` has this table, and a test compares the two.
+//! `docs/ledger.md` has the ledger's part of this table, and a test compares the two.
 
 use std::fmt::Write;
 
-use crate::ledger::Place;
+use serde::{Deserialize, Serialize};
 
-/// Every place, in the order of the path.
+/// Declares the places with their rows.
+macro_rules! places {
+    ($(
+        $(#[$attribute:meta])*
+        $place:ident $key:literal $word:literal $name:literal $phrase:literal
+        means $meaning:literal $(veth $veth:literal card $card:literal unknown $unknown:literal)?;
+    )+) => {
+        /// A place on a frame's path where it can be lost, in the order of the path.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Place {
+            $(#[doc = $meaning] $(#[$attribute])* $place,)+
+        }
+
+        const TABLE: &[About] = &[$(About {
+            key: $key,
+            word: $word,
+            name: $name,
+            phrase: $phrase,
+            meaning: $meaning,
+            on_virtual_link: concat!($($veth)?),
+            on_card: concat!($($card)?),
+            unknown: concat!($($unknown)?),
+        }),+];
+    };
+}
+
+/// Description of a place. Only places of the ledger name their counters.
+#[derive(Debug)]
+pub struct About {
+    /// The key in `results.json`.
+    pub key: &'static str,
+    /// One word for narrow tables.
+    pub word: &'static str,
+    /// Its name in one or two words.
+    pub name: &'static str,
+    /// The place's name in sentences.
+    pub phrase: &'static str,
+    /// Meaning of a frame counted here.
+    pub meaning: &'static str,
+    /// The counter on capbench's virtual link.
+    pub on_virtual_link: &'static str,
+    /// The counter on a network card.
+    pub on_card: &'static str,
+    /// When no counter reports it.
+    pub unknown: &'static str,
+}
+
+places! {
+    Unsent "unsent" "unsent" "unsent" "never sent by the generator"
+        means "the generator was to send it and did not get to it"
+        veth "generator"
+        card "generator"
+        unknown "never";
+    Transmit "transmit" "transmit" "transmit" "on the transmit side"
+        means "queueing discipline or driver of the sending side"
+        veth "`tx_dropped` + `tx_errors`, less what the backlog refused; tracer: drops by tc at egress and by \
+              queueing disciplines"
+        card "`tx_dropped` + `tx_errors`; tracer as there"
+        unknown "without link statistics; without the tracer, drops in front of the driver are not seen";
+    LinkQueue "link_queue" "queue" "link queue" "in the virtual link's own queue of 256 frames, before the method"
+        means "the queue of 256 frames in front of a veth's NAPI poll"
+        veth "`tx_dropped` of the sender, where a poll takes the frames; else there is no such queue"
+        card "there is none"
+        unknown "without link statistics";
+    Link "link" "link" "link" "on the link or in the NIC"
+        means "wire or card: no descriptor or buffer (missed), FIFO overrun, bad checksum or length"
+        veth "`rx_missed`, `rx_fifo`, `rx_over`, `rx_crc`, `rx_length` and `rx_frame` errors"
+        card "the driver's own counters (`ethtool -S`); sender's `tx_packets` less receiver's `rx_packets`"
+        unknown "on cards that do not count it and whose two sides cannot be compared";
+    Driver "driver" "driver" "driver" "in the driver"
+        means "the receiving driver, for want of memory for example"
+        veth "`rx_queue_N_drops`, less failed redirects"
+        card "the driver's own counters"
+        unknown "with drivers that are not in the table, or have no such counter";
+    Backlog "backlog" "backlog" "backlog" "in the softirq backlog"
+        means "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)"
+        veth "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
+              confirms it"
+        card "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it"
+        unknown "where `/proc/net/softnet_stat` or link statistics are missing";
+    Xdp "xdp" "xdp" "XDP" "in XDP"
+        means "an XDP program dropped it, failed, or could not redirect it"
+        veth "AF_XDP and `xdp-count`: their own counters; other programs: `xdp_drops` of the driver; tracer: \
+              generic XDP, failed redirects"
+        card "the same"
+        unknown "with a program of somebody else whose drops neither driver nor tracer counts; where the tracer \
+                 counts them, as at `stack`";
+    Stack "stack" "stack" "stack" "in the network stack"
+        means "the network stack dropped it in front of the capture point"
+        veth "tracer: `skb:kfree_skb` by the kernel's reasons"
+        card "the same"
+        unknown "without the tracer: not asked for, no privilege, no BTF; where it missed events, saw drops of \
+                 unknown place, or did not see every frame end; the source says which";
+    Filter "filter" "filter" "filter" "at the socket filter"
+        means "a socket filter dropped it on purpose"
+        veth "0, as no filter drops frames of the trial; else unknown, as the kernel does not count it"
+        card "the same"
+        unknown "where a filter can drop frames of the trial";
+    FillRing "fill_ring" "fill" "fill ring" "for want of a free buffer (fill ring)"
+        means "AF_XDP's fill ring had no free buffer"
+        veth "`XDP_STATISTICS`: `rx_fill_ring_empty_descs`, and the program's failed redirects"
+        card "the same, in copy mode; in zero-copy mode the card misses such a frame"
+        unknown "before Linux 5.9; where a program does not tell, unless its definition says that it has none";
+    Ring "ring" "ring" "ring" "in the ring or socket queue"
+        means "ring or socket queue had no room"
+        veth "`PACKET_STATISTICS`, `XDP_STATISTICS`, `pcap_stats`, the library's or the program's own report"
+        card "the same"
+        unknown "where a library or program does not tell, unless its definition says that it has none";
+    MethodQueue "method_queue" "method" "method queue" "in the method's queues"
+        means "queues of the method itself, between its threads or inside its library"
+        veth "the method's own counters; 0 where it has none"
+        card "the same"
+        unknown "where the method may have such a queue and does not count";
+    ApplicationQueue "application_queue" "app" "application queue" "in the application's queue"
+        means "queues behind the method"
+        veth "the application's own counters; 0 where it has none"
+        card "the same"
+        unknown "never";
+    Unread "unread" "unread" "unread" "unread at the end"
+        means "it lay in ring or socket, unread, when the trial ended"
+        veth "0 where a trial went on until every frame was accounted for or none came any more; where it was \
+              cut short, computed: what the method accepted, less its losses and the frames read"
+        card "the same"
+        unknown "where a trial was cut short and the method does not tell what it accepted or lost";
+    Truncated "truncated" "cut" "truncated" "cut short"
+        means "it was delivered cut short, though the snap length allowed it whole"
+        veth "verification of every frame"
+        card "the same"
+        unknown "where a method or program only counts frames";
+    Corrupt "corrupt" "damage" "corrupt" "damaged"
+        means "it was delivered damaged"
+        veth "verification of every frame"
+        card "the same"
+        unknown "where a method or program only counts frames";
+    #[serde(skip)]
+    Nic "nic" "NIC" "NIC" "in the NIC"
+        means "the NIC had no free buffer: `why` distinguishes it from damage on the link";
+    #[serde(skip)]
+    NoHandler "no_handler" "handler" "no handler" "at an interface that does not receive"
+        means "the interface does not receive, as an inactive member of a bond: for `why`";
+    #[serde(skip)]
+    Writer "writer" "writer" "writer" "at the output"
+        means "the output was too slow, or could not be written: for `record`";
+}
+
+/// Every place of the ledger, in the order of the path.
 pub const ALL: [Place; 16] = [
     Place::Unsent,
     Place::Transmit,
@@ -26,143 +172,42 @@ pub const ALL: [Place; 16] = [
     Place::Corrupt,
 ];
 
-/// Description of a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
-    /// The key in `results.json`.
-    pub key: &'static str,
-    /// Meaning of a frame counted here.
-    pub meaning: &'static str,
-    /// The counter on capbench's virtual link.
-    pub on_virtual_link: &'static str,
-    /// The counter on a network card.
-    pub on_card: &'static str,
-    /// When no counter reports it.
-    pub unknown: &'static str,
+impl Place {
+    /// Whether frames wait there for the application, so that a slow application loses them.
+    pub fn is_before_application(self) -> bool {
+        matches!(
+            self,
+            Self::Ring | Self::FillRing | Self::MethodQueue | Self::ApplicationQueue | Self::Unread
+        )
+    }
+
+    /// Whether frames lost there had reached the capture point and count as accepted.
+    pub fn is_accepted(self) -> bool {
+        matches!(
+            self,
+            Self::FillRing | Self::Ring | Self::MethodQueue | Self::ApplicationQueue | Self::Writer
+        )
+    }
+
+    /// One word for narrow tables.
+    pub fn word(self) -> &'static str {
+        about(self).word
+    }
+
+    /// Its name in one or two words.
+    pub fn name(self) -> &'static str {
+        about(self).name
+    }
+
+    /// The place's name in sentences.
+    pub fn words(self) -> &'static str {
+        about(self).phrase
+    }
 }
 
 /// The row of a place.
-pub const fn about(place: Place) -> About {
-    match place {
-        Place::Unsent => About {
-            key: "unsent",
-            meaning: "the generator was to send it and did not get to it",
-            on_virtual_link: "generator",
-            on_card: "generator",
-            unknown: "never",
-        },
-        Place::Transmit => About {
-            key: "transmit",
-            meaning: "queueing discipline or driver of the sending side",
-            on_virtual_link: "`tx_dropped` + `tx_errors`, less what the backlog refused; tracer: drops by tc at egress and \
-                              by queueing disciplines",
-            on_card: "`tx_dropped` + `tx_errors`; tracer as there",
-            unknown: "without link statistics; without the tracer, drops in front of the driver are not seen",
-        },
-        Place::LinkQueue => About {
-            key: "link_queue",
-            meaning: "the queue of 256 frames in front of a veth's NAPI poll",
-            on_virtual_link: "`tx_dropped` of the sender, where a poll takes the frames; else there is no such queue",
-            on_card: "there is none",
-            unknown: "without link statistics",
-        },
-        Place::Link => About {
-            key: "link",
-            meaning: "wire or card: no descriptor or buffer (missed), FIFO overrun, bad checksum or length",
-            on_virtual_link: "`rx_missed`, `rx_fifo`, `rx_over`, `rx_crc`, `rx_length` and `rx_frame` errors",
-            on_card: "the driver's own counters (`ethtool -S`); sender's `tx_packets` less receiver's `rx_packets`",
-            unknown: "on cards that do not count it and whose two sides cannot be compared",
-        },
-        Place::Driver => About {
-            key: "driver",
-            meaning: "the receiving driver, for want of memory for example",
-            on_virtual_link: "`rx_queue_N_drops`, less failed redirects",
-            on_card: "the driver's own counters",
-            unknown: "with drivers that are not in the table, or have no such counter",
-        },
-        Place::Backlog => About {
-            key: "backlog",
-            meaning: "the softirq backlog of a CPU was full (`net.core.netdev_max_backlog`)",
-            on_virtual_link: "`dropped` of `/proc/net/softnet_stat`, each CPU named, as far as `tx_dropped` of the sender \
-                              confirms it",
-            on_card: "the same, as far as `rx_dropped` of the receiver, without its driver's own drops, confirms it",
-            unknown: "where `/proc/net/softnet_stat` or link statistics are missing",
-        },
-        Place::Xdp => About {
-            key: "xdp",
-            meaning: "an XDP program dropped it, failed, or could not redirect it",
-            on_virtual_link: "AF_XDP and `xdp-count`: their own counters; other programs: `xdp_drops` of the driver; tracer: \
-                              generic XDP, failed redirects",
-            on_card: "the same",
-            unknown: "with a program of somebody else whose drops neither driver nor tracer counts; where the tracer counts them, \
-                      as at `stack`",
-        },
-        Place::Stack => About {
-            key: "stack",
-            meaning: "the network stack dropped it in front of the capture point",
-            on_virtual_link: "tracer: `skb:kfree_skb` by the kernel's reasons",
-            on_card: "the same",
-            unknown: "without the tracer: not asked for, no privilege, no BTF; where it missed events, saw drops of unknown place, \
-                      or did not see every frame end; the source says which",
-        },
-        Place::Filter => About {
-            key: "filter",
-            meaning: "a socket filter dropped it on purpose",
-            on_virtual_link: "0, as no filter drops frames of the trial; else unknown, as the kernel does not count it",
-            on_card: "the same",
-            unknown: "where a filter can drop frames of the trial",
-        },
-        Place::FillRing => About {
-            key: "fill_ring",
-            meaning: "AF_XDP's fill ring had no free buffer",
-            on_virtual_link: "`XDP_STATISTICS`: `rx_fill_ring_empty_descs`, and the program's failed redirects",
-            on_card: "the same, in copy mode; in zero-copy mode the card misses such a frame",
-            unknown: "before Linux 5.9; where a program does not tell, unless its definition says that it has none",
-        },
-        Place::Ring => About {
-            key: "ring",
-            meaning: "ring or socket queue had no room",
-            on_virtual_link: "`PACKET_STATISTICS`, `XDP_STATISTICS`, `pcap_stats`, the library's or the program's own report",
-            on_card: "the same",
-            unknown: "where a library or program does not tell, unless its definition says that it has none",
-        },
-        Place::MethodQueue => About {
-            key: "method_queue",
-            meaning: "queues of the method itself, between its threads or inside its library",
-            on_virtual_link: "the method's own counters; 0 where it has none",
-            on_card: "the same",
-            unknown: "where the method may have such a queue and does not count",
-        },
-        Place::ApplicationQueue => About {
-            key: "application_queue",
-            meaning: "queues behind the method",
-            on_virtual_link: "the application's own counters; 0 where it has none",
-            on_card: "the same",
-            unknown: "never",
-        },
-        Place::Unread => About {
-            key: "unread",
-            meaning: "it lay in ring or socket, unread, when the trial ended",
-            on_virtual_link: "0 where a trial went on until every frame was accounted for or none came any more; where it was cut \
-                              short, computed: what the method accepted, less its losses and the frames read",
-            on_card: "the same",
-            unknown: "where a trial was cut short and the method does not tell what it accepted or lost",
-        },
-        Place::Truncated => About {
-            key: "truncated",
-            meaning: "it was delivered cut short, though the snap length allowed it whole",
-            on_virtual_link: "verification of every frame",
-            on_card: "the same",
-            unknown: "where a method or program only counts frames",
-        },
-        Place::Corrupt => About {
-            key: "corrupt",
-            meaning: "it was delivered damaged",
-            on_virtual_link: "verification of every frame",
-            on_card: "the same",
-            unknown: "where a method or program only counts frames",
-        },
-    }
+pub const fn about(place: Place) -> &'static About {
+    &TABLE[place as usize]
 }
 
 /// The table as Markdown.
@@ -172,7 +217,7 @@ pub fn table() -> String {
          |---|---|---|---|---|\n",
     );
     for place in ALL {
-        let About { key, meaning, on_virtual_link, on_card, unknown } = about(place);
+        let About { key, meaning, on_virtual_link, on_card, unknown, .. } = about(place);
         let _ = writeln!(text, "| `{key}` | {meaning} | {on_virtual_link} | {on_card} | {unknown} |");
     }
     text

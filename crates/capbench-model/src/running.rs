@@ -1,19 +1,44 @@
-//! How an open capture runs.
+//! How an open capture runs: facts, from which all texts are printed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::moderation::Moderation;
+use crate::units::ByteCount;
+
 /// Source of the frame times, with a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "clock", content = "how")]
 pub enum TimeSource {
     /// The kernel: `CLOCK_REALTIME` when the frame was in its receive path.
-    Kernel(&'static str),
+    Kernel(Cow<'static, str>),
     /// An adapter or a library, with an unknown clock.
-    Unknown(&'static str),
+    Unknown(Cow<'static, str>),
     /// User space: when the method returned the batch.
-    UserSpace(&'static str),
+    UserSpace(Cow<'static, str>),
     /// Frames have no times.
     None,
+}
+
+impl TimeSource {
+    /// Times of the kernel.
+    pub const fn kernel(how: &'static str) -> Self {
+        Self::Kernel(Cow::Borrowed(how))
+    }
+
+    /// Times of an unknown clock.
+    pub const fn unknown(how: &'static str) -> Self {
+        Self::Unknown(Cow::Borrowed(how))
+    }
+
+    /// Times of user space.
+    pub const fn user_space(how: &'static str) -> Self {
+        Self::UserSpace(Cow::Borrowed(how))
+    }
 }
 
 impl fmt::Display for TimeSource {
@@ -27,15 +52,114 @@ impl fmt::Display for TimeSource {
     }
 }
 
+/// What receives the frames, as detected.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Engine {
+    /// A mechanism of the kernel, or a library or program with its version.
+    pub name: String,
+    /// Its properties, for example the mode of XDP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<String>,
+}
+
+impl Engine {
+    /// An engine with these properties.
+    pub fn new(name: impl Into<String>, properties: impl IntoIterator<Item = String>) -> Self {
+        Self { name: name.into(), properties: properties.into_iter().collect() }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.properties.iter().try_for_each(|property| write!(f, ", {property}"))
+    }
+}
+
+/// Buffers of a capture as granted, sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+#[expect(missing_docs, reason = "the names of the fields say what they are")]
+pub enum RingGeometry {
+    /// The receive buffer of a socket.
+    ReceiveBuffer { bytes: u64, frames_per_call: u32 },
+    /// A ring of slots, each with one frame.
+    Slots { slots: u32, slot_bytes: u64, bytes: u64 },
+    /// A ring of blocks, each with many frames.
+    Blocks { blocks: u32, block_bytes: u64, bytes: u64, retire_ms: u32 },
+    /// Rings of AF_XDP: entries of each queue, and the buffers of all.
+    Umem {
+        first_queue: u32,
+        last_queue: u32,
+        receive_entries: u32,
+        fill_entries: u32,
+        buffers: u32,
+        buffer_bytes: u64,
+        bytes: u64,
+    },
+    /// Buffers of a library or a card, as it describes them.
+    Described { sizes: String },
+    /// Those of a program, chosen by its command line. `{interface}` in it is the name of the interface.
+    Program { command: String, interface: String },
+}
+
+impl RingGeometry {
+    /// The geometry without the name of the interface, which is new in every run where capbench makes the interface.
+    pub fn without_interface(&self) -> String {
+        match self {
+            Self::Program { command, .. } => command.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for RingGeometry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReceiveBuffer { bytes, frames_per_call } => {
+                let plural = if *frames_per_call == 1 { "" } else { "s" };
+                let bytes = ByteCount(*bytes);
+                write!(f, "receive buffer {bytes} granted, {frames_per_call} frame{plural} per call")
+            }
+            Self::Slots { slots, slot_bytes, bytes } => {
+                write!(f, "{slots} slots of {} ({})", ByteCount(*slot_bytes), ByteCount(*bytes))
+            }
+            Self::Blocks { blocks, block_bytes, bytes, retire_ms } => {
+                let (block, ring) = (ByteCount(*block_bytes), ByteCount(*bytes));
+                write!(f, "{blocks} blocks of {block} ({ring}), retire timeout {retire_ms} ms")
+            }
+            Self::Umem {
+                first_queue: first,
+                last_queue: last,
+                receive_entries,
+                fill_entries,
+                buffers,
+                buffer_bytes,
+                bytes,
+            } => {
+                match first == last {
+                    true => write!(f, "queue {first}")?,
+                    false => write!(f, "queues {first} to {last}")?,
+                }
+                let (each, all) = (ByteCount(*buffer_bytes), ByteCount(*bytes));
+                write!(f, ", each: receive ring of {receive_entries}, fill ring of {fill_entries}; ")?;
+                write!(f, "UMEM of {buffers} buffers of {each} ({all})")
+            }
+            Self::Described { sizes } => f.write_str(sizes),
+            Self::Program { command, interface } => f.write_str(&command.replace("{interface}", interface)),
+        }
+    }
+}
+
 /// How an open capture runs.
 #[derive(Clone, Debug)]
 pub struct Running {
     /// The method's name.
     pub method: &'static str,
-    /// The engine, for example a library with its version, or the mode of XDP.
-    pub engine: String,
-    /// Sizes as granted, for example `64 blocks of 1MiB, retire timeout 10 ms`.
-    pub geometry: String,
+    /// What receives the frames.
+    pub engine: Engine,
+    /// Buffers as granted.
+    pub ring: RingGeometry,
     /// Where frame times come from.
     pub time_source: TimeSource,
     /// The longest delay of a frame while the application waits for it, such as the retire timeout of a ring.
@@ -43,15 +167,80 @@ pub struct Running {
     /// Whether the method reports, next to the frame, a VLAN tag that the kernel removed.
     pub vlan_metadata: bool,
     /// Requested properties that the capture did not get, and what to do about it.
-    pub shortfall: Option<String>,
+    pub shortfalls: Vec<String>,
     /// Whether a socket filter runs before the method.
     pub filtered: bool,
 }
 
 impl Running {
-    /// Joins several shortfalls into one [`Self::shortfall`].
-    pub fn shortfall_of(several: impl IntoIterator<Item = String>) -> Option<String> {
-        let several: Vec<_> = several.into_iter().collect();
-        (!several.is_empty()).then(|| several.join("; "))
+    /// A capture without delays, VLAN metadata, shortfalls and socket filter.
+    pub fn new(method: &'static str, engine: Engine, ring: RingGeometry, time_source: TimeSource) -> Self {
+        Self {
+            method,
+            engine,
+            ring,
+            time_source,
+            holds: Duration::ZERO,
+            vlan_metadata: false,
+            shortfalls: Vec::new(),
+            filtered: false,
+        }
+    }
+
+    /// The same, with buffers that only words describe.
+    pub fn described(method: &'static str, engine: Engine, sizes: String, time_source: TimeSource) -> Self {
+        Self::new(method, engine, RingGeometry::Described { sizes }, time_source)
+    }
+}
+
+/// What captured the frames of a trial, as results keep it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureFacts {
+    /// What received the frames.
+    pub engine: Engine,
+    /// Buffers as granted.
+    pub ring: RingGeometry,
+    /// Source of the timestamps; absent for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_source: Option<TimeSource>,
+    /// Interrupt moderation of the interface, as the driver granted it; absent if the set-up asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moderation: Option<Moderation>,
+    /// Requested properties that the capture did not get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortfalls: Vec<String>,
+}
+
+impl CaptureFacts {
+    /// Buffers, `times` if there are any, and moderation, in words.
+    fn words(&self, ring: &str, times: Option<&TimeSource>) -> String {
+        let times = times.map_or(String::new(), |source| format!("; time: {source}"));
+        let moderation = self.moderation.map_or(String::new(), |granted| match granted {
+            Moderation::Fixed(usecs) => format!(", interrupt moderation {usecs} us"),
+            Moderation::Adaptive => ", interrupt moderation adaptive".into(),
+        });
+        format!("{ring}{times}{moderation}")
+    }
+
+    /// Buffers, source of the timestamps and moderation, in words.
+    pub fn running(&self) -> String {
+        self.words(&self.ring.to_string(), self.time_source.as_ref())
+    }
+
+    /// The same, without the name of the interface.
+    pub fn running_anywhere(&self) -> String {
+        self.words(&self.ring.without_interface(), self.time_source.as_ref())
+    }
+
+    /// The same, without the source of timestamps, which can depend on the frames that arrived.
+    pub fn sizes(&self) -> String {
+        self.words(&self.ring.without_interface(), None)
+    }
+}
+
+impl From<Running> for CaptureFacts {
+    fn from(running: Running) -> Self {
+        let Running { engine, ring, time_source, shortfalls, .. } = running;
+        Self { engine, ring, time_source: Some(time_source), moderation: None, shortfalls }
     }
 }

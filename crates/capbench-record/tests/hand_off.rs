@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, LossPlace, MethodSpec, OwnedBatch, Visitor,
-    open_with,
+    Batch, ByteCount, Capture, CaptureOptions, Interface, MethodSpec, OwnedBatch, Place, Visitor, open_with,
 };
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
@@ -91,7 +90,7 @@ fn root_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other() {
             assert_eq!((receive(&starts), receive(&done)), (1, (1, vec![number])));
         }
         let losses = hand_off.losses();
-        assert!(losses.iter().all(|loss| loss.place == LossPlace::ApplicationQueue));
+        assert!(losses.iter().all(|loss| loss.place == Place::ApplicationQueue));
         assert_eq!(losses.iter().map(|loss| loss.count).collect::<Vec<_>>(), [Some(5), Some(0)]);
         drop(open);
         hand_off.wait_through(0);

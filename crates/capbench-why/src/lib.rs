@@ -25,8 +25,9 @@ mod tests;
 mod traced;
 mod watch;
 
+pub use capbench_model::places::Place;
 pub use look::{Advice, Look, NicRing};
-pub use places::{Lost, Place};
+pub use places::Lost;
 pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};
 pub use traced::{Dropped, Traced, Tracing};
 pub use watch::Watch;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use capbench_host::accounts::softnet::SoftnetDelta;
 use serde::Serialize;
 
-use crate::places::{Lost, Place};
+use crate::places::Lost;
 use crate::sockets::Sockets;
 use crate::traced::Traced;
+use capbench_model::places::Place;
 
 /// Version of [`Look`] as JSON.
 pub(crate) const SCHEMA_VERSION: u32 = 3;
@@ -79,6 +80,7 @@ pub struct NicRing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
     /// The place.
+    #[serde(serialize_with = "crate::places::by_key")]
     pub place: Place,
     /// Frames that it lost in the interval.
     pub lost: u64,

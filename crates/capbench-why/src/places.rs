@@ -9,103 +9,68 @@ use capbench_host::drivers::table::REDIRECT;
 use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses_of};
 use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::Standing;
-use capbench_model::ledger;
+use capbench_model::places::Place;
 
-/// A place, in the order of the receive path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// The queue in front of a veth that uses NAPI.
-    LinkQueue,
-    /// Frames damaged on the link.
-    Link,
-    /// The NIC had no free buffer.
-    Nic,
-    /// The driver, for lack of memory or another reason.
-    Driver,
-    /// An XDP program.
-    Xdp,
-    /// The backlog of a CPU.
-    Backlog,
-    /// The stack or the driver: rx_dropped of the interface without the drops of the backlog.
-    Stack,
-    /// The interface does not receive, for example an inactive slave of a bond.
-    NoHandler,
-    /// The ring or queue of a socket.
-    Socket,
-    /// Frames that this host sends and the interface refuses.
-    Transmit,
-}
+const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's rx_crc_errors, \
+                         rx_missed_errors and their like";
 
-impl Place {
-    /// All places in order.
-    pub const ALL: [Self; 10] = [
-        Self::LinkQueue,
-        Self::Link,
-        Self::Nic,
-        Self::Driver,
-        Self::Xdp,
-        Self::Backlog,
-        Self::Stack,
-        Self::NoHandler,
-        Self::Socket,
-        Self::Transmit,
-    ];
-
-    /// Its counter, by the name in docs/why.md.
-    pub fn counter(self) -> &'static str {
-        const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's \
-                                 rx_crc_errors, rx_missed_errors and their like";
-        match self {
-            Self::LinkQueue => {
-                "tx_dropped of the peer, wherever that is; only where GRO or an XDP program has frames go through the queue"
-            }
-            Self::Link | Self::Nic | Self::Driver => OF_DRIVER,
-            Self::Xdp => {
-                "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
-                 tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
-                 beside it"
-            }
-            Self::Backlog => {
-                "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
-                 agrees"
-            }
-            Self::Stack => {
-                "the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what the tracer saw \
-                 dropped in front of the capture, whichever is more; with its reasons"
-            }
-            Self::NoHandler => "rx_nohandler: an inactive member of a bond",
-            Self::Socket => {
-                "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed with them"
-            }
-            Self::Transmit => {
-                "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
-                 leaves out"
-            }
-        }
-    }
-
-    /// Its name in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::LinkQueue => "veth queue",
-            Self::Link => "link",
-            Self::Nic => "NIC",
-            Self::Driver => "driver",
-            Self::Xdp => "XDP program",
-            Self::Backlog => "backlog",
-            Self::Stack => "stack, driver",
-            Self::NoHandler => "no handler",
-            Self::Socket => "sockets",
-            Self::Transmit => "transmit",
-        }
-    }
-}
+/// The places of a receive path in its order: each with its key in JSON, its name in tables, and its counter by the name in
+/// docs/why.md.
+pub(super) const PLACES: [(Place, &str, &str, &str); 10] = [
+    (
+        Place::LinkQueue,
+        "link-queue",
+        "veth queue",
+        "tx_dropped of the peer, wherever that is; only where GRO or an XDP program has frames go through the \
+         queue",
+    ),
+    (Place::Link, "link", "link", OF_DRIVER),
+    (Place::Nic, "nic", "NIC", OF_DRIVER),
+    (Place::Driver, "driver", "driver", OF_DRIVER),
+    (
+        Place::Xdp,
+        "xdp",
+        "XDP program",
+        "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
+         tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
+         beside it",
+    ),
+    (
+        Place::Backlog,
+        "backlog",
+        "backlog",
+        "`dropped` of `/proc/net/softnet_stat`, which is the whole host's, as far as rx_dropped of the interface \
+         agrees",
+    ),
+    (
+        Place::Stack,
+        "stack",
+        "stack, driver",
+        "the rest of rx_dropped, frames of protocols that nothing here speaks among them, or what the tracer saw \
+         dropped in front of the capture, whichever is more; with its reasons",
+    ),
+    (Place::NoHandler, "no-handler", "no handler", "rx_nohandler: an inactive member of a bond"),
+    (
+        Place::Ring,
+        "socket",
+        "sockets",
+        "each AF_PACKET, AF_XDP and PF_RING socket's own counters; those of sockets on all interfaces are listed \
+         with them",
+    ),
+    (
+        Place::Transmit,
+        "transmit",
+        "transmit",
+        "tx_dropped, and what the tracer saw dropped on the way out (queueing disciplines, tc), which tx_dropped \
+         leaves out",
+    ),
+];
 
 /// Frames that one place lost in an interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lost {
     /// The place.
+    #[serde(serialize_with = "by_key")]
     pub place: Place,
     /// Number of lost frames; absent if not counted.
     pub frames: Option<u64>,
@@ -113,6 +78,23 @@ pub struct Lost {
     pub per_s: Option<f64>,
     /// The source of the count.
     pub source: String,
+}
+
+impl Lost {
+    /// Its place's name in tables.
+    pub fn place_name(&self) -> &'static str {
+        row(self.place).2
+    }
+}
+
+/// The row of a place. The socket's stands for a place that is in no row: nothing here makes one.
+fn row(place: Place) -> (Place, &'static str, &'static str, &'static str) {
+    PLACES.into_iter().find(|row| row.0 == place).unwrap_or(PLACES[8])
+}
+
+/// Serializes a place as its key.
+pub(super) fn by_key<S: serde::Serializer>(place: &Place, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(row(*place).1)
 }
 
 /// An XDP program on the interface.
@@ -218,7 +200,7 @@ fn of_sockets(sockets: &Sockets) -> Lost {
         source
             .push_str(&format!("; at most {most} more, which sockets on all interfaces lost of all of them"));
     }
-    Lost { place: Place::Socket, frames, per_s: None, source }
+    Lost { place: Place::Ring, frames, per_s: None, source }
 }
 
 const NOT_COUNTED: &str = "; the driver does not count what it drops";
@@ -254,11 +236,8 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
         loss.count = loss.count.saturating_sub(refused);
     }
     let place_of = |loss: &NicLoss| match loss.meaning.place() {
-        Some(ledger::Place::Link) if matches!(loss.meaning, Checksum | Length | Framing) => Some(Place::Link),
-        Some(ledger::Place::Link) => Some(Place::Nic),
-        Some(ledger::Place::Driver) => Some(Place::Driver),
-        Some(ledger::Place::Xdp) => Some(Place::Xdp),
-        _ => None,
+        Some(Place::Link) if !matches!(loss.meaning, Checksum | Length | Framing) => Some(Place::Nic),
+        other => other,
     };
     let mut all = Vec::new();
     for place in [Place::Link, Place::Nic, Place::Driver, Place::Xdp] {

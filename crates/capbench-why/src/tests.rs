@@ -207,7 +207,7 @@ fn a_kernel_without_types_says_what_is_unknown() {
     let look = watch.look().unwrap();
     let unknown = look.sockets.unknown.clone().unwrap();
     assert!(unknown.contains("CONFIG_DEBUG_INFO_BTF") && unknown.contains("AF_XDP"), "{unknown}");
-    let of_sockets = look.lost.iter().find(|lost| lost.place == Place::Socket).unwrap();
+    let of_sockets = look.lost.iter().find(|lost| lost.place == Place::Ring).unwrap();
     assert_eq!(of_sockets.frames, None);
 }
 

@@ -1,17 +1,24 @@
-//! Exit codes, and the only place that prints errors.
+//! Exit policy: what each command returns, which code an error has, and the only place that prints errors.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::Context;
-
-use capbench_capture::CaptureError;
+use capbench_capture::{CaptureError, MethodSpec};
 use capbench_frames::FrameError;
 use capbench_host::HostError;
 use capbench_measure::MeasureError;
+use capbench_measure::comparison::Conclusion;
+use capbench_measure::results::{NotMeasured, Results};
+use capbench_measure::rfc2544::Ended;
+use capbench_measure::search::Status;
+use capbench_measure::soak::record::SoakRecord;
+use capbench_measure::trial::Verdict;
 use capbench_record::RecordError;
-use capbench_report::printable;
+use capbench_record::recording::End;
 use capbench_traffic::TrafficError;
+use thiserror::Error;
+
+use crate::output::{self, print_as_is};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,20 +35,131 @@ pub enum Exit {
     Partly(u8),
 }
 
-/// A mistake in the command line that only the host shows. Exit code 2.
-#[derive(Debug)]
-pub struct Usage(pub String);
+impl Exit {
+    /// Nobody reads the output any more, as a shell reports it: 128 + SIGPIPE.
+    pub const READER_LEFT: Self = Self::Stopped(SIGPIPE);
+}
 
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+/// Share of the frames of a soak that may be unsent, or delivered only because the generator paused. Above it a soak shows
+/// nothing about the load. One clock read at the end of a segment, or a stall at the end of one segment in hundreds, leaves far
+/// less.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// A run of trials: stopped by a signal; partly done if a method that the user named could not be measured; else by what it
+/// shows.
+pub fn of_measurement(
+    results: &Results,
+    stopped: Option<u8>,
+    failures: &[(MethodSpec, Failure)],
+    is_named: impl Fn(&str) -> bool,
+    max_loss: f64,
+) -> Exit {
+    if let Some(signal) = stopped {
+        return Exit::Stopped(signal);
+    }
+    if let Some(record) = &results.soak {
+        return of_soak(record, max_loss);
+    }
+    if let Some((_, failure)) = failures.iter().find(|(method, _)| is_named(&method.to_string())) {
+        return Exit::Partly(failure.code);
+    }
+    // A missing method of a set is only listed. A test without meaning here is no failure of its method.
+    let is_missed = |missing: &NotMeasured| missing.test.is_none() && is_named(&missing.method);
+    if results.not_measured.iter().any(is_missed) {
+        return Exit::Partly(UNSUPPORTED);
+    }
+    let shows = |verdict| matches!(verdict, Verdict::Lossless | Verdict::Lossy);
+    let is_conclusive = results.trials.iter().any(|trial| shows(trial.verdict)) && answers(results);
+    if is_conclusive { Exit::Done } else { Exit::Inconclusive }
+}
+
+/// Whether a search or a test says something about its method, not about its generator or its time. Tests at a lower bound of
+/// the throughput say something of the load, not of the method.
+fn answers(results: &Results) -> bool {
+    match (&results.searches[..], &results.rfc2544[..]) {
+        _ if !results.reproductions.is_empty() => true,
+        ([], []) => true,
+        ([], tests) => tests.iter().any(|test| *test.found.ended() == Ended::Complete),
+        (searches, _) => {
+            searches.iter().flat_map(|search| &search.goals).any(|goal| goal.status == Status::Regular)
+        }
     }
 }
 
-impl std::error::Error for Usage {}
+/// A soak: by its loss, if the load was reached.
+fn of_soak(record: &SoakRecord, max_loss: f64) -> Exit {
+    let limit = max_loss.max(NEGLIGIBLE);
+    let contradicts = record.whole.as_ref().is_some_and(|whole| whole.invalid > 0);
+    if record.loss_ratio() > max_loss {
+        if let Some(whole) = &record.whole {
+            let (lost, sent) = (whole.lost(), whole.counts.sent);
+            tell!("capbench: --max-loss {max_loss}: {lost} of {sent} frames that were sent were lost");
+        }
+        Exit::LossOverLimit
+    } else if contradicts || record.unsent_ratio() > limit || record.untaken_ratio() > limit {
+        Exit::Inconclusive
+    } else {
+        Exit::Done
+    }
+}
+
+/// A comparison: a regression is over the stated limit; without a judgement the result is inconclusive.
+pub fn of_comparison(conclusion: Conclusion) -> Exit {
+    match conclusion {
+        Conclusion::Inconclusive => Exit::Inconclusive,
+        Conclusion::Regression => Exit::LossOverLimit,
+        Conclusion::NoRegressionShown => Exit::Done,
+    }
+}
+
+/// The loss of a recording, and the user's limit.
+pub struct Loss {
+    /// Share that may be lost.
+    pub limit: f64,
+    /// Share that was lost, as far as known.
+    pub ratio: f64,
+    /// Whether more may have been lost.
+    pub is_unknown: bool,
+}
+
+/// A recording: by its loss, if the user stated a limit, else by its end.
+pub fn of_recording(loss: Option<Loss>, end: End, signal: u8, has_end: bool) -> Exit {
+    match (loss, end) {
+        (Some(loss), _) if loss.ratio > loss.limit => Exit::LossOverLimit,
+        (Some(loss), _) if loss.is_unknown => Exit::Inconclusive,
+        (_, End::ReaderGone) => Exit::READER_LEFT,
+        (_, End::Asked) => of_watching(signal, has_end),
+        _ => Exit::Done,
+    }
+}
+
+/// A command that runs until a signal (0: none came), which is its normal end unless the user stated another one.
+pub fn of_watching(signal: u8, has_end: bool) -> Exit {
+    if signal != 0 && has_end { Exit::Stopped(signal) } else { Exit::Done }
+}
+
+/// Sent traffic: inconclusive if the generator left out more frames than rounding of the clock explains.
+pub fn of_sending(signal: u8, unsent: u64, tolerated: u64) -> Exit {
+    match signal {
+        0 if unsent > tolerated => Exit::Inconclusive,
+        0 => Exit::Done,
+        signal => Exit::Stopped(signal),
+    }
+}
+
+/// Verified capture files.
+pub fn of_verification(is_right: bool) -> Exit {
+    if is_right { Exit::Done } else { Exit::LossOverLimit }
+}
+
+/// A mistake in the command line that only the host shows. Exit code 2.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
 
 /// A failure that was already printed, with its exit code.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
+#[error("{text}")]
 pub struct Failure {
     text: String,
     code: u8,
@@ -52,42 +170,19 @@ impl Failure {
     pub fn of(error: &MeasureError) -> Self {
         Self { text: format!("nothing could be measured: {error}"), code: of_measure(error) }
     }
-
-    /// The exit code if the whole command had failed so.
-    pub fn code(&self) -> u8 {
-        self.code
-    }
 }
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// Nothing could be measured because nothing of it runs here. Exit code 5.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{0}")]
 pub struct Unsupported(pub String);
 
-impl std::fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unsupported {}
-
-/// 128 + SIGPIPE, as a shell reports a program whose reader closed the pipe.
-const READER_LEFT: u8 = 128 + 13;
+const SIGPIPE: u8 = 13;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LOSS_OVER_LIMIT: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
-const CANNOT_WRITE: &str = "cannot write to standard output";
-/// Nothing of it runs here.
-pub const UNSUPPORTED: u8 = 5;
+const UNSUPPORTED: u8 = 5;
 const PRIVILEGE: u8 = 6;
 /// The disk or the user's quota is full. The files hold everything recorded until then.
 const DISK_FULL: u8 = 7;
@@ -100,9 +195,9 @@ pub fn code(done: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::Inconclusive) => ExitCode::from(INCONCLUSIVE),
         Ok(Exit::Stopped(signal)) => ExitCode::from(128 + signal),
         Ok(Exit::Partly(code)) => ExitCode::from(code),
-        Err(error) if reader_left(&error) => ExitCode::from(READER_LEFT),
+        Err(error) if reader_left(&error) => ExitCode::from(128 + SIGPIPE),
         Err(error) => {
-            crate::tell::text(&format!("capbench: {}\n", message(&error)));
+            output::tell(&format!("capbench: {}\n", message(&error)));
             ExitCode::from(of_error(&error))
         }
     }
@@ -128,43 +223,14 @@ fn message(error: &anyhow::Error) -> String {
     if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
 }
 
-/// Prints text or JSON to standard output. It escapes control characters, because the text contains foreign names.
-///
-/// # Errors
-/// Nobody reads standard output any more, or the write fails.
-pub fn print(text: &str) -> anyhow::Result<()> {
-    write(text).context(CANNOT_WRITE)
-}
-
-/// Like [`print`], for callers with another error type.
-///
-/// # Errors
-/// Like [`print`].
-pub fn write(text: &str) -> io::Result<()> {
-    write_as_is(printable::text(text).as_bytes())
-}
-
-/// Writes to standard output without escaping: our control sequences around printable text, or a file's content for a pipe.
-///
-/// # Errors
-/// Nobody reads standard output any more, or the write fails.
-pub fn print_as_is(octets: &[u8]) -> anyhow::Result<()> {
-    write_as_is(octets).context(CANNOT_WRITE)
-}
-
-fn write_as_is(octets: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(octets).and_then(|()| out.flush())
-}
-
 /// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. Escapes the message, which may contain
 /// foreign names.
 pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let thread = std::thread::current();
-    crate::tell::text(&format!("capbench: thread {}: {panic}\n", thread.name().unwrap_or("without name")));
+    output::tell(&format!("capbench: thread {}: {panic}\n", thread.name().unwrap_or("without name")));
     let trace = std::backtrace::Backtrace::capture();
     if trace.status() == std::backtrace::BacktraceStatus::Captured {
-        crate::tell::text(&format!("{trace}"));
+        output::tell(&format!("{trace}"));
     }
 }
 
@@ -181,13 +247,13 @@ fn reader_left(error: &anyhow::Error) -> bool {
 pub fn refused(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let help = error.render();
-        let styled = io::stdout().is_terminal()
+        let styled = std::io::stdout().is_terminal()
             && std::env::var_os("NO_COLOR").is_none_or(|setting| setting.is_empty());
         // The help names only capbench's flags and commands.
         let help = if styled { help.ansi().to_string() } else { help.to_string() };
         return match print_as_is(help.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(READER_LEFT),
+            Err(_) => ExitCode::from(128 + SIGPIPE),
         };
     }
     let text = error.render().to_string();

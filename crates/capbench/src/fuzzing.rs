@@ -5,22 +5,22 @@ use std::os::unix::ffi::OsStringExt;
 
 use clap::Parser;
 
-use crate::cli::extcap::{PROGRAM, as_called};
-use crate::cli::{Cli, Command};
-use crate::commands;
+use crate::recording::auto;
+use crate::recording::extcap::{self, PROGRAM, as_called};
+use crate::{Cli, Command};
 
 /// Arguments from Wireshark, one per line: they are parsed or refused, and nothing is opened.
 pub fn extcap(octets: &[u8]) {
     let words = octets.split(|octet| *octet == b'\n').map(|word| OsString::from_vec(word.into()));
     let line = as_called([OsString::from(PROGRAM)].into_iter().chain(words).collect());
     if let Ok(Cli { command: Command::Extcap(flags) }) = Cli::try_parse_from(line) {
-        commands::extcap::understand(&flags);
+        extcap::understand(&flags);
     }
 }
 
 /// A results file from which `record` chooses a method.
 pub fn auto(octets: &[u8]) {
-    commands::record::auto::understand(octets);
+    auto::understand(octets);
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::{Counters, LossPlace, Occupancy};
+use capbench_capture::{Counters, Occupancy, Place};
 use capbench_report::printable;
 use console::Term;
 
@@ -58,7 +58,7 @@ impl Losses {
     }
 
     /// Adds losses at a place; `None` if their number is unknown.
-    pub fn add(&mut self, place: LossPlace, count: Option<u64>) {
+    pub fn add(&mut self, place: Place, count: Option<u64>) {
         let place = in_a_word(place);
         match self.0.iter_mut().find(|(known, _)| *known == place) {
             Some((_, sum)) => *sum = sum.zip(count).map(|(sum, more)| sum + more),
@@ -88,18 +88,8 @@ impl fmt::Display for Losses {
 }
 
 /// The name of a place in one or two words.
-pub fn in_a_word(place: LossPlace) -> &'static str {
-    match place {
-        LossPlace::Link => "interface",
-        LossPlace::Xdp => "XDP",
-        LossPlace::Stack => "stack",
-        LossPlace::Filter => "filter",
-        LossPlace::FillRing => "fill ring",
-        LossPlace::Ring => "ring",
-        LossPlace::MethodQueue => "method queue",
-        LossPlace::ApplicationQueue => "application queue",
-        LossPlace::Writer => "writer",
-    }
+pub fn in_a_word(place: Place) -> &'static str {
+    if place == Place::Link { "interface" } else { place.name() }
 }
 
 /// A number with an SI prefix, or without one.
@@ -147,7 +137,7 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::{LossPlace, Occupancy};
+    use capbench_capture::{Occupancy, Place};
 
     #[test]
     fn numbers_are_short() {
@@ -161,20 +151,20 @@ mod tests {
     fn losses_are_told_by_place_and_the_unknown_is_not_none() {
         let mut losses = Losses::default();
         assert_eq!(losses.to_string(), "none");
-        losses.add(LossPlace::Link, None);
-        losses.add(LossPlace::Ring, Some(0));
-        losses.add(LossPlace::Writer, Some(3));
+        losses.add(Place::Link, None);
+        losses.add(Place::Ring, Some(0));
+        losses.add(Place::Writer, Some(3));
         assert_eq!(losses.to_string(), "interface unknown, writer 3");
-        losses.add(LossPlace::Ring, Some(2));
-        losses.add(LossPlace::Link, Some(1));
-        losses.add(LossPlace::Writer, Some(4));
+        losses.add(Place::Ring, Some(2));
+        losses.add(Place::Link, Some(1));
+        losses.add(Place::Writer, Some(4));
         assert_eq!(losses.to_string(), "interface unknown, ring 2, writer 7");
     }
 
     #[test]
     fn a_line_says_where_packets_are_lost_and_how_near_the_ring_is_to_it() {
         let mut losses = Losses::default();
-        losses.add(LossPlace::Ring, Some(12));
+        losses.add(Place::Ring, Some(12));
         let mut figures = Figures {
             packets: 1_234_567,
             packets_per_s: 1.2e6,

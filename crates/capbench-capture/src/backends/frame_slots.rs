@@ -1,5 +1,6 @@
 //! The common part of `packet-v1` and `packet-v2`: a ring of slots, each with one frame.
 
+use std::iter;
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -17,10 +18,9 @@ use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
 use crate::wait::Waiter;
 
 /// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
@@ -73,25 +73,21 @@ impl<V: Slotted> FrameSlots<V> {
             waiter: Waiter::new(polling.spin),
             polling,
             running: Running {
-                method,
-                engine: match version {
-                    FrameVersion::V1 => format!("AF_PACKET ring, TPACKET_V1{group}"),
-                    FrameVersion::V2 => format!("AF_PACKET ring, TPACKET_V2{group}"),
-                },
-                geometry: format!(
-                    "{} slots of {} ({})",
-                    geometry.frames(),
-                    ByteCount(geometry.frame_size().into()),
-                    ByteCount(geometry.bytes())
-                ),
-                time_source: match version {
-                    FrameVersion::V1 => TimeSource::Kernel("software, microseconds"),
-                    FrameVersion::V2 => TimeSource::Kernel("software"),
-                },
-                holds: Duration::ZERO,
                 vlan_metadata: version == FrameVersion::V2,
-                shortfall: None,
                 filtered,
+                ..Running::new(
+                    method,
+                    Engine::new("AF_PACKET ring", iter::once(format!("TPACKET_{version:?}")).chain(group)),
+                    RingGeometry::Slots {
+                        slots: geometry.frames(),
+                        slot_bytes: geometry.frame_size().into(),
+                        bytes: geometry.bytes(),
+                    },
+                    TimeSource::kernel(match version {
+                        FrameVersion::V1 => "software, microseconds",
+                        FrameVersion::V2 => "software",
+                    }),
+                )
             },
             context,
             version: PhantomData,

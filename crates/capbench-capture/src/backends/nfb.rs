@@ -9,14 +9,14 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::number_of;
 use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::SnapLength;
 
 /// The row of the table.
@@ -109,28 +109,21 @@ impl NfbCard {
         let queues: Vec<_> = card.queues().map(|number| number.to_string()).collect();
         let waiting =
             if card.can_poll() { "waits by ndp_rx_poll" } else { "looks every 100 us: no ndp_rx_poll" };
-        let (engine, geometry) = (
-            format!("libnfb on {device}"),
-            format!("receive queues {}, bursts of up to {BURST}, {waiting}", queues.join(", ")),
-        );
+        let sizes = format!("receive queues {}, bursts of up to {BURST}, {waiting}", queues.join(", "));
+        let times = match header_time {
+            Some(_) => TimeSource::unknown("the card's firmware (packet header)"),
+            None => TimeSource::None,
+        };
         Ok(Self {
             reader: Reader::new(card, METHOD.name, device, options),
             snap: options.snap_length,
             packing: Packing::new(options, BURST, usize::from(u16::MAX)),
-            running: Running {
-                method: METHOD.name,
-                engine,
-                geometry,
-                time_source: if header_time.is_some() {
-                    TimeSource::Unknown("the card's firmware (packet header)")
-                } else {
-                    TimeSource::None
-                },
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
-            },
+            running: Running::described(
+                METHOD.name,
+                Engine::new(format!("libnfb on {device}"), []),
+                sizes,
+                times,
+            ),
         })
     }
 }
@@ -164,7 +157,7 @@ impl Capture for NfbCard {
         Ok(Counters {
             accepted: sum(|counts| counts.received + counts.discarded),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: discarded,
                 source: match discarded {
                     Some(_) => "the card's DMA controllers: discarded".into(),

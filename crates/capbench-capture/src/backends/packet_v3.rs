@@ -1,5 +1,6 @@
 //! `packet-v3`: TPACKET_V3, frames of any size packed into blocks. Kernel and application exchange whole blocks.
 
+use std::iter;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
@@ -90,20 +91,20 @@ impl PacketV3 {
             polling,
             look: look(ByteCount(geometry.bytes())),
             running: Running {
-                method: METHOD.name,
-                engine: format!("AF_PACKET ring, TPACKET_V3{group}"),
-                geometry: format!(
-                    "{} blocks of {} ({}), retire timeout {} ms",
-                    geometry.blocks(),
-                    ByteCount(geometry.block_size().into()),
-                    ByteCount(geometry.bytes()),
-                    geometry.retire_timeout_ms()
-                ),
-                time_source: TimeSource::Kernel("software"),
                 holds: options.retire_timeout,
                 vlan_metadata: true,
-                shortfall: None,
                 filtered,
+                ..Running::new(
+                    METHOD.name,
+                    Engine::new("AF_PACKET ring", iter::once("TPACKET_V3".into()).chain(group)),
+                    RingGeometry::Blocks {
+                        blocks: geometry.blocks(),
+                        block_bytes: geometry.block_size().into(),
+                        bytes: geometry.bytes(),
+                        retire_ms: geometry.retire_timeout_ms(),
+                    },
+                    TimeSource::kernel("software"),
+                )
             },
             context,
         })

@@ -14,7 +14,7 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
@@ -256,7 +256,7 @@ impl Capture for PfRingSocket {
             // `recv` counts packets read out of the ring. Packets waiting in it are added.
             accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: Some(counts.dropped),
                 source: "pfring_stats: drop".into(),
             }],

@@ -18,7 +18,7 @@ use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
 use crate::units::ByteCount;
@@ -146,7 +146,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let (socket, filtered) = unbound(&context, interface, options)?;
         let polling = Polling::set(&context, spec, options, &socket)?;
         // The kernel doubles the requested size for its overhead (socket(7)).
-        let granted = socket.set_receive_buffer(buffer(options)?).map_err(fail)?;
+        let granted = u64::from(socket.set_receive_buffer(buffer(options)?).map_err(fail)?);
         socket.set_auxiliary_data().map_err(fail)?;
         socket.set_timestamps().map_err(fail)?;
         let group = bind(&context, &socket, interface, options)?;
@@ -160,23 +160,20 @@ impl<C: ReceiveCall> SocketReader<C> {
             polling,
             timeout: Duration::MAX,
             running: Running {
-                method,
-                engine: format!("AF_PACKET socket queue{group}"),
-                geometry: format!(
-                    "receive buffer {} granted, {frames} frame{} per call",
-                    ByteCount(u64::from(granted)),
-                    if frames == 1 { "" } else { "s" }
-                ),
-                time_source: TimeSource::Kernel("software (SO_TIMESTAMPNS)"),
-                holds: Duration::ZERO,
                 vlan_metadata: true,
-                shortfall: (u64::from(granted) < 2 * ring.0).then(|| {
+                shortfalls: Vec::from_iter((granted < 2 * ring.0).then(|| {
+                    let half = ByteCount(granted / 2);
                     format!(
-                        "its receive buffer is {} of the {ring} asked for: raise net.core.rmem_max or run as root",
-                        ByteCount(u64::from(granted) / 2)
+                        "its receive buffer is {half} of the {ring} asked for: raise net.core.rmem_max or run as root"
                     )
-                }),
+                })),
                 filtered,
+                ..Running::new(
+                    method,
+                    Engine::new("AF_PACKET socket queue", group),
+                    RingGeometry::ReceiveBuffer { bytes: granted, frames_per_call: frames as u32 },
+                    TimeSource::kernel("software (SO_TIMESTAMPNS)"),
+                )
             },
             context,
             call: PhantomData,

@@ -44,8 +44,8 @@ pub(super) struct Polling {
     /// How long to spin in user space.
     pub(super) spin: Duration,
     busy_poll: Option<BusyPoll>,
-    /// The shortfall at opening time, once it was read.
-    at_open: Option<Option<String>>,
+    /// The shortfalls at opening time, once they were read.
+    at_open: Option<Vec<String>>,
 }
 
 impl Polling {
@@ -80,7 +80,7 @@ impl Polling {
     }
 
     /// Finds out whether the kernel busy-polls. Only sockets with a NAPI context can be polled, which is known after the
-    /// first frames. Adds the result to the shortfall at opening time.
+    /// first frames. Adds the result to the shortfalls at opening time.
     pub(super) fn verify(&mut self, socket: &PacketSocket, running: &mut Running) {
         if self.busy_poll.is_some() {
             self.note(incoming_napi(socket), running);
@@ -88,7 +88,7 @@ impl Polling {
     }
 
     fn note(&mut self, napi: capbench_sys::Result<Option<u32>>, running: &mut Running) {
-        let at_open = self.at_open.get_or_insert_with(|| running.shortfall.take());
+        let at_open = self.at_open.get_or_insert_with(|| std::mem::take(&mut running.shortfalls));
         let found = match napi {
             Ok(Some(_)) => None,
             Ok(None) => {
@@ -96,7 +96,7 @@ impl Polling {
             }
             Err(error) => Some(format!("whether it was busy-polled is unknown: {error}")),
         };
-        running.shortfall = Running::shortfall_of(at_open.clone().into_iter().chain(found));
+        running.shortfalls = at_open.iter().cloned().chain(found).collect();
     }
 }
 
@@ -129,8 +129,8 @@ pub(super) fn unbound(
     Ok((socket, program.is_some()))
 }
 
-/// Binds the socket, the last step of opening: frames arrive from here on. A member also joins its group. The text after a
-/// comma in the result names the group.
+/// Binds the socket, the last step of opening: frames arrive from here on. A member also joins its group, which the result
+/// names.
 ///
 /// The kernel lets only bound sockets join. Between the two steps the socket would get every frame of the interface,
 /// including those of other members. So it drops all frames until it is a member.
@@ -139,10 +139,10 @@ pub(super) fn bind(
     socket: &PacketSocket,
     interface: &Interface,
     options: &CaptureOptions,
-) -> Result<String> {
+) -> Result<Option<String>> {
     let fail = |source| context.fail(source);
     socket.bind(interface.index, Protocol::All).map_err(fail)?;
-    let Some(fanout) = &options.fanout else { return Ok(String::new()) };
+    let Some(fanout) = &options.fanout else { return Ok(None) };
     let rule = FanoutRule {
         mode: fanout.mode(),
         rollover: fanout.rollover(),
@@ -157,7 +157,7 @@ pub(super) fn bind(
         Some(program) => socket.attach_filter(&program).map_err(fail)?,
         None => socket.detach_filter().map_err(fail)?,
     }
-    Ok(format!(", member of fanout group {id} ({fanout})"))
+    Ok(Some(format!("member of fanout group {id} ({fanout})")))
 }
 
 /// Whether a packet socket can be opened, with this ring version if there is one.
@@ -173,37 +173,25 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::running::TimeSource;
-
-    fn running(shortfall: Option<&str>) -> Running {
-        Running {
-            method: "recv",
-            engine: String::new(),
-            geometry: String::new(),
-            time_source: TimeSource::None,
-            holds: Duration::ZERO,
-            vlan_metadata: false,
-            shortfall: shortfall.map(String::from),
-            filtered: false,
-        }
-    }
+    use crate::running::{Engine, RingGeometry, TimeSource};
 
     #[test]
     fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {
-        for at_open in [None, Some("its receive buffer is small")] {
+        for at_open in [vec![], vec!["its receive buffer is small".to_string()]] {
             let mut polling = Polling { spin: Duration::ZERO, busy_poll: None, at_open: None };
-            let mut running = running(at_open);
-            for _ in 0..2 {
-                polling.note(Ok(None), &mut running);
-                let said = running.shortfall.clone().unwrap();
-                assert_eq!(said.matches("it was not busy-polled").count(), 1, "{said}");
-                assert!(said.starts_with(at_open.unwrap_or("it was")), "{said}");
+            let ring = RingGeometry::ReceiveBuffer { bytes: 1, frames_per_call: 1 };
+            let mut running = Running::new("recv", Engine::default(), ring, TimeSource::None);
+            running.shortfalls.clone_from(&at_open);
+            let (lacks, unknown) = (Ok(None), Err(SysError::argument("getsockopt", "no")));
+            for (napi, words) in
+                [(lacks, "it was not busy-polled"), (Ok(None), "it was not"), (unknown, "is unknown")]
+            {
+                polling.note(napi, &mut running);
+                let (last, before) = running.shortfalls.split_last().unwrap();
+                assert!(last.contains(words) && before == at_open, "{:?}", running.shortfalls);
             }
-            polling.note(Err(SysError::argument("getsockopt", "no")), &mut running);
-            let said = running.shortfall.clone().unwrap();
-            assert!(said.contains("is unknown") && !said.contains("it was not"), "{said}");
             polling.note(Ok(Some(8)), &mut running);
-            assert_eq!(running.shortfall.as_deref(), at_open);
+            assert_eq!(running.shortfalls, at_open);
         }
     }
 }

@@ -9,13 +9,13 @@ use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::SnapLength;
 
 /// The row of the table.
@@ -80,16 +80,12 @@ impl Szedata2 {
             snap: options.snap_length,
             packets: 0,
             packing: Packing::new(options, 1, usize::from(u16::MAX)),
-            running: Running {
-                method: METHOD.name,
-                engine: format!("libsze2 on {device}"),
-                geometry: format!("receive channels {channels:#x}, a packet per call"),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
-            },
+            running: Running::described(
+                METHOD.name,
+                Engine::new(format!("libsze2 on {device}"), []),
+                format!("receive channels {channels:#x}, a packet per call"),
+                TimeSource::None,
+            ),
         })
     }
 }
@@ -114,7 +110,7 @@ impl Capture for Szedata2 {
         Ok(Counters {
             accepted: None,
             losses: vec![Loss {
-                place: LossPlace::Ring,
+                place: Place::Ring,
                 count: None,
                 source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
             }],

@@ -22,7 +22,7 @@ pub(super) const LIBRARY: SettingInfo = SettingInfo {
     summary: "the library's file, where the system's linker does not find it or finds another",
 };
 
-/// Opens the library that `spec` names, or the first existing one of the usual `names`.
+/// Opens the library that `spec` names, or the first usable one of the usual `names`. The error is that of the first.
 pub(super) fn load<L>(
     spec: &MethodSpec,
     names: &[&str],
@@ -33,18 +33,12 @@ pub(super) fn load<L>(
     for name in named.as_slice().iter().chain(if named.is_none() { names } else { &[] }) {
         match load(name) {
             Ok(library) => return Ok(library),
-            // The error of an unusable library says more than that of a missing one.
-            Err(error) if failure.is_none() || !is_absent(&error) => failure = Some(error),
-            Err(_) => {}
+            Err(error) => _ = failure.get_or_insert(error),
         }
     }
     let source =
         failure.unwrap_or_else(|| SysError::argument(spec.to_string(), "no library has a name for it"));
     Err(CaptureError::Library { method: spec.to_string(), source })
-}
-
-fn is_absent(error: &SysError) -> bool {
-    error.to_string().contains("No such file")
 }
 
 /// Whether the library can be used, for [`crate::Method::supported`].

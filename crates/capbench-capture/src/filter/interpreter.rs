@@ -7,7 +7,7 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use crate::counters::{Loss, LossPlace};
+use crate::counters::{Loss, Place};
 use crate::error::{CaptureError, Result};
 use crate::units::SnapLength;
 use capbench_model::filter::check::MEMORY;
@@ -101,7 +101,7 @@ impl SoftwareFilter {
     /// Frames that [`SoftwareFilter::pass`] filtered on purpose.
     pub fn filtered(&self) -> Loss {
         Loss {
-            place: LossPlace::Filter,
+            place: Place::Filter,
             count: Some(self.filtered),
             source: "classic BPF program, run by capbench itself".into(),
         }

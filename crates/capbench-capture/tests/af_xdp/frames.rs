@@ -22,14 +22,14 @@ fn root_frames_arrive_whole_in_order_and_nothing_stays_behind() {
             let running = capture.running().clone();
             let mode = if method.contains("generic") { "generic" } else { "native" };
             assert!(
-                running.engine.contains(&format!("{mode} mode, copy, need-wakeup")),
+                running.engine.to_string().contains(&format!("{mode} mode, copy, need-wakeup")),
                 "{}",
                 running.engine
             );
             assert!(
-                running.geometry.starts_with("queue 0, each: receive ring of 2048"),
+                running.ring.to_string().starts_with("queue 0, each: receive ring of 2048"),
                 "{}",
-                running.geometry
+                running.ring
             );
             assert!(matches!(running.time_source, TimeSource::UserSpace(_)) && !running.vlan_metadata);
             assert!(is_attached(&spaces.right));

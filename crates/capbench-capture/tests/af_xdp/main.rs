@@ -20,7 +20,7 @@ mod refusals;
 mod wire;
 
 use capbench_capture::backends::af_xdp::AfXdp;
-use capbench_capture::{ByteCount, Capture, CaptureError, CaptureOptions, Counters, Interface, LossPlace};
+use capbench_capture::{ByteCount, Capture, CaptureError, CaptureOptions, Counters, Interface, Place as At};
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
 use network::{Namespaces, Place, eventually, privileged_turn};
@@ -65,7 +65,7 @@ fn counters_after(capture: &mut impl Capture, redirected: u64) -> Counters {
 }
 
 fn losses(counters: &Counters) -> [Option<u64>; 3] {
-    [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring].map(|place| counters.lost_at(place))
+    [At::Xdp, At::FillRing, At::Ring].map(|place| counters.lost_at(place))
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {

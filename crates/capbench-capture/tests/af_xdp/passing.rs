@@ -34,7 +34,11 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
                         .all(|(seen, sent)| seen.data == *sent && seen.packet_type == PacketType::Host)
                 );
                 assert_eq!([counters.raw("passed_on"), counters.raw("pass_failed")], [Some(100), Some(0)]);
-                assert!(capture.running().engine.contains("passed on"), "{}", capture.running().engine);
+                assert!(
+                    capture.running().engine.to_string().contains("passed on"),
+                    "{}",
+                    capture.running().engine
+                );
             }
             assert_eq!(drain(&mut stack), 0, "{method}");
         }
@@ -54,13 +58,13 @@ fn root_what_could_not_be_passed_on_is_said() {
         wire.send(&frame(RIGHT_MAC, 0, 1000));
         assert_eq!(take(&mut capture, 1).len(), 1);
         capture.counters().unwrap();
-        assert_eq!(capture.running().shortfall, None);
+        assert_eq!(capture.running().shortfalls, [""; 0]);
         // A program that runs on a frame of its own has less room in a page than a driver.
         (1..4).for_each(|n| wire.send(&frame(RIGHT_MAC, n, 3500)));
         assert_eq!(take(&mut capture, 3).len(), 3);
         let counters = capture.counters().unwrap();
         assert_eq!([counters.raw("passed_on"), counters.raw("pass_failed")], [Some(1), Some(3)]);
-        let shortfall = capture.running().shortfall.clone().unwrap();
+        let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.starts_with("3 of 4 captured frames were not passed on"), "{shortfall}");
         assert!(shortfall.contains("cannot run the BPF program pass") && shortfall.lines().count() == 1);
         eprintln!("{shortfall}");

@@ -64,7 +64,7 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
         let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
         spaces.right.inside(|| {
             let mut capture = open_as(method, 1500, &options()).unwrap();
-            let running = capture.running().geometry.clone();
+            let running = capture.running().ring.to_string();
             assert!(running.starts_with("queues 0 to 1, each: receive ring of 1024"), "{running}");
             let mut next = [0, 0];
             for round in 0..10 {
@@ -101,7 +101,11 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
         // One queue: the frames of the other one are left to the stack, and counted.
         spaces.right.inside(|| {
             let mut capture = open_as(&format!("{method}+queue=1"), 1500, &options()).unwrap();
-            assert!(capture.running().geometry.starts_with("queue 1, "), "{}", capture.running().geometry);
+            assert!(
+                capture.running().ring.to_string().starts_with("queue 1, "),
+                "{}",
+                capture.running().ring
+            );
             for n in 0..20 {
                 wires[(n % 2) as usize].send(&frame(OTHER_MAC, n, 60));
             }

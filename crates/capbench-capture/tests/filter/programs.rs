@@ -2,7 +2,7 @@
 
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Filter, Tags};
-use capbench_capture::{Frame, LossPlace, PacketType, SnapLength, VlanTag};
+use capbench_capture::{Frame, PacketType, Place, SnapLength, VlanTag};
 use capbench_sys::host::interface::InterfaceIndex;
 use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;
@@ -171,7 +171,7 @@ fn what_is_kept_ends_at_the_snap_length_and_both_outcomes_are_counted() {
         assert_eq!(filter.pass(&plain(&frame_of(0x0806))), None);
     }
     assert_eq!((filter.passed(), filter.filtered().count), (1, Some(2)));
-    assert_eq!(filter.filtered().place, LossPlace::Filter);
+    assert_eq!(filter.filtered().place, Place::Filter);
 }
 
 fn frame_of(kind: u16) -> Vec<u8> {

@@ -54,10 +54,10 @@ impl Moderated {
     }
 
     /// The driver's value: some drivers support steps only.
-    pub fn running(&self) -> String {
+    pub fn granted(&self) -> Moderation {
         match self.granted.moderation().receive_adaptive {
-            true => "interrupt moderation adaptive".into(),
-            false => format!("interrupt moderation {} us", self.granted.moderation().receive_us),
+            true => Moderation::Adaptive,
+            false => Moderation::Fixed(self.granted.moderation().receive_us),
         }
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         let before = now();
         let asked = before.moderation().receive_us + 100;
         let moderated = Moderated::set(&side, Moderation::Fixed(asked)).unwrap();
-        assert_ne!(now(), before, "{}", moderated.running());
+        assert_ne!(now(), before, "{}", moderated.granted());
         drop(moderated);
         assert_eq!(now(), before);
         let panicked = std::panic::catch_unwind(|| {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparison::captures;
 use crate::comparison::setup::{Field, Setup};
 use crate::results::Results;
 use crate::trial::TrialResult;
 use capbench_model::figures::grouped;
+use capbench_model::running::CaptureFacts;
 use capbench_model::statistics::median;
 
 /// Figures of the host's speed that differ by less than this share are equal.
@@ -26,7 +26,7 @@ struct Fact {
 /// Facts of a trial that are not part of its set-up and must still be equal.
 const FACTS: [Fact; 6] = [
     Fact { name: "what ran", of: |trial| trial.engine.clone(), varies: false },
-    Fact { name: "sizes and times", of: captures::running, varies: false },
+    Fact { name: "sizes and times", of: running, varies: false },
     Fact { name: "generator", of: |trial| trial.generator.clone(), varies: true },
     Fact { name: "CPUs", of: cpus, varies: false },
     Fact { name: "length of trials", of: |trial| format!("{} s", trial.duration_s), varies: true },
@@ -36,6 +36,11 @@ const FACTS: [Fact; 6] = [
         varies: true,
     },
 ];
+
+/// Buffers and source of timestamps; empty if unknown.
+fn running(trial: &TrialResult) -> String {
+    trial.capture.as_ref().map_or(String::new(), CaptureFacts::running_anywhere)
+}
 
 fn cpus(trial: &TrialResult) -> String {
     let cpus = trial.profile.cpus;

@@ -7,12 +7,11 @@
 //! | file | what |
 //! |---|---|
 //! | [`measure`] | the compared figures, their units, and the better direction |
-//! | [`setup`], `captures` | what trials must have in common |
+//! | [`setup`] | what trials must have in common |
 //! | `samples`, `pace` | the figures of a trial, and which trials have none |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 
-pub(crate) mod captures;
 pub mod contrast;
 pub mod measure;
 pub(crate) mod pace;

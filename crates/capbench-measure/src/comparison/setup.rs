@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use capbench_model::running::CaptureFacts;
 use serde::{Deserialize, Serialize};
 
-use super::captures;
 use super::measure::load;
 use crate::trial::{Phase, TrialResult};
 
@@ -85,7 +85,8 @@ pub struct Setup {
     /// The load in words: a rate, maximum load, the common load of a bench, a goal of a search, a point of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal.
+    /// Ring, blocks and other granted capture settings; present if a run has several values in set-ups that are otherwise equal:
+    /// their median would represent none of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
 }
@@ -113,7 +114,7 @@ impl Setup {
             transmit: Some(profile.transmit.clone()),
             work: Some(profile.work.clone()),
             load: Some(load),
-            capture: captures::of(trial),
+            capture: trial.capture.as_ref().map(CaptureFacts::sizes),
         }
     }
 

@@ -1,15 +1,15 @@
 //! Booking of evidence by hand, and properties of it.
 
 use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
-use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_capture::{Counters, Loss};
 use proptest::prelude::*;
 
 use capbench_model::ledger::Place;
 use capbench_model::places;
 
 fn ring(accepted: Option<u64>, drops: Option<u64>) -> Counters {
-    let loss = Loss { place: LossPlace::Ring, count: drops, source: "tp_drops".into() };
-    let without = vec![LossPlace::FillRing, LossPlace::MethodQueue];
+    let loss = Loss { place: Place::Ring, count: drops, source: "tp_drops".into() };
+    let without = vec![Place::FillRing, Place::MethodQueue];
     Counters { accepted, losses: vec![loss], without, raw: Vec::new() }
 }
 
@@ -94,7 +94,7 @@ fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
     assert_eq!(source(0).0, None, "a tracer that saw no end at all may have seen no loss either");
     let traced = Some(TracedLosses::default());
     let mut taking = Evidence { traced, ..quiet(1000, 1000) };
-    taking.method.losses.push(Loss { place: LossPlace::Xdp, count: Some(0), source: "x".into() });
+    taking.method.losses.push(Loss { place: Place::Xdp, count: Some(0), source: "x".into() });
     assert_eq!(taking.book().count(Place::Stack), Some(0), "the method keeps frames from the stack");
     let sending = [(capbench_host::tracer::DropKind { reason: Some("NEW".into()), function: None }, 5)];
     let sending = capbench_host::tracer::InterfaceTrace { drops: sending.into(), ..Default::default() };
@@ -327,7 +327,7 @@ proptest! {
         cut_short: bool, accepted in proptest::option::of(0u64..1 << 40), fill in proptest::option::of(0u64..1 << 40), repeated in 0u64..1 << 20, virtual_pair: bool,
     ) {
         let mut method = self::ring(accepted, ring);
-        method.losses.push(Loss { place: LossPlace::FillRing, count: fill, source: "fill".into() });
+        method.losses.push(Loss { place: Place::FillRing, count: fill, source: "fill".into() });
         let evidence = Evidence {
             transmit_drops: transmit, backlog_drops: backlog, method, repeated, virtual_pair, cut_short,
             ..quiet(sent, delivered)

@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    const KERNEL: TimeSource = TimeSource::Kernel("software");
+    const KERNEL: TimeSource = TimeSource::kernel("software");
 
     /// A recorder, and the start of its trial by the clock of time stamps.
     fn recorder(start: &OnceLock<Instant>, from: Duration, source: TimeSource) -> (LatencyRecorder<'_>, u64) {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn without_stamps_of_the_kernel_the_legs_are_absent_and_the_sum_is_not() {
-        for source in [TimeSource::UserSpace("one clock read per burst"), TimeSource::None] {
+        for source in [TimeSource::user_space("one clock read per burst"), TimeSource::None] {
             let start = OnceLock::new();
             let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, source);
             recorder.note(100, begun_ns + 150);

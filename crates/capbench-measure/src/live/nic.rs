@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use capbench_capture::{Counters, LossPlace};
+use capbench_capture::Counters;
 
 use crate::error::Result;
 use crate::evidence::{Counted, NicEvidence};
@@ -124,10 +124,7 @@ fn refused_by_method(method: &Counters) -> u64 {
     if !method.takes_by_xdp() {
         return 0;
     }
-    [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring]
-        .iter()
-        .filter_map(|place| method.lost_at(*place))
-        .sum()
+    [Place::Xdp, Place::FillRing, Place::Ring].iter().filter_map(|place| method.lost_at(*place)).sum()
 }
 
 /// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
@@ -270,12 +267,12 @@ mod tests {
     #[test]
     fn a_refused_redirect_that_the_method_counted_is_not_the_drivers_loss() {
         let at = |place, count| Loss { place, count: Some(count), source: "x".into() };
-        let losses = vec![at(LossPlace::FillRing, 6), at(LossPlace::Ring, 3)];
+        let losses = vec![at(Place::FillRing, 6), at(Place::Ring, 3)];
         let method = Counters { losses, ..Counters::default() };
         let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
         let evidence = report(vec![driver.clone()]).evidence(&circumstances(&method));
         assert_eq!(evidence.driver.unwrap().count, Some(1));
-        let losses = vec![at(LossPlace::Ring, 3)];
+        let losses = vec![at(Place::Ring, 3)];
         let socket = Counters { losses, ..Counters::default() };
         let evidence = report(vec![driver]).evidence(&circumstances(&socket));
         assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");

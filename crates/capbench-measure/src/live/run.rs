@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use capbench_capture::LossPlace;
+use capbench_capture::Place;
 use capbench_frames::classify::Classifier;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
@@ -219,8 +219,8 @@ impl Trial for Held<'_, '_> {
         measured.latency =
             outcome.received.latency.take().map(|latency| Latency { clock: clock_of(&schedule), ..latency });
         measured.generator = sent.generator.clone();
-        if let Some(moderated) = &trial.moderated {
-            measured.running = format!("{}, {}", measured.running, moderated.running());
+        if let Some(facts) = &mut measured.capture {
+            facts.moderation = trial.moderated.as_ref().map(Moderated::granted);
         }
         let profile = trial.profile_after(&sent);
         Ok(measured.result(trial.numbering.last, Phase::FixedLoad, &profile, load, duration))
@@ -306,7 +306,7 @@ fn end(sent: &SendReport, schedule: &Schedule, measured: &Measured) -> End {
         at_ns: planned.unwrap_or(sent.elapsed.as_nanos() as u64),
         clock: clock_of(schedule),
         damaged: measured.arrivals.corrupt + measured.arrivals.truncated,
-        ring_drops: measured.evidence.method.lost_at(LossPlace::Ring),
+        ring_drops: measured.evidence.method.lost_at(Place::Ring),
     }
 }
 

@@ -309,7 +309,7 @@ impl Bench {
 
 fn counters(drops: u64) -> capbench_capture::Counters {
     let loss = capbench_capture::Loss {
-        place: capbench_capture::LossPlace::Ring,
+        place: capbench_capture::Place::Ring,
         count: Some(drops),
         source: "the stand-in".into(),
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_capture::LossPlace;
+use capbench_capture::Place;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 use serde::Deserialize;
@@ -50,11 +50,11 @@ enum Absent {
 
 impl Absent {
     /// The place, and the meaning of a count that contradicts its absence.
-    fn place(self) -> (LossPlace, Option<Meaning>) {
+    fn place(self) -> (Place, Option<Meaning>) {
         match self {
-            Self::FillRing => (LossPlace::FillRing, None),
-            Self::Ring => (LossPlace::Ring, Some(Meaning::Dropped)),
-            Self::MethodQueue => (LossPlace::MethodQueue, Some(Meaning::QueueDropped)),
+            Self::FillRing => (Place::FillRing, None),
+            Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
+            Self::MethodQueue => (Place::MethodQueue, Some(Meaning::QueueDropped)),
         }
     }
 }
@@ -178,7 +178,7 @@ fn time(key: &str, text: Option<String>) -> std::result::Result<Option<Duration>
 mod tests {
     use std::time::Duration;
 
-    use capbench_capture::LossPlace;
+    use capbench_capture::Place;
     use capbench_sys::host::process::Signal;
 
     use super::{parse, read};
@@ -210,7 +210,7 @@ mod tests {
         let meanings: Vec<_> = mine.counts.iter().map(|count| count.meaning).collect();
         assert_eq!(meanings, [Meaning::Captured, Meaning::Other]);
         assert!(matches!(other.ready, Ready::Socket) && other.stop == Signal::Interrupt);
-        assert_eq!(other.without, [LossPlace::FillRing, LossPlace::MethodQueue]);
+        assert_eq!(other.without, [Place::FillRing, Place::MethodQueue]);
         assert!(mine.without.is_empty(), "unknown, where a definition says nothing");
         assert_eq!((other.summary.as_str(), other.patience), ("cat", super::PATIENCE));
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use capbench_capture::WaitCounts;
+use capbench_capture::{CaptureFacts, Engine, Interface, RingGeometry, WaitCounts};
 
 use super::arguments::Values;
 use super::capture_file::{self, Summary};
@@ -41,7 +41,13 @@ impl Outcome<'_> {
         MeasureError::Program { program: self.program.name.clone(), reason }
     }
 
-    pub(super) fn received(self, file: &Path, ended: &Ended, window: Window) -> Result<Received> {
+    pub(super) fn received(
+        self,
+        engine: String,
+        file: &Path,
+        ended: &Ended,
+        window: Window,
+    ) -> Result<Received> {
         let mut notes = window.notes;
         notes.extend(self.ending(ended)?);
         let report = Report::read(self.program, &self.output.text());
@@ -77,8 +83,13 @@ impl Outcome<'_> {
             // Inactivity is detected much later, and a program that still works may do other work.
             emptying: None,
             cut_short: window.cut_short,
-            engine: String::new(),
-            running: self.running(summary),
+            capture: CaptureFacts {
+                engine: Engine::new(engine, []),
+                ring: self.command(summary),
+                time_source: None,
+                moderation: None,
+                shortfalls: Vec::new(),
+            },
             unverified_because: summary.is_none().then(|| {
                 "it only counts frames: they are as it says, and what they contained is unknown".into()
             }),
@@ -192,9 +203,9 @@ impl Outcome<'_> {
     }
 
     /// The command as it ran, without names that only this trial used.
-    fn running(&self, summary: Option<&Summary>) -> String {
-        let values =
-            Values::new(self.job.interface, self.job.capture, Path::new("{directory}"), Path::new("{file}"));
+    fn command(&self, summary: Option<&Summary>) -> RingGeometry {
+        let any = Interface { name: "{interface}".into(), ..self.job.interface.clone() };
+        let values = Values::new(&any, self.job.capture, Path::new("{directory}"), Path::new("{file}"));
         let further = if self.job.capture.promiscuous { &[][..] } else { &self.program.not_promiscuous };
         let words: Vec<_> =
             self.program.command.iter().chain(further).map(|word| values.fill(word)).collect();
@@ -203,6 +214,7 @@ impl Outcome<'_> {
             format!("; {} file {where_to}, every frame verified afterwards", summary.format)
         });
         let remark = self.program.remark.map_or(String::new(), |remark| format!("; {remark}"));
-        format!("{}{file}{remark}", words.join(" "))
+        let command = format!("{}{file}{remark}", words.join(" "));
+        RingGeometry::Program { command, interface: self.job.interface.name.clone() }
     }
 }

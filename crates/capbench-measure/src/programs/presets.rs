@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::LossPlace;
+use capbench_capture::Place;
 use capbench_sys::host::process::Signal;
 use regex::Regex;
 
@@ -22,7 +22,7 @@ struct Row {
     /// An argument, and a pattern for the shown part of the answer.
     version: (&'static str, &'static str),
     counts: &'static [(&'static str, Meaning, &'static str)],
-    without: &'static [LossPlace],
+    without: &'static [Place],
     source: &'static str,
     only_root: Option<&'static str>,
     untested: Option<&'static str>,
@@ -32,10 +32,10 @@ struct Row {
 const UNTRIED: Option<&str> = Some("untested: written after its documentation");
 
 /// They receive by packet sockets, which have no fill ring.
-const NO_FILL_RING: &[LossPlace] = &[LossPlace::FillRing];
+const NO_FILL_RING: &[Place] = &[Place::FillRing];
 
 /// The same, without a queue between ring and file in which frames could be lost.
-const ONE_RING: &[LossPlace] = &[LossPlace::FillRing, LossPlace::MethodQueue];
+const ONE_RING: &[Place] = &[Place::FillRing, Place::MethodQueue];
 
 /// Common values of most rows.
 const USUAL: Row = Row {

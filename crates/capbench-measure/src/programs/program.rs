@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use capbench_capture::{CaptureOptions, LossPlace};
+use capbench_capture::{CaptureOptions, Place};
 use capbench_sys::host::process::{Signal, may_execute};
 use capbench_sys::host::{Capability, capability, namespace};
 use regex::Regex;
@@ -39,7 +39,7 @@ pub struct Program {
     /// The counts in its output.
     pub counts: Vec<Count>,
     /// Places of [`capbench_capture::Counters`] that it does not have, so that it cannot lose frames there.
-    pub without: Vec<LossPlace>,
+    pub without: Vec<Place>,
     /// Where users can get it, as text.
     pub source: Option<&'static str>,
     /// Why it runs for root only.

@@ -1,6 +1,6 @@
 //! Reads counts from a program's output.
 
-use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_capture::{Counters, Loss, Place};
 
 use super::program::{Meaning, Program};
 use crate::trial::ProgramReport;
@@ -109,15 +109,15 @@ impl Report {
             Some(Loss { place, count: self.of(meaning), source: source.into() })
         };
         let losses = [
-            lost(Meaning::Dropped, LossPlace::Ring, "its socket or ring had no room"),
-            lost(Meaning::QueueDropped, LossPlace::MethodQueue, "its own queue had no room"),
+            lost(Meaning::Dropped, Place::Ring, "its socket or ring had no room"),
+            lost(Meaning::QueueDropped, Place::MethodQueue, "its own queue had no room"),
         ];
         let mut losses: Vec<_> = losses.into_iter().flatten().collect();
-        let knows_ring = program.without.contains(&LossPlace::Ring)
-            || losses.iter().any(|loss| loss.place == LossPlace::Ring);
+        let knows_ring =
+            program.without.contains(&Place::Ring) || losses.iter().any(|loss| loss.place == Place::Ring);
         if !knows_ring {
             let source = format!("unknown: {} has no count of it", program.name);
-            losses.insert(0, Loss { place: LossPlace::Ring, count: None, source: source.into() });
+            losses.insert(0, Loss { place: Place::Ring, count: None, source: source.into() });
         }
         Counters {
             accepted: self.received(),
@@ -130,7 +130,6 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use capbench_capture::LossPlace;
     use proptest::prelude::*;
 
     use super::Report;
@@ -199,7 +198,7 @@ mod tests {
             let report = Report::read(&program, text);
             let counters = report.counters(&program);
             assert_eq!(
-                (counters.accepted, counters.lost_at(LossPlace::Ring), report.captured()),
+                (counters.accepted, counters.lost_at(Place::Ring), report.captured()),
                 (Some(received), Some(dropped), Some(captured)),
                 "{name}: {text}"
             );
@@ -207,7 +206,7 @@ mod tests {
         }
         let dumpcap = program("dumpcap");
         let counters = Report::read(&dumpcap, PRINTED[2].1).counters(&dumpcap);
-        assert_eq!(counters.lost_at(LossPlace::MethodQueue), Some(3));
+        assert_eq!(counters.lost_at(Place::MethodQueue), Some(3));
         assert_eq!(counters.raw("reported dropped"), Some(13));
     }
 
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(report.captured(), Some(2));
         assert_eq!(report.lacks(&tcpdump), ["received by filter", "dropped by kernel"]);
         let counters = report.counters(&tcpdump);
-        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (None, None));
+        assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (None, None));
         assert!(counters.losses[0].source.contains("did not report"), "{counters:?}");
         let huge = Report::read(&tcpdump, "99999999999999999999999 packets captured");
         assert_eq!(huge.captured(), None);
@@ -265,7 +264,7 @@ mod tests {
         };
         let entry = ring(&quiet);
         assert_eq!((entry.count, entry.source.as_str()), (None, "unknown: tcpdump has no count of it"));
-        quiet.without.push(LossPlace::Ring);
+        quiet.without.push(Place::Ring);
         assert_eq!(ring(&quiet).count, Some(0), "its definition says that there is none");
     }
 

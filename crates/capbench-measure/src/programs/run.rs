@@ -164,8 +164,7 @@ impl<'a> Running<'a> {
             reason: error.to_string(),
         })?;
         let outcome = Outcome { program, job, scratch, output: &output };
-        let received = outcome.received(&file, &ended, window)?;
-        Ok(Received { engine, ..received })
+        outcome.received(engine, &file, &ended, window)
     }
 
     fn failed(&self, reason: String) -> MeasureError {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Counters, Frame, LossMark, LossPlace, Tally};
+use capbench_capture::{Counters, Frame, LossMark, Place, Tally};
 use capbench_frames::classify::{Classifier, FrameClass, TagMetadata};
 use capbench_frames::layout::VlanTag;
 use capbench_frames::plan::FlowOrder;
@@ -54,7 +54,7 @@ impl Verifier {
 
     /// Records the method's counters.
     pub fn note_counters(&mut self, counters: &Counters) {
-        self.watch.counted(counters.lost_at(LossPlace::Ring), self.arrivals.read);
+        self.watch.counted(counters.lost_at(Place::Ring), self.arrivals.read);
     }
 
     /// Verifies and counts a frame.

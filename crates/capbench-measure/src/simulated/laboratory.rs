@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_capture::{Counters, Loss, Place};
 use capbench_frames::rates::Pps;
 use capbench_frames::schedule::Step;
 
@@ -280,11 +280,11 @@ impl SimulatedTrial<'_> {
                 method: Counters {
                     accepted: Some(reached),
                     losses: vec![Loss {
-                        place: LossPlace::Ring,
+                        place: Place::Ring,
                         count: Some(lost_in_ring),
                         source: "simulated".into(),
                     }],
-                    without: vec![LossPlace::FillRing, LossPlace::MethodQueue],
+                    without: vec![Place::FillRing, Place::MethodQueue],
                     raw: Vec::new(),
                 },
                 read: delivered,

@@ -11,6 +11,7 @@ use crate::latency::Latency;
 use crate::loss_shape::LossShape;
 use capbench_model::disturbance::Disturbance;
 use capbench_model::ledger::{Entry, Ledger, Place};
+use capbench_model::running::CaptureFacts;
 
 /// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -111,6 +112,9 @@ pub struct TrialResult {
     pub engine: String,
     /// Sizes as granted, and the source of timestamps.
     pub running: String,
+    /// The facts of `engine` and `running`; absent in files of versions that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureFacts>,
     /// Why capbench did not verify the trial's frames one by one; absent if it did.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "taken_on_trust")]
     pub unverified_because: Option<String>,

@@ -85,8 +85,8 @@ impl SectionDescription {
 impl InterfaceDescription {
     /// Adds the properties of the running capture as comments.
     pub fn explain(&mut self, running: &Running) {
-        let Running { method, engine, geometry, time_source, .. } = running;
-        let mut comment = format!("{CAPTURED}{method} ({engine}): {geometry}; times: {time_source}");
+        let Running { method, engine, ring, time_source, .. } = running;
+        let mut comment = format!("{CAPTURED}{method} ({engine}): {ring}; times: {time_source}");
         comment.push_str("; ");
         comment.push_str(match vlan_tags(running) {
             VlanTags::Reported => "removed VLAN tags put back",
@@ -94,7 +94,7 @@ impl InterfaceDescription {
             VlanTags::InFrames => "VLAN tags stay in the frames",
             VlanTags::Unknown => "whether VLAN tags were removed is not known",
         });
-        if let Some(shortfall) = &running.shortfall {
+        for shortfall in &running.shortfalls {
             comment.push_str("; ");
             comment.push_str(shortfall);
         }
@@ -160,25 +160,16 @@ fn comments(block: &mut BlockBuilder, comments: &[String]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::InterfaceDescription;
-    use capbench_capture::running::{Running, TimeSource};
+    use capbench_capture::running::{Engine, Running, TimeSource};
 
     #[test]
     fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {
         let described = |method: &'static str, vlan_metadata: bool| {
             let mut interface = InterfaceDescription::default();
-            interface.explain(&Running {
-                method,
-                engine: "AF_PACKET".into(),
-                geometry: "1 block".into(),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
-                vlan_metadata,
-                shortfall: None,
-                filtered: false,
-            });
+            let engine = Engine::new("AF_PACKET", []);
+            let running = Running::described(method, engine, "1 block".into(), TimeSource::None);
+            interface.explain(&Running { vlan_metadata, ..running });
             interface
         };
         assert!(described("packet-v1", false).lacks_vlan_tags());

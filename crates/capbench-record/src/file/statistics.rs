@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_capture::counters::{Loss, Place};
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
@@ -62,19 +62,14 @@ impl LostAt {
     /// The counted losses, one per place. Frames that a filter rejected are not losses.
     pub fn of<'l>(losses: impl IntoIterator<Item = &'l Loss>) -> impl Iterator<Item = Self> {
         losses.into_iter().filter_map(|loss| {
-            let (place, booking) = match loss.place {
-                LossPlace::Link => ("link", Booking::Interface),
-                LossPlace::Xdp => ("XDP", Booking::System),
-                // The format has no third place: these frames did not reach the filter.
-                LossPlace::Stack => ("stack", Booking::Interface),
-                LossPlace::Filter => return None,
-                LossPlace::FillRing => ("fill ring", Booking::System),
-                LossPlace::Ring => ("ring", Booking::System),
-                LossPlace::MethodQueue => ("method queue", Booking::System),
-                LossPlace::ApplicationQueue => ("application queue", Booking::Own),
-                LossPlace::Writer => ("writer", Booking::Own),
+            let booking = match loss.place {
+                Place::Filter => return None,
+                // The format has no third place: frames lost in the stack did not reach the filter.
+                Place::Link | Place::Stack => Booking::Interface,
+                Place::ApplicationQueue | Place::Writer => Booking::Own,
+                _ => Booking::System,
             };
-            Some(Self { place: place.into(), booking, count: loss.count })
+            Some(Self { place: loss.place.name().into(), booking, count: loss.count })
         })
     }
 }
@@ -144,7 +139,7 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_capture::counters::{Counters, Loss, LossPlace};
+    use capbench_capture::counters::{Counters, Loss, Place};
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }
@@ -174,11 +169,11 @@ mod tests {
         let loss = |place, count| Loss { place, count, source: "".into() };
         let counters = Counters {
             losses: vec![
-                loss(LossPlace::Link, Some(1)),
-                loss(LossPlace::Filter, Some(100)),
-                loss(LossPlace::FillRing, Some(2)),
-                loss(LossPlace::Ring, Some(4)),
-                loss(LossPlace::MethodQueue, None),
+                loss(Place::Link, Some(1)),
+                loss(Place::Filter, Some(100)),
+                loss(Place::FillRing, Some(2)),
+                loss(Place::Ring, Some(4)),
+                loss(Place::MethodQueue, None),
             ],
             ..Counters::default()
         };

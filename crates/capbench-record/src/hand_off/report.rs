@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_capture::counters::{Loss, Place};
 
 use super::plan::Plan;
 use crate::error::RecordError;
@@ -140,7 +140,7 @@ pub(super) fn losses(counts: &[WorkerCounts], plan: &Plan) -> Vec<Loss> {
                 source.push_str(&format!("; {} of them {why}", tally.frames));
             }
         }
-        Loss { place: LossPlace::ApplicationQueue, count: Some(counts.lost().frames), source: source.into() }
+        Loss { place: Place::ApplicationQueue, count: Some(counts.lost().frames), source: source.into() }
     };
     counts.iter().enumerate().map(line).collect()
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capbench_capture::capture::OwnedBatch;
-use capbench_capture::counters::LossPlace;
+use capbench_capture::counters::Place;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 
@@ -85,7 +85,7 @@ fn a_slow_worker_loses_at_its_own_queue_and_nowhere_else() {
         assert_eq!((receive(&starts), receive(&done)), (1, number));
     }
     let losses = hand_off.losses();
-    assert!(losses.iter().all(|loss| loss.place == LossPlace::ApplicationQueue));
+    assert!(losses.iter().all(|loss| loss.place == Place::ApplicationQueue));
     assert_eq!(losses.iter().map(|loss| loss.count).collect::<Vec<_>>(), [Some(15), Some(0)]);
     assert!(losses[0].source.starts_with("worker 0: its queue of 2 batches"), "{losses:?}");
     drop(open);

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::counters::{Loss, LossPlace};
+use capbench_capture::counters::{Loss, Place};
 use capbench_capture::occupancy::Occupancy;
 
 use crate::merge::{MergeTally, PortTally};
@@ -111,12 +111,12 @@ impl InterfaceAccount {
 
     /// Frames lost before the method, by the interface's counters.
     pub fn lost_by_interface(&self) -> Option<u64> {
-        self.losses.iter().find(|loss| loss.place == LossPlace::Link)?.count
+        self.losses.iter().find(|loss| loss.place == Place::Link)?.count
     }
 
     /// Frames that the interface received and that never reached the method; `None` where that is unknown.
     pub fn lost_by_stack(&self) -> Option<u64> {
-        self.losses.iter().find(|loss| loss.place == LossPlace::Stack)?.count
+        self.losses.iter().find(|loss| loss.place == Place::Stack)?.count
     }
 
     /// Frames lost at the queues of workers; `None` without any.
@@ -155,7 +155,7 @@ impl InterfaceAccount {
     /// Why the number of packets that the socket missed while the interface was down is unknown; `None` if it was not down, or
     /// the number is known.
     pub fn unknown_after_down(&self) -> Option<&str> {
-        let loss = self.losses.iter().find(|loss| loss.place == LossPlace::Stack && loss.count.is_none())?;
+        let loss = self.losses.iter().find(|loss| loss.place == Place::Stack && loss.count.is_none())?;
         (self.went_down > 0).then_some(&*loss.source)
     }
 
@@ -195,7 +195,7 @@ fn signed(count: u64) -> i64 {
 mod tests {
     use super::InterfaceAccount;
     use crate::writing::PacketCounts;
-    use capbench_capture::counters::{Loss, LossPlace};
+    use capbench_capture::counters::{Loss, Place};
 
     fn account() -> InterfaceAccount {
         InterfaceAccount {
@@ -204,7 +204,7 @@ mod tests {
             members: 1,
             received: None,
             accepted: Some(100),
-            losses: vec![Loss { place: LossPlace::Ring, count: Some(10), source: "".into() }],
+            losses: vec![Loss { place: Place::Ring, count: Some(10), source: "".into() }],
             taken: 90,
             queues: Vec::new(),
             filtered: None,
@@ -233,8 +233,7 @@ mod tests {
 
     #[test]
     fn what_workers_lost_is_lost_and_not_in_hand() {
-        let queue =
-            |count| Loss { place: LossPlace::ApplicationQueue, count: Some(count), source: "".into() };
+        let queue = |count| Loss { place: Place::ApplicationQueue, count: Some(count), source: "".into() };
         let behind = InterfaceAccount { queues: vec![queue(7), queue(0)], ..account() };
         assert_eq!((behind.lost_in_queues(), behind.lost(), behind.in_hand()), (Some(7), 22, -7));
         assert_eq!((behind.unexplained(), account().lost_in_queues()), (Some(0), None));
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn frames_that_never_reached_the_socket_and_unexplained_ones_are_missing() {
-        let stack = |count| Loss { place: LossPlace::Stack, count, source: "".into() };
+        let stack = |count| Loss { place: Place::Stack, count, source: "".into() };
         let ring = account().losses;
         let flapped =
             InterfaceAccount { losses: [ring.clone(), vec![stack(Some(427))]].concat(), ..account() };
@@ -273,11 +272,11 @@ mod tests {
         let silent = InterfaceAccount { accepted: None, ..account() };
         assert_eq!(silent.unexplained(), None);
         let partly = InterfaceAccount {
-            losses: vec![Loss { place: LossPlace::Ring, count: None, source: "".into() }],
+            losses: vec![Loss { place: Place::Ring, count: None, source: "".into() }],
             ..account()
         };
         assert_eq!((partly.lost_by_kernel(), partly.unexplained(), partly.lost()), (None, None, 5));
-        let stack = Loss { place: LossPlace::Stack, count: None, source: "unknown: a filter".into() };
+        let stack = Loss { place: Place::Stack, count: None, source: "unknown: a filter".into() };
         let mut flapped = account();
         flapped.losses.push(stack);
         assert!(flapped.knows_missing(), "the interface was up all the time");

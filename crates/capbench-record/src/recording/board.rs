@@ -221,12 +221,12 @@ pub(super) struct InterfaceBoard {
 mod tests {
     use super::{CaptureBoard, HandledRequests, PATIENCE, Reading, Requests};
     use capbench_capture::occupancy::Occupancy;
-    use capbench_capture::{Counters, Loss, LossPlace};
+    use capbench_capture::{Counters, Loss, Place};
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
         Counters {
             accepted: Some(accepted),
-            losses: vec![Loss { place: LossPlace::Ring, count: Some(lost), source: "test".into() }],
+            losses: vec![Loss { place: Place::Ring, count: Some(lost), source: "test".into() }],
             raw: freezes.map(|freezes| ("tp_freeze_q_cnt".into(), freezes)).into_iter().collect(),
             ..Counters::default()
         }

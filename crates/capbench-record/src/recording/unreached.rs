@@ -14,7 +14,7 @@
 use std::cell::Cell;
 
 use capbench_capture::Direction;
-use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_capture::counters::{Counters, Loss, Place};
 use capbench_capture::interface::Interface;
 use capbench_sys::bpf;
 use capbench_sys::host::ethtool::{self, Offload};
@@ -73,7 +73,7 @@ impl Unreached {
             Some(reason) if least == 0 => (None, reason),
             _ => (Some(least), KNOWN),
         };
-        Loss { place: LossPlace::Stack, count, source: source.into() }
+        Loss { place: Place::Stack, count, source: source.into() }
     }
 
     /// Stops comparing once the two counters no longer count the same frames. Earlier results stay valid.

@@ -3,6 +3,7 @@
 use capbench_measure::results::Results;
 use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use capbench_model::running::RingGeometry;
 
 use super::parts::{self, chart, logarithmic, point, series};
 use super::varied::Varied;
@@ -48,11 +49,13 @@ fn points(varied: &Varied, line: &SweptSeries, of: impl Fn(&BackToBack, f64) -> 
     line.readings.iter().filter_map(at).collect()
 }
 
-/// Slots of the granted ring: `64 slots of 2KiB (128KiB)`. Block rings have none.
+/// Slots of the granted ring. Block rings have none.
 fn slots(reading: &Reading, trials: &Numbered<'_>) -> Option<f64> {
     let first = trials.sound(&reading.trials).into_iter().next()?;
-    let (number, _) = first.running.split_once(" slots of ")?;
-    number.trim().parse().ok()
+    match first.capture.as_ref()?.ring {
+        RingGeometry::Slots { slots, .. } => Some(slots.into()),
+        _ => None,
+    }
 }
 
 /// All trials behind a result at a point.

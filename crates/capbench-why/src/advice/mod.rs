@@ -16,7 +16,7 @@ pub(crate) fn advise(look: &Look) -> Vec<Advice> {
     for lost in &look.lost {
         let Some(frames) = lost.frames.filter(|frames| *frames > 0) else { continue };
         if let Some((cause, change)) = of_place(look, lost.place) {
-            let who = format!("{} ({})", lost.place.word(), lost.source);
+            let who = format!("{} ({})", lost.place_name(), lost.source);
             all.push(Advice { place: lost.place, lost: frames, at_most: false, who, cause, change });
         }
     }

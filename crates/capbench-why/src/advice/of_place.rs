@@ -1,7 +1,7 @@
 //! Why a place other than a socket loses frames, and what to change.
 
 use crate::look::Look;
-use crate::places::Place;
+use capbench_model::places::Place;
 
 /// Cause and change.
 pub(super) fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
@@ -53,7 +53,7 @@ pub(super) fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             "the XDP program on the interface dropped them, as it is made to or by a mistake in it".into(),
             format!("`ip link set {interface} xdp off` takes it away; `bpftool prog` shows what it is"),
         ),
-        Place::Socket => return None,
+        _ => return None,
     })
 }
 

@@ -3,8 +3,8 @@
 use super::room::Room;
 use crate::look::Advice;
 use crate::look::Look;
-use crate::places::Place;
 use crate::sockets::{Method, Process, Socket};
+use capbench_model::places::Place;
 
 /// Share of one CPU from which a process has no time left.
 const BUSY: f64 = 0.9;
@@ -30,7 +30,7 @@ pub(super) fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     if at_most {
         cause.push_str("; it takes frames of all interfaces, and its counter does not tell whose were lost");
     }
-    Some(Advice { place: Place::Socket, lost, at_most, who, cause, change })
+    Some(Advice { place: Place::Ring, lost, at_most, who, cause, change })
 }
 
 /// The losses of the other members of its fanout group, if there are any.

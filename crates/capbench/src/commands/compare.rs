@@ -1,17 +1,43 @@
 //! `capbench compare`: two saved runs, set-up by set-up.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_measure::compare::{Document, NamedRun, of_runs};
-use capbench_measure::comparison::{Comparison, Conclusion};
+use capbench_measure::comparison::{Comparison, Field};
 use capbench_measure::results::Results;
 use capbench_report::formats::text;
 use capbench_report::report;
+use clap::Args;
 
-use crate::cli::compare::CompareFlags;
-use crate::exit::{Exit, Usage, print};
+use crate::exit::{self, Exit, Usage};
+use crate::flags::ThresholdFlags;
+use crate::output::print;
+
+/// What to compare.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "Exit codes: 0 no regression shown; 3 a regression over the threshold; 4 inconclusive (too few \
+trials to tell anything, the host disturbed most of them, or a file is damaged or was changed); 1 a run cannot be read; 2 the runs cannot be compared. docs/compare.md says what is compared and how."
+)]
+pub struct CompareFlags {
+    /// The earlier run: its directory, or its results.json
+    #[arg(value_name = "A")]
+    then: PathBuf,
+    /// The later run
+    #[arg(value_name = "B")]
+    now: PathBuf,
+    /// In what set-ups may differ, separated by commas, where each run has one only: method, placement, size, traffic,
+    /// transmit, work, load
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    across: Vec<Field>,
+    #[command(flatten)]
+    thresholds: ThresholdFlags,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
 
 /// A saved run, and what is unreadable or contradictory in its files.
 struct Saved {
@@ -27,7 +53,7 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
     }
     let [then, now] = [read(&flags.then)?, read(&flags.now)?];
     let comparison = compared(flags, &then, &now)?;
-    let exit = exit(&comparison);
+    let exit = exit::of_comparison(comparison.conclusion());
     if flags.json {
         let name = |path: &Path, run: &Saved| NamedRun::new(path.display().to_string(), &run.results);
         let document = Document::new([name(&flags.then, &then), name(&flags.now, &now)], comparison);
@@ -55,15 +81,6 @@ fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Compariso
     comparison.damaged |= !warnings.is_empty();
     comparison.notes.splice(0..0, warnings);
     Ok(comparison)
-}
-
-/// Exit code: a regression is over the stated limit; without a judgement the result is inconclusive.
-fn exit(comparison: &Comparison) -> Exit {
-    match comparison.conclusion() {
-        Conclusion::Inconclusive => Exit::Inconclusive,
-        Conclusion::Regression => Exit::LossOverLimit,
-        Conclusion::NoRegressionShown => Exit::Done,
-    }
 }
 
 /// Whether two paths name the same run.

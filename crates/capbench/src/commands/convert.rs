@@ -3,19 +3,43 @@
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use capbench_capture::ByteCount;
 use capbench_record::convert::{ConvertError, Converted, OutputLimit, convert};
 use capbench_record::file::{Decompressed, FileFormat, LeftOut};
 use capbench_record::writing::WriteOptions;
+use clap::Args;
 
-use super::file_format;
-use crate::cli::convert::ConvertFlags;
 use crate::exit::{Exit, Usage};
+use crate::file_format::{self, named};
 
-/// Number of SIGPIPE. A shell reports 128 + 13 when nobody reads the pipe.
-const SIGPIPE: u8 = 13;
+/// What to convert, to what.
+#[derive(Args, Clone, Debug)]
+pub struct ConvertFlags {
+    /// File to read: verbatim, pcapng or pcap, also compressed with Zstandard; - is standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// File to write; - is standard output
+    #[arg(value_name = "OUT")]
+    output: PathBuf,
+    /// Format: pcapng, or pcap with nanoseconds [default: pcap where OUT ends in .pcap, else pcapng]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<FileFormat>,
+    /// Compress with Zstandard; .zst is put behind the name
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        allow_hyphen_values = true)]
+    zstd: Option<i32>,
+    /// Largest OUT, before compression; a larger one is removed [default: where IN is compressed, 64MiB and 1000 times its
+    /// size; else any]
+    #[arg(long, value_name = "SIZE")]
+    max_output: Option<ByteCount>,
+}
+
+fn format(text: &str) -> Result<FileFormat, String> {
+    named(text, &[FileFormat::Pcapng, FileFormat::Pcap])
+}
 
 /// Runs the command.
 pub fn run(flags: &ConvertFlags) -> Result<Exit> {
@@ -62,7 +86,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         tell!("capbench: left out of {name}: {}", listed(left_out));
     }
     match done {
-        Err(ConvertError::ReaderGone) => Ok(Exit::Stopped(SIGPIPE)),
+        Err(ConvertError::ReaderGone) => Ok(Exit::READER_LEFT),
         done => {
             done.with_context(|| name.to_string())?;
             anyhow::ensure!(

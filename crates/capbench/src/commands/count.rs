@@ -13,13 +13,45 @@ use capbench_measure::programs::Programs;
 use capbench_measure::receiver::Verifier;
 use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
 use capbench_sys::host::clock;
+use clap::Args;
 
 use self::lines::{Lines, Told, Totals};
-use crate::cli::count::CountFlags;
-use crate::exit::{Exit, Usage};
+use crate::exit::{self, Exit, Usage};
+use crate::flags::{CaptureFlags, LayoutFlags};
 use crate::privileges;
-use crate::signals::Signals;
-use crate::stop::Stop;
+use crate::signals::{Signals, Stop};
+use crate::values::positive_duration;
+
+/// What to count, and for how long.
+#[derive(Args, Clone, Debug)]
+pub struct CountFlags {
+    /// Interface to count on
+    #[arg(short = 'i', long, value_name = "IF")]
+    interface: String,
+    /// Capture method
+    #[arg(long, value_name = "METHOD", default_value = "packet-v3")]
+    method: String,
+    /// Stop after so many packets
+    #[arg(short = 'c', long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Stop after this time [default: when interrupted]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    duration: Option<Duration>,
+    /// Verify frames that `capbench send` made with this --trial: delivered once, duplicate, reordered, damaged
+    #[arg(long, value_name = "TRIAL")]
+    verify: Option<u16>,
+    /// CPU to count on
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// One JSON object a line instead of text
+    #[arg(long)]
+    json: bool,
+    /// Headers of the frames to verify
+    #[command(flatten)]
+    layout: LayoutFlags,
+    #[command(flatten)]
+    capture: CaptureFlags,
+}
 
 /// Longest wait for frames: the largest delay of a line or of the end.
 const TICK: Duration = Duration::from_millis(50);
@@ -59,11 +91,7 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
         interface: interface.clone(),
     };
     open_with(&method, &interface, &options, counter)??;
-    Ok(match stop.signal() {
-        // Without a limit, a signal is the normal end of counting.
-        signal if signal != 0 && (flags.count.is_some() || flags.duration.is_some()) => Exit::Stopped(signal),
-        _ => Exit::Done,
-    })
+    Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
 }
 
 /// Parses the method. It must be built into capbench and run on an unmodified interface.
@@ -119,7 +147,7 @@ impl Visitor for Counter<'_> {
             self.flags.method,
             self.flags.interface,
             running.engine,
-            running.geometry
+            running.ring
         );
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");

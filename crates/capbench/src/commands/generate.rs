@@ -1,18 +1,38 @@
 //! `capbench generate`: manual pages and completions, generated from the description of the command line.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
-use clap::{Command, CommandFactory};
+use clap::{Args, Command, CommandFactory, ValueEnum};
 use clap_complete::{Generator, Shell};
 use clap_mangen::Man;
 
-use crate::cli::Cli;
-use crate::cli::generate::{GenerateFlags, What};
 use crate::exit::Exit;
 
+/// What to make of the command line's own description, and where.
+#[derive(Args, Clone, Debug)]
+pub struct GenerateFlags {
+    /// What
+    #[arg(value_enum)]
+    what: What,
+    /// The folder for the files; it is made where there is none
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// What can be made.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum What {
+    /// Completions for bash (capbench.bash), zsh (_capbench) and fish (capbench.fish)
+    Completions,
+    /// Manual pages: capbench.1, and one for each command
+    Man,
+}
+
 /// Runs the command.
-pub fn run(flags: &GenerateFlags) -> Result<Exit> {
+pub fn run<Cli: CommandFactory>(flags: &GenerateFlags) -> Result<Exit> {
     let path = &flags.folder;
     // Packages are built by root in folders of other users; the content is the same everywhere.
     let folder = Folder::create(path, &Trust::everybody());
@@ -22,7 +42,7 @@ pub fn run(flags: &GenerateFlags) -> Result<Exit> {
         What::Completions => {
             for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
                 let mut text = Vec::new();
-                clap_complete::generate(shell, &mut shown(), "capbench", &mut text);
+                clap_complete::generate(shell, &mut shown(Cli::command()), "capbench", &mut text);
                 folder.replace(shell.file_name("capbench").as_ref(), &text).with_context(attempt)?;
             }
         }
@@ -36,8 +56,7 @@ pub fn run(flags: &GenerateFlags) -> Result<Exit> {
 }
 
 /// The command line without hidden commands, which the generators of completions would offer.
-fn shown() -> Command {
-    let cli = Cli::command();
+fn shown(cli: Command) -> Command {
     let commands = cli.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     Command::new("capbench").version(env!("CARGO_PKG_VERSION")).propagate_version(true).subcommands(commands)
 }

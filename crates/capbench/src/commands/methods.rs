@@ -1,6 +1,7 @@
 //! `capbench methods`: every method, whether it runs here or why not, and its options.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use capbench_capture::VlanTags;
@@ -8,10 +9,22 @@ use capbench_measure::programs::Programs;
 use capbench_measure::subject::{self, Listed, PATH_SETTINGS};
 use capbench_report::formats::text::{columns, wrapped};
 use capbench_traffic::transmit;
+use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::methods::MethodsFlags;
-use crate::exit::{Exit, print};
+use crate::exit::Exit;
+use crate::output::print;
+
+/// How to list them.
+#[derive(Args, Clone, Debug)]
+pub struct MethodsFlags {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// File that defines programs for cmd:NAME, which are listed too
+    #[arg(long, value_name = "FILE")]
+    programs: Option<PathBuf>,
+}
 
 /// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {

@@ -1,19 +1,77 @@
 //! `capbench send`: generates traffic and accounts for every frame.
 
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, StreamId, TrialId};
+use capbench_frames::{Pps, Sizes};
 use capbench_host::bed::Bed;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig, transmit};
+use clap::Args;
 use serde_json::json;
 
-use crate::cli::send::SendFlags;
-use crate::exit::{Exit, Usage, print};
-use crate::stop::Stop;
+use crate::exit::{self, Exit, Usage};
+use crate::flags::{LayoutFlags, transmit};
+use crate::output::print;
+use crate::signals::Stop;
+use crate::values::positive_duration;
+
+/// What to send, where and when.
+#[derive(Args, Clone, Debug)]
+pub struct SendFlags {
+    /// Interface to send on; the link must be isolated (RFC 6815)
+    #[arg(short = 'i', long, value_name = "IF")]
+    interface: String,
+    /// Constant rate in frames per second, such as 100000, 250k or 1.5Mpps [default: as fast as it goes]
+    #[arg(long, value_name = "RATE", conflicts_with = "wait_loop")]
+    rate: Option<Pps>,
+    /// Send bursts of so many frames back to back; --rate is then the mean
+    #[arg(long, value_name = "FRAMES", requires = "rate", conflicts_with = "poisson")]
+    burst: Option<NonZeroU32>,
+    /// Exponentially distributed gaps from this seed; --rate is then the mean
+    #[arg(long, value_name = "SEED", requires = "rate")]
+    poisson: Option<u64>,
+    /// Dain's schedule: a loop of N iterations between frames
+    #[arg(long, value_name = "N")]
+    wait_loop: Option<u32>,
+    /// Stop after so many frames
+    #[arg(short = 'c', long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, required_unless_present = "count")]
+    duration: Option<Duration>,
+    /// Frame sizes with FCS: octets, a list 64,570,1518, random:64-1518, 64-1518/100, or a mix such as imix
+    #[arg(long, value_name = "SIZES", default_value = "64", conflicts_with = "dain_2004")]
+    size: Sizes,
+    /// The packets of Dain's measurement of 2004: TCP with 4 octets of payload, 58 octets without FCS
+    #[arg(long, conflicts_with_all = ["flows", "vlan", "ipv6", "tcp", "dst_mac"])]
+    dain_2004: bool,
+    /// CPU to send from
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<u32>,
+    /// Number that the stamps of the frames carry
+    #[arg(long, value_name = "ID", default_value_t = 1)]
+    trial: u16,
+    /// Nothing but this test is on the interface's link, though it has addresses or a default route
+    #[arg(long)]
+    isolated: bool,
+    /// Print the plan and stop
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
+    /// through the queueing discipline
+    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
+    transmit: String,
+    #[command(flatten)]
+    layout: LayoutFlags,
+}
 
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
@@ -53,11 +111,8 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         // Print the account of the sent frames first.
         return Err(failure.into());
     }
-    if stop.is_wanted() {
-        return Ok(Exit::Stopped(stop.signal()));
-    }
     let tolerated = schedule.rate().map_or(0, |rate| (rate.get() * TOLERATED.as_secs_f64()).ceil() as u64);
-    Ok(if report.unsent > tolerated { Exit::Inconclusive } else { Exit::Done })
+    Ok(exit::of_sending(stop.signal(), report.unsent, tolerated))
 }
 
 fn schedule(flags: &SendFlags) -> Result<Schedule> {

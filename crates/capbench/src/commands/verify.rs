@@ -2,17 +2,39 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
 use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
 use capbench_record::file::{Decompressed, FileFormat, InterfaceStatistics};
 use capbench_report::printable;
+use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::verify::VerifyFlags;
-use crate::exit::{Exit, Usage, print};
+use crate::exit::{self, Exit, Usage};
+use crate::flags::LayoutFlags;
+use crate::output::print;
+
+/// Which files, and what was sent.
+#[derive(Args, Clone, Debug)]
+pub struct VerifyFlags {
+    /// Capture files, pcapng or pcap, also compressed with Zstandard; several are read as one recording, in this order; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Numbers that the stamps carry, as given to `capbench send --trial`; several for several senders: 7,8,9
+    #[arg(long, value_name = "ID", value_delimiter = ',', default_values_t = [1])]
+    trial: Vec<u16>,
+    /// How many frames of each trial were sent, so that those missing at the end are known
+    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    frames: Option<u64>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Headers of the frames
+    #[command(flatten)]
+    layout: LayoutFlags,
+}
 
 /// Missing ranges printed per trial.
 const RANGES: usize = 20;
@@ -44,10 +66,11 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     })?;
     match files.last() {
         Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
-        _ if is_right => Ok(Exit::Done),
         _ => {
-            tell!("capbench: the recording is not right: {}", wrong(&files, &recorded));
-            Ok(Exit::LossOverLimit)
+            if !is_right {
+                tell!("capbench: the recording is not right: {}", wrong(&files, &recorded));
+            }
+            Ok(exit::of_verification(is_right))
         }
     }
 }

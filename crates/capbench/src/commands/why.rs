@@ -7,12 +7,34 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_why::{Look, Tracing, Watch};
+use clap::Args;
 
-use crate::cli::why::WhyFlags;
-use crate::exit::{Exit, print, print_as_is};
+use crate::exit::{self, Exit};
+use crate::output::{print, print_as_is};
 use crate::privileges;
-use crate::stop::Stop;
+use crate::signals::Stop;
+use crate::values::positive_duration;
 use screen::Screen;
+
+/// Which interface to watch, and for how long.
+#[derive(Args, Clone, Debug)]
+pub struct WhyFlags {
+    /// Interface to watch
+    #[arg(short = 'i', long, value_name = "IF")]
+    interface: String,
+    /// Stop after this time [default: when interrupted; with --once after 1s]
+    #[arg(long = "for", value_name = "TIME", value_parser = positive_duration)]
+    duration: Option<Duration>,
+    /// Say everything once, about the whole time, instead of every second
+    #[arg(long)]
+    once: bool,
+    /// Do not trace why the kernel drops frames: as root a BPF program runs for each frame that the host drops
+    #[arg(long)]
+    no_trace: bool,
+    /// One JSON object a second instead of text
+    #[arg(long)]
+    json: bool,
+}
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -55,11 +77,7 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
         next = next.saturating_add(INTERVAL).min(limit);
     }
     output.end(&watch.overall())?;
-    Ok(match stop.signal() {
-        // Without a limit, a signal is the normal end of watching.
-        signal if signal != 0 && (flags.duration.is_some() || flags.once) => Exit::Stopped(signal),
-        _ => Exit::Done,
-    })
+    Ok(exit::of_watching(stop.signal(), flags.duration.is_some() || flags.once))
 }
 
 /// Where and in what form looks are printed.

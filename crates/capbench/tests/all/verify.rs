@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Output;
 
 use crate::support::{HOST, PATIENCE, Scratch, capbench, lossy, run};
-use capbench_capture::{Frame, Loss, LossPlace, PacketType, SnapLength};
+use capbench_capture::{Frame, Loss, PacketType, Place, SnapLength};
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_record::file::{
     Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
@@ -70,7 +70,7 @@ fn pcapng(packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
 }
 
 fn lost(accepted: u64, delivered: u64, ring: u64) -> InterfaceStatistics {
-    let losses = vec![Loss { place: LossPlace::Ring, count: Some(ring), source: "".into() }];
+    let losses = vec![Loss { place: Place::Ring, count: Some(ring), source: "".into() }];
     let mut statistics = InterfaceStatistics {
         accepted: Some(accepted),
         delivered: Some(delivered),

@@ -7,7 +7,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, Place};
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,29 +30,29 @@ impl Counted {
         let (fill, ring) = match (sockets.rx_fill_ring_empty_descs, sockets.rx_ring_full) {
             (Some(empty), Some(full)) if self.copies => (
                 loss(
-                    LossPlace::FillRing,
+                    Place::FillRing,
                     Some(empty.min(sockets.rx_dropped)),
                     "XDP_STATISTICS: rx_fill_ring_empty_descs, as far as rx_dropped confirms it",
                 ),
-                loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+                loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
             ),
             (Some(_), Some(full)) => (
                 loss(
-                    LossPlace::FillRing,
+                    Place::FillRing,
                     None,
                     "unknown: with zero-copy the NIC loses them; rx_fill_ring_empty_descs counts looks, not frames",
                 ),
-                loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+                loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
             ),
             // Only their sum is known, so it is recorded at one place. The share of the other place is unknown.
             _ => (
                 loss(
-                    LossPlace::FillRing,
+                    Place::FillRing,
                     None,
                     "unknown: before Linux 5.9 rx_dropped counts them with those of the full receive ring",
                 ),
                 loss(
-                    LossPlace::Ring,
+                    Place::Ring,
                     Some(sockets.rx_dropped),
                     "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer and too long ones, too",
                 ),
@@ -63,14 +63,14 @@ impl Counted {
             accepted: Some(self.redirected.saturating_sub(too_long)),
             losses: vec![
                 loss(
-                    LossPlace::Xdp,
+                    Place::Xdp,
                     Some(self.passed + too_long),
                     "XDP program: left to the stack; XDP_STATISTICS: rx_dropped beyond fill ring (too long)",
                 ),
                 fill,
                 ring,
             ],
-            without: vec![LossPlace::MethodQueue],
+            without: vec![Place::MethodQueue],
             raw: self.raw(),
         }
     }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn places(counters: &Counters) -> [Option<u64>; 4] {
-        [LossPlace::Xdp, LossPlace::FillRing, LossPlace::Ring]
+        [Place::Xdp, Place::FillRing, Place::Ring]
             .map(|place| counters.lost_at(place))
             .into_iter()
             .chain([counters.accepted])

@@ -13,7 +13,7 @@ use capbench_sys::xdp::{
 use super::METHOD;
 use super::accounting::Counted;
 use super::passing::Passing;
-use super::plan::{Plan, Sizes};
+use super::plan::Plan;
 use super::polling::Polling;
 use super::refusal::Refusal;
 use crate::capture::Packing;
@@ -26,8 +26,7 @@ use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
-use crate::units::ByteCount;
+use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::wait::Waiter;
 use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 
@@ -35,14 +34,15 @@ use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 #[derive(Debug)]
 pub struct AfXdp {
     // Drop order: the program goes first, so that no frame is redirected to a closed socket.
-    _link: XdpLink,
+    link: XdpLink,
     receiver: Receiver,
     program: Loaded,
     passing: Option<Passing>,
     _promiscuous: Option<PacketSocket>,
     queues: Vec<u32>,
     polling: Option<Polling>,
-    copies: bool,
+    need_wakeup: bool,
+    zero_copy: Option<bool>,
     address: [u8; 6],
     snap: usize,
     waiter: Waiter,
@@ -94,23 +94,54 @@ impl AfXdp {
         if plan.copy == CopyMode::ZeroCopy && zero_copy == Some(false) {
             return Err(refusal.because("the kernel copies frames all the same".into()));
         }
-        let polling = plan.busy_poll.map(Polling::new);
-        Ok(Self {
-            running: running(&plan, &link, zero_copy, &queues, sizes, &receiver, polling.as_ref()),
-            _link: link,
+        let umem = receiver.geometry();
+        let ring = RingGeometry::Umem {
+            first_queue: queues.iter().copied().min().unwrap_or(0),
+            last_queue: entries - 1,
+            receive_entries: sizes.received,
+            fill_entries: sizes.fill,
+            buffers: umem.chunks(),
+            buffer_bytes: umem.chunk_size().into(),
+            bytes: umem.bytes(),
+        };
+        // The kernel provides no time to XDP; some drivers could, to a program that requests it.
+        let times = TimeSource::user_space("one clock reading per batch");
+        let mut capture = Self {
+            running: Running::new(METHOD.name, Engine::default(), ring, times),
+            link,
             receiver,
             program,
             passing,
             _promiscuous: promiscuous,
             queues,
-            polling,
-            copies: zero_copy != Some(true),
+            polling: plan.busy_poll.map(Polling::new),
+            need_wakeup: plan.need_wakeup,
+            zero_copy,
             address,
             snap: options.snap_length.octets() as usize,
             waiter: Waiter::new(plan.spin),
             packing: Packing::new(options, sizes.batch as usize, plan.chunk_size as usize),
             context,
-        })
+        };
+        capture.running.engine = capture.engine();
+        Ok(capture)
+    }
+
+    /// The engine and what is known of it now.
+    fn engine(&self) -> Engine {
+        let copying = match self.zero_copy {
+            Some(true) => "zero-copy",
+            Some(false) => "copy",
+            None => "copy or zero-copy (this kernel does not say)",
+        };
+        let properties = [
+            Some(format!("{} mode", self.link.mode().word())),
+            Some(copying.into()),
+            self.need_wakeup.then(|| "need-wakeup".into()),
+            self.polling.as_ref().map(Polling::words),
+            self.passing.is_some().then(|| "frames passed on to the stack".into()),
+        ];
+        Engine::new("AF_XDP", properties.into_iter().flatten())
     }
 
     /// What the program counted, summed over CPUs: `struct counts` of `redirect.bpf.c`.
@@ -131,13 +162,12 @@ impl AfXdp {
     fn update_running(&mut self) {
         let mut shortfalls = Vec::new();
         if let Some(polling) = &mut self.polling {
-            let said = polling.words();
             polling.look(self.receiver.napis().collect(), self.receiver.taken());
-            self.running.engine = self.running.engine.replace(&said, &polling.words());
             shortfalls.extend(polling.shortfall());
         }
         shortfalls.extend(self.passing.as_ref().and_then(Passing::shortfall));
-        self.running.shortfall = Running::shortfall_of(shortfalls);
+        self.running.engine = self.engine();
+        self.running.shortfalls = shortfalls;
     }
 }
 
@@ -179,7 +209,8 @@ impl Capture for AfXdp {
         let sockets =
             self.receiver.statistics().try_fold(XdpStatistics::OF_NONE, |sum, more| Ok(sum.plus(more?)));
         let sockets = sockets.map_err(|error| self.context.fail(error))?;
-        let mut counters = Counted { redirected, passed, sockets, copies: self.copies }.counters();
+        let mut counters =
+            Counted { redirected, passed, sockets, copies: self.zero_copy != Some(true) }.counters();
         for (queue, taken) in self.queues.iter().zip(self.receiver.taken()) {
             counters.raw.push((format!("queue{queue}.taken"), taken));
         }
@@ -262,50 +293,6 @@ fn packet_type(data: &[u8], address: &[u8; 6]) -> PacketType {
         Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
         Some([first, ..]) if first & 1 != 0 => PacketType::Multicast,
         _ => PacketType::OtherHost,
-    }
-}
-
-/// Describes the open capture.
-fn running(
-    plan: &Plan,
-    link: &XdpLink,
-    zero_copy: Option<bool>,
-    queues: &[u32],
-    sizes: Sizes,
-    receiver: &Receiver,
-    polling: Option<&Polling>,
-) -> Running {
-    let copying = match zero_copy {
-        Some(true) => "zero-copy",
-        Some(false) => "copy",
-        None => "copy or zero-copy (this kernel does not say)",
-    };
-    let wakeup = if plan.need_wakeup { ", need-wakeup" } else { "" };
-    let polling = polling.map_or(String::new(), |polling| format!(", {}", polling.words()));
-    let passing = if plan.pass { ", frames passed on to the stack" } else { "" };
-    let numbers = match queues {
-        [one] => format!("queue {one}"),
-        [first, .., last] => format!("queues {first} to {last}"),
-        [] => "no queue".into(),
-    };
-    let umem = receiver.geometry();
-    Running {
-        method: METHOD.name,
-        engine: format!("AF_XDP, {} mode, {copying}{wakeup}{polling}{passing}", link.mode().word()),
-        geometry: format!(
-            "{numbers}, each: receive ring of {}, fill ring of {}; UMEM of {} buffers of {} ({})",
-            sizes.received,
-            sizes.fill,
-            umem.chunks(),
-            ByteCount(umem.chunk_size().into()),
-            ByteCount(umem.bytes())
-        ),
-        // The kernel provides no time to XDP; some drivers could, to a program that requests it.
-        time_source: TimeSource::UserSpace("one clock reading per batch"),
-        holds: Duration::ZERO,
-        vlan_metadata: false,
-        shortfall: None,
-        filtered: false,
     }
 }
 

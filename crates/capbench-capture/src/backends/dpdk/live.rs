@@ -28,7 +28,7 @@ use crate::filter::{self, Keep};
 use crate::interface::Interface;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::units::SnapLength;
 
@@ -203,31 +203,32 @@ fn running(
         _ => "",
     };
     let found = !matches!((port.sockets(), device), (DriverSockets::None, Device::Virtual { .. }));
+    let properties = [
+        format!("driver {}{mode}", port.driver()),
+        format!("polled without sleeping; EAL {}", port.eal().arguments()),
+    ];
+    let sizes = format!(
+        "bursts of {}, {} queue{} of {} descriptors, {} buffers of {} octets{}{}",
+        wanted.burst,
+        port.queues(),
+        if port.queues() == 1 { "" } else { "s" },
+        port.descriptors(),
+        port.buffers(),
+        wanted.room,
+        if device.arguments().is_empty() { "" } else { "; " },
+        device.arguments()
+    );
     Ok(Running {
-        method: METHOD.name,
-        engine: format!(
-            "{}, driver {}{mode}, polled without sleeping; EAL {}",
-            eal::version(),
-            port.driver(),
-            port.eal().arguments()
-        ),
-        geometry: format!(
-            "bursts of {}, {} queue{} of {} descriptors, {} buffers of {} octets{}{}",
-            wanted.burst,
-            port.queues(),
-            if port.queues() == 1 { "" } else { "s" },
-            port.descriptors(),
-            port.buffers(),
-            wanted.room,
-            if device.arguments().is_empty() { "" } else { "; " },
-            device.arguments()
-        ),
-        time_source: TimeSource::UserSpace("one clock read per burst"),
-        holds: Duration::ZERO,
         vlan_metadata: port.vlan_stripped(),
-        shortfall: (!found).then(|| {
+        shortfalls: Vec::from_iter((!found).then(|| {
             format!("what its ring lost is unknown: the socket of the driver {} was not found", port.driver())
-        }),
+        })),
         filtered,
+        ..Running::described(
+            METHOD.name,
+            Engine::new(eal::version(), properties),
+            sizes,
+            TimeSource::user_space("one clock read per burst"),
+        )
     })
 }

@@ -2,7 +2,7 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, LossPlace};
+use crate::counters::{Counters, Loss, Place};
 
 /// Counters of AF_XDP's sockets. The number of frames that reached them is unknown, because those in a ring are not counted.
 pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
@@ -10,21 +10,21 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     let losses = match sum.rx_ring_full {
         Some(full) => vec![
             loss(
-                LossPlace::FillRing,
+                Place::FillRing,
                 Some(sum.rx_dropped),
                 "XDP_STATISTICS: rx_dropped (no buffer, or a frame larger than one)",
             ),
-            loss(LossPlace::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
+            loss(Place::Ring, Some(full), "XDP_STATISTICS: rx_ring_full"),
         ],
         // Only their sum is known, so it is recorded at one place.
         None => vec![
             loss(
-                LossPlace::FillRing,
+                Place::FillRing,
                 None,
                 "unknown: before Linux 5.9 rx_dropped counts them with those of the full receive ring",
             ),
             loss(
-                LossPlace::Ring,
+                Place::Ring,
                 Some(sum.rx_dropped),
                 "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer, too",
             ),
@@ -38,7 +38,7 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
     Counters {
         accepted: None,
         losses,
-        without: vec![LossPlace::MethodQueue],
+        without: vec![Place::MethodQueue],
         raw: raw.into_iter().filter_map(|(name, count)| Some((name.to_string(), count?))).collect(),
     }
 }
@@ -51,12 +51,12 @@ pub(super) fn of_hardware(port: &[(String, u64)]) -> Counters {
     Counters {
         accepted: value("rx_good_packets"),
         losses: vec![Loss {
-            place: LossPlace::Link,
+            place: Place::Link,
             count: lost,
             source: "rte_eth_stats: imissed + ierrors".into(),
         }],
         // Its rings are the card's. Their losses count as losses of the link.
-        without: vec![LossPlace::FillRing, LossPlace::Ring, LossPlace::MethodQueue],
+        without: vec![Place::FillRing, Place::Ring, Place::MethodQueue],
         raw: Vec::new(),
     }
 }
@@ -69,12 +69,9 @@ mod tests {
     fn what_an_older_kernel_does_not_count_is_unknown_and_not_none() {
         let told = XdpStatistics { rx_dropped: 5, rx_ring_full: Some(2), ..XdpStatistics::OF_NONE };
         let new = of_xdp(&told);
-        assert_eq!(
-            [LossPlace::FillRing, LossPlace::Ring].map(|place| new.lost_at(place)),
-            [Some(5), Some(2)]
-        );
+        assert_eq!([Place::FillRing, Place::Ring].map(|place| new.lost_at(place)), [Some(5), Some(2)]);
         let old = of_xdp(&XdpStatistics { rx_dropped: 7, ..XdpStatistics::default() });
-        assert_eq!([LossPlace::FillRing, LossPlace::Ring].map(|place| old.lost_at(place)), [None, Some(7)]);
+        assert_eq!([Place::FillRing, Place::Ring].map(|place| old.lost_at(place)), [None, Some(7)]);
         assert_eq!((old.raw("rx_dropped"), old.raw("rx_ring_full")), (Some(7), None));
     }
 }

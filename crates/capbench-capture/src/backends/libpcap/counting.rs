@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::interface::Interface;
 use crate::options::CaptureOptions;
 use capbench_model::direction::Direction;
@@ -77,7 +77,7 @@ impl Counting {
             ("ps_drop".into(), dropped),
             ("ps_ifdrop".into(), interface_dropped),
         ];
-        let ring = |count, source: Cow<'static, str>| vec![Loss { place: LossPlace::Ring, count, source }];
+        let ring = |count, source: Cow<'static, str>| vec![Loss { place: Place::Ring, count, source }];
         if self.went_backwards {
             let reason = "unknown: libpcap's counters went backwards".into();
             return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
@@ -153,7 +153,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use crate::counters::LossPlace;
+    use crate::counters::Place;
 
     fn counting(engine: Counted) -> Counting {
         Counting {
@@ -187,7 +187,7 @@ mod tests {
         // What frames passed the other way does not matter: the ring has a direction.
         let of_pf_ring = || Counting { others: None, direction: Direction::In, ..counting(Counted::PfRing) };
         let counters = of_pf_ring().counters(at(22_461, 13_210));
-        assert_eq!((counters.accepted, counters.lost_at(LossPlace::Ring)), (Some(22_461), Some(13_210)));
+        assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (Some(22_461), Some(13_210)));
         assert!(counters.losses[0].source.contains("pfring_stats"), "{counters:?}");
         let own = Counting { filters_itself: true, ..of_pf_ring() }.counters(at(10, 4));
         assert_eq!((own.accepted, own.dropped()), (None, Some(4)));
@@ -197,7 +197,7 @@ mod tests {
     fn what_is_not_known_is_absent_and_what_was_read_is_kept() {
         let counters = counting(Counted::Unknown).counters(at(10, 4));
         assert_eq!(
-            (counters.accepted, counters.dropped(), counters.lost_at(LossPlace::Ring)),
+            (counters.accepted, counters.dropped(), counters.lost_at(Place::Ring)),
             (None, None, None)
         );
         assert_eq!((counters.raw("ps_recv"), counters.raw("ps_drop")), (Some(10), Some(4)));

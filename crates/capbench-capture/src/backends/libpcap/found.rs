@@ -11,7 +11,7 @@ use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine as RunningEngine, Running, TimeSource};
 use crate::units::ByteCount;
 
 /// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
@@ -52,29 +52,26 @@ pub(super) fn running(pcap: &Pcap, plan: &Plan, options: &CaptureOptions) -> Run
         shortfalls.push("the kernel took no filter: libpcap filters what fills its ring".into());
     }
     let own = matches!(pcap.engine(), Engine::Packet { .. });
+    let found = format!("{}; {}", plan.call.name(), claimed_and_found(claimed, pcap.engine()));
+    let timeout = plan.settings.timeout_ms;
+    let immediate = if plan.settings.immediate { ", immediate mode" } else { "" };
+    let sizes = format!("{}, timeout {timeout} ms{immediate}", ring_of(pcap.engine(), ring.as_ref(), plan));
+    let times = match (own, pcap.has_nanoseconds()) {
+        (true, true) => TimeSource::kernel("software, from libpcap in nanoseconds"),
+        (true, false) => TimeSource::kernel("software, from libpcap in microseconds"),
+        (false, true) => TimeSource::unknown("what that engine stamps, from libpcap in nanoseconds"),
+        (false, false) => TimeSource::unknown("what that engine stamps, from libpcap in microseconds"),
+    };
     Running {
-        method: METHOD.name,
-        engine: format!(
-            "{version} from {path}, {}; {}",
-            plan.call.name(),
-            claimed_and_found(claimed, pcap.engine())
-        ),
-        geometry: format!(
-            "{}, timeout {} ms{}",
-            ring_of(pcap.engine(), ring.as_ref(), plan),
-            plan.settings.timeout_ms,
-            if plan.settings.immediate { ", immediate mode" } else { "" }
-        ),
-        time_source: match (own, pcap.has_nanoseconds()) {
-            (true, true) => TimeSource::Kernel("software, from libpcap in nanoseconds"),
-            (true, false) => TimeSource::Kernel("software, from libpcap in microseconds"),
-            (false, true) => TimeSource::Unknown("what that engine stamps, from libpcap in nanoseconds"),
-            (false, false) => TimeSource::Unknown("what that engine stamps, from libpcap in microseconds"),
-        },
-        holds: Duration::from_millis(plan.settings.timeout_ms.into()),
-        vlan_metadata: false,
-        shortfall: Running::shortfall_of(shortfalls),
+        holds: Duration::from_millis(timeout.into()),
+        shortfalls,
         filtered: options.filter.is_some(),
+        ..Running::described(
+            METHOD.name,
+            RunningEngine::new(format!("{version} from {path}"), [found]),
+            sizes,
+            times,
+        )
     }
 }
 

@@ -1,14 +1,13 @@
 //! Properties of an open PF_RING socket: its ring and its interface.
 
 use std::path::Path;
-use std::time::Duration;
 
 use capbench_sys::host::interface::index_of;
 use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
 use crate::interface::Interface;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::{ByteCount, SnapLength};
 
 /// The source of a device's frames.
@@ -68,14 +67,13 @@ pub(super) fn running(
         format!("it captures from {device}, not from {name}, whose promiscuous mode it leaves as it is")
     });
     Running {
-        method: METHOD.name,
-        engine: format!("libpfring {} on {}, {how}", ring.version(), asked.device),
-        geometry: format!("{size}, up to {captured} octets of each packet, watermark {waking}"),
-        time_source: TimeSource::Unknown("PF_RING (the adapter's where it has them)"),
-        holds: Duration::ZERO,
-        vlan_metadata: false,
-        shortfall: Running::shortfall_of(short.into_iter().chain(elsewhere)),
-        filtered: false,
+        shortfalls: short.into_iter().chain(elsewhere).collect(),
+        ..Running::described(
+            METHOD.name,
+            Engine::new(format!("libpfring {} on {}", ring.version(), asked.device), [how]),
+            format!("{size}, up to {captured} octets of each packet, watermark {waking}"),
+            TimeSource::unknown("PF_RING (the adapter's where it has them)"),
+        )
     }
 }
 

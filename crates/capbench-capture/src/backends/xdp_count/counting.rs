@@ -13,13 +13,13 @@ use crate::backends::absent::Nothing;
 use crate::capture::Capture;
 use crate::context::Context;
 use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, LossPlace, ONE_RING_WITHOUT};
+use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::mark::Tally;
 use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::ByteCount;
 use capbench_model::direction::Direction;
 use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
@@ -133,16 +133,12 @@ impl XdpCount {
             Verdict::Pass => "all frames go on to the stack",
         };
         Ok(Self {
-            running: Running {
-                method: METHOD.name,
-                engine: format!("XDP program, {} mode", link.mode().word()),
-                geometry: format!("{numbers}; {fate}"),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
-                vlan_metadata: false,
-                shortfall: None,
-                filtered: false,
-            },
+            running: Running::described(
+                METHOD.name,
+                Engine::new("XDP program", [format!("{} mode", link.mode().word())]),
+                format!("{numbers}; {fate}"),
+                TimeSource::None,
+            ),
             _link: link,
             program,
             _promiscuous: promiscuous,
@@ -163,8 +159,8 @@ impl XdpCount {
 
     fn total(&mut self) -> Result<Counts> {
         let total = self.per_cpu()?.into_iter().fold(Counts::default(), Counts::plus);
-        if total.beyond > 0 && self.running.shortfall.is_none() {
-            self.running.shortfall = Some(
+        if total.beyond > 0 && self.running.shortfalls.is_empty() {
+            self.running.shortfalls.push(
                 "frames with sequence numbers beyond its record were counted as often as they came: raise +record"
                     .into(),
             );
@@ -219,8 +215,8 @@ impl Capture for XdpCount {
         Ok(Counters {
             accepted: Some(total.frames()),
             losses: vec![
-                nothing(LossPlace::Xdp, "the XDP program counts every frame that it is given"),
-                nothing(LossPlace::Ring, "frames are counted where they arrive and never queued"),
+                nothing(Place::Xdp, "the XDP program counts every frame that it is given"),
+                nothing(Place::Ring, "frames are counted where they arrive and never queued"),
             ],
             without: ONE_RING_WITHOUT.to_vec(),
             raw,

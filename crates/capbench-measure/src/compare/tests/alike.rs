@@ -1,17 +1,24 @@
 //! What makes set-ups equal, and the report if runs are not.
 
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+
 use super::*;
 
-/// A run at a load, captured with this.
-fn with(running: &str, seed: u64) -> Results {
+/// A run at a load, captured with this ring and source of times.
+fn with((ring, times): (RingGeometry, &'static str), seed: u64) -> Results {
     let plan = BenchPlan { rate: Some(Pps::new(200_000.0).unwrap()), ..plan(6, 2000) };
     let mut run = run(&plan, &mut path(seed), seed);
-    run.trials.iter_mut().for_each(|trial| trial.running = running.into());
+    let running = Running::new("recv", Engine::default(), ring, TimeSource::unknown(times));
+    run.trials.iter_mut().for_each(|trial| trial.capture = Some(running.clone().into()));
     run
 }
 
+fn ring(kib: u64, times: &'static str) -> (RingGeometry, &'static str) {
+    (RingGeometry::Described { sizes: format!("ring {kib} KiB") }, times)
+}
+
 /// One that captured with the one, then with the other, which costs twice as much.
-fn with_both(one: &str, other: &str, seed: u64) -> Results {
+fn with_both(one: (RingGeometry, &'static str), other: (RingGeometry, &'static str), seed: u64) -> Results {
     let (mut run, more) = (with(one, seed), with(other, seed + 100));
     let last = run.trials.len() as u32;
     run.trials.extend(more.trials.into_iter().map(|mut trial| {
@@ -32,9 +39,9 @@ fn captures(comparison: &Comparison) -> Vec<Option<&str>> {
 
 #[test]
 fn set_ups_that_a_run_captured_differently_fall_apart() {
-    let [then, now] = [1, 2].map(|seed| with_both("ring 256 KiB; time: a", "ring 64 MiB; time: a", seed));
+    let [then, now] = [1, 2].map(|seed| with_both(ring(256, "a"), ring(65536, "a"), seed));
     let comparison = compared(&then, &now);
-    assert_eq!(captures(&comparison), [Some("ring 256 KiB"), Some("ring 64 MiB")]);
+    assert_eq!(captures(&comparison), [Some("ring 256 KiB"), Some("ring 65536 KiB")]);
     let costs = comparison
         .contrasts
         .iter()
@@ -47,30 +54,37 @@ fn set_ups_that_a_run_captured_differently_fall_apart() {
         comparison.only_then.is_empty() && !comparison.differences.iter().any(|one| one.contains("ring"))
     );
     // Of what one run has alone nothing is compared, and that it is so is said.
-    let comparison = compared(&then, &with("ring 64 MiB; time: a", 3));
-    assert_eq!(captures(&comparison), [Some("ring 64 MiB")]);
+    let comparison = compared(&then, &with(ring(65536, "a"), 3));
+    assert_eq!(captures(&comparison), [Some("ring 65536 KiB")]);
     assert!(comparison.only_then.iter().all(|setup| setup.capture.as_deref() == Some("ring 256 KiB")));
     let told = comparison.differences.iter().any(|one| {
-        one.contains("of packet-v3, recv: ring 256 KiB; time: a or ring 64 MiB; time: a then, ring 64 MiB")
+        one.contains(
+            "of packet-v3, recv: ring 256 KiB; time: a or ring 65536 KiB; time: a then, ring 65536 KiB",
+        )
     });
     assert!(told, "{:?}", comparison.differences);
 }
 
 #[test]
 fn what_each_run_has_one_of_is_compared_and_said() {
-    let comparison = compared(&with("ring 256 KiB; time: a", 1), &with("ring 64 MiB; time: a", 2));
+    let comparison = compared(&with(ring(256, "a"), 1), &with(ring(65536, "a"), 2));
     assert_eq!(captures(&comparison), [None]);
-    assert!(comparison.differences.iter().any(|one| one.contains("ring 256 KiB; time: a then, ring 64 MiB")));
+    assert!(
+        comparison.differences.iter().any(|one| one.contains("ring 256 KiB; time: a then, ring 65536 KiB"))
+    );
     // The source of times, and the names of interfaces that are new in every run, make no other set-up.
-    let of = |name: &str, seed| with(&format!("tcpdump -i {name} -w {{file}}"), seed);
+    let of = |interface: &str, seed| {
+        let command = "tcpdump -i {interface} -w {file}".into();
+        with((RingGeometry::Program { command, interface: interface.into() }, "a"), seed)
+    };
     let comparison = compared(&of("cbr12ag", 1), &of("cbr12bh", 2));
     assert!(
         !comparison.differences.iter().any(|one| one.contains("tcpdump")),
         "{:?}",
         comparison.differences
     );
-    let twice = with_both("ring 1; time: a", "ring 1; time: b", 1);
-    assert_eq!(captures(&compared(&twice, &with("ring 1; time: a", 2))), [None]);
+    let twice = with_both(ring(1, "a"), ring(1, "b"), 1);
+    assert_eq!(captures(&compared(&twice, &with(ring(1, "a"), 2))), [None]);
 }
 
 #[test]

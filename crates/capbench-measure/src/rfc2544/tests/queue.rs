@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use capbench_capture::{Counters, Loss, LossPlace};
+use capbench_capture::{Counters, Loss, Place};
 use capbench_frames::plan::FlowOrder;
 use capbench_frames::rates::Pps;
 
@@ -117,7 +117,7 @@ impl Trial for QueueTrial<'_> {
         };
         let record = LossRecord::new(tracker, Watch::new(FlowOrder::default()));
         let losses =
-            vec![Loss { place: LossPlace::Ring, count: Some(sent - delivered), source: "the queue".into() }];
+            vec![Loss { place: Place::Ring, count: Some(sent - delivered), source: "the queue".into() }];
         let measured = Measured {
             intended,
             evidence: Evidence {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use capbench_capture::counters::{Counters, Loss, LossPlace};
+use capbench_capture::counters::{Counters, Loss, Place};
 use capbench_capture::occupancy::Occupancy;
 
 use super::Session;
@@ -56,9 +56,9 @@ fn read_into(interface: &mut InterfaceAccount, readings: &[Reading]) {
     interface.accepted = counters.accepted;
     interface.cut = counters.cut();
     interface.losses = counters.losses;
-    if !interface.losses.iter().any(|loss| loss.place == LossPlace::Link) {
+    if !interface.losses.iter().any(|loss| loss.place == Place::Link) {
         let source = LinkCounts::MISSED.into();
-        interface.losses.insert(0, Loss { place: LossPlace::Link, count: link.missed, source });
+        interface.losses.insert(0, Loss { place: Place::Link, count: link.missed, source });
     }
     if let Some(unreached) = readings.first().and_then(|reading| reading.unreached.clone()) {
         interface.losses.insert(1, unreached);

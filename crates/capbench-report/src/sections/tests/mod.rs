@@ -8,6 +8,7 @@ use std::fmt::Write;
 use capbench_measure::for_tests::results;
 use capbench_measure::results::Results;
 use capbench_measure::trial::{Phase, TrialResult};
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
 use crate::figures;
 use crate::formats::svg::svg;
@@ -362,17 +363,21 @@ fn a_place_that_nobody_can_tell_of_is_unknown_and_said() {
 
 #[test]
 fn buffers_grow_with_the_ring_by_its_frames_where_trials_say_them() {
+    let slots = |slots| {
+        let ring = RingGeometry::Slots { slots, slot_bytes: 2048, bytes: 2048 * u64::from(slots) };
+        Running::new("packet-v2", Engine::default(), ring, TimeSource::None).into()
+    };
     let mut results = runs::rings();
     let section = of_section(&results, "buffers");
     assert_eq!(section.charts[0].x.label, "Ring");
     for trial in &mut results.trials {
-        trial.running = format!("{} slots of 2KiB", trial.number);
+        trial.capture = Some(slots(trial.number));
     }
     // Each point has its own overload, which says how large the ring is.
     for (nth, reading) in results.sweeps[0].series[0].readings.iter().enumerate() {
         let number = reading.trials[0];
         let trial = results.trials.iter_mut().find(|trial| trial.number == number).unwrap();
-        trial.running = format!("{} slots of 2KiB (x)", 8 << nth);
+        trial.capture = Some(slots(8 << nth));
     }
     let section = of_section(&results, "buffers");
     let (bursts, times) = (&section.charts[0], &section.charts[1]);

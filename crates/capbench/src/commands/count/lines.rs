@@ -6,7 +6,7 @@ use capbench_model::arrivals::Arrivals;
 use console::Term;
 use serde_json::{Value, json};
 
-use crate::exit::print;
+use crate::output::print;
 use crate::status::{Figures, InPlace, Losses, in_words};
 
 /// Totals up to one moment.
@@ -114,7 +114,7 @@ impl Lines {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        crate::tell::text(&self.totals(now, told));
+        crate::output::tell(&self.totals(now, told));
     }
 
     /// Prints everything at the end.

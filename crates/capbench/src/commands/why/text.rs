@@ -59,7 +59,7 @@ fn places(text: &mut String, look: &Look) {
         let count = |number: Option<String>| number.unwrap_or_else(|| "unknown".into());
         let first = format!(
             "  {:<13} {:>10} {:>10}  ",
-            lost.place.word(),
+            lost.place_name(),
             count(lost.frames.map(|frames| frames.to_string())),
             count(lost.per_s.map(grouped)),
         );

@@ -12,7 +12,7 @@ use crate::capture::SeekableBatch;
 use crate::capture::TimeSpan;
 use crate::counters::Counters;
 use crate::counters::WaitCounts;
-use crate::running::{Running, TimeSource};
+use crate::running::{Engine, Running, TimeSource};
 use crate::units::{ByteCount, SnapLength};
 
 /// A frame that owns what it is.
@@ -96,14 +96,8 @@ impl Played {
             fails: false,
             packing: Some(Packing::new(options, at_once, largest)),
             running: Running {
-                method: "played",
-                engine: String::new(),
-                geometry: String::new(),
-                time_source: TimeSource::None,
-                holds: Duration::ZERO,
                 vlan_metadata: true,
-                shortfall: None,
-                filtered: false,
+                ..Running::described("played", Engine::default(), String::new(), TimeSource::None)
             },
         }
     }

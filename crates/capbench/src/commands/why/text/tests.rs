@@ -96,7 +96,7 @@ fn look() -> Look {
                 "its host does not tell what it had no buffer for, whatever the driver says",
             ),
             lost(Place::Backlog, Some(0), "dropped of /proc/net/softnet_stat"),
-            lost(Place::Socket, Some(1_234_567), "the sockets' own counters"),
+            lost(Place::Ring, Some(1_234_567), "the sockets' own counters"),
         ],
         sockets: Sockets {
             here: vec![socket(1, 0), socket(2, 1_234_567)],
@@ -116,7 +116,7 @@ fn look() -> Look {
         },
         notes: vec!["GRO is on: AF_PACKET sockets see TCP segments joined to longer ones".into()],
         advice: vec![Advice {
-            place: Place::Socket,
+            place: Place::Ring,
             lost: 1_234_567,
             at_most: false,
             who: "the TPACKET_V3 ring of suricata 4242".into(),

@@ -1,0 +1,187 @@
+//! Flags that several commands have; letters mean what they mean to tcpdump.
+
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, CaptureOptions, Direction, MethodSpec, SnapLength};
+use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
+use capbench_measure::comparison::Thresholds;
+use capbench_measure::programs::Programs;
+use capbench_measure::subject;
+use clap::Args;
+
+use crate::exit::Usage;
+use crate::values::{duration, share};
+
+/// How to capture.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Capture")]
+pub struct CaptureFlags {
+    /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    ring: Option<ByteCount>,
+    /// Block size of rings [default: 1MiB]
+    #[arg(long, value_name = "SIZE")]
+    block: Option<ByteCount>,
+    /// Slot size of packet-v1 and packet-v2, buffer size of af-xdp (2KiB or 4KiB) [default: holds a frame of the
+    /// interface's MTU]
+    #[arg(long, value_name = "SIZE")]
+    frame: Option<ByteCount>,
+    /// When packet-v3 and libpcap hand over a partly filled block [default: 10ms]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    retire_timeout: Option<Duration>,
+    /// Octets to capture of each frame; 0: everything [default: 262144]
+    #[arg(short = 's', long, value_name = "OCTETS")]
+    snaplen: Option<u32>,
+    /// Do not put the interface into promiscuous mode
+    #[arg(short = 'p', long)]
+    no_promiscuous: bool,
+    /// How long to look for frames again and again before sleeping [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    spin: Option<Duration>,
+    /// Which frames: in, out or inout [default: in; of record and extcap: inout, as of tcpdump]
+    #[arg(short = 'Q', long, value_name = "DIRECTION")]
+    direction: Option<Direction>,
+    /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
+    eal: Option<String>,
+}
+
+impl CaptureFlags {
+    /// Refuses flags that none of the methods uses, and names the methods that do not use a flag that others use.
+    pub fn check_used(&self, methods: &[MethodSpec], programs: &Programs) -> anyhow::Result<()> {
+        let flags = [
+            ("--ring", self.ring.is_some()),
+            ("--block", self.block.is_some()),
+            ("--frame", self.frame.is_some()),
+            ("--retire-timeout", self.retire_timeout.is_some()),
+            ("--snaplen", self.snaplen.is_some()),
+            ("--no-promiscuous", self.no_promiscuous),
+            ("--spin", self.spin.is_some()),
+            ("--direction", self.direction.is_some()),
+            ("--eal", self.eal.is_some()),
+        ];
+        for (flag, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+            let mut without = Vec::new();
+            for name in methods {
+                if !subject::find(name, programs)?.subject.options().contains(&flag) {
+                    without.push(name.to_string());
+                }
+            }
+            let (names, others) = (without.join(", "), without.len() < methods.len());
+            if !others && !without.is_empty() {
+                return Err(Usage(format!("{flag} has no effect on {names}; see capbench methods")).into());
+            }
+            if !without.is_empty() {
+                tell!("capbench: {flag} has no effect on {names}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Which frames were asked for by name.
+    pub fn direction(&self) -> Option<Direction> {
+        self.direction
+    }
+
+    /// Whether it was said when partly filled blocks are handed over.
+    pub fn has_retire_timeout(&self) -> bool {
+        self.retire_timeout.is_some()
+    }
+
+    /// The options that the flags ask for.
+    pub fn options(&self) -> CaptureOptions {
+        let default = CaptureOptions::default();
+        CaptureOptions {
+            filter: None,
+            ring: self.ring.unwrap_or(default.ring),
+            block: self.block.unwrap_or(default.block),
+            frame: self.frame,
+            retire_timeout: self.retire_timeout.unwrap_or(default.retire_timeout),
+            snap_length: self.snaplen.map_or(default.snap_length, SnapLength::new),
+            promiscuous: !self.no_promiscuous,
+            spin: self.spin.unwrap_or(default.spin),
+            flow_hashes: default.flow_hashes,
+            direction: self.direction.unwrap_or(default.direction),
+            eal_arguments: self
+                .eal
+                .iter()
+                .flat_map(|text| text.split_whitespace())
+                .map(String::from)
+                .collect(),
+            mark: None,
+            fanout: None,
+        }
+    }
+}
+
+/// Headers and flows.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Traffic")]
+pub struct LayoutFlags {
+    /// Spread frames over so many flows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = flows)]
+    flows: u32,
+    /// Tag frames with this VLAN identifier
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(0..=4094))]
+    vlan: Option<u16>,
+    /// IPv6 instead of IPv4
+    #[arg(long)]
+    ipv6: bool,
+    /// TCP instead of UDP
+    #[arg(long)]
+    tcp: bool,
+    /// Destination Ethernet address [default: that of another host, so that the receiver's stack drops early]
+    #[arg(long, value_name = "MAC")]
+    dst_mac: Option<MacAddress>,
+}
+
+fn flows(text: &str) -> Result<u32, String> {
+    let number: u32 = text.parse().map_err(|_| format!("\"{text}\" is not a number of flows"))?;
+    Flows::new(number).map(Flows::get).map_err(|error| error.to_string())
+}
+
+/// Reads the name of a transmit method.
+pub fn transmit(text: &str) -> Result<String, String> {
+    capbench_traffic::transmit::method(text)
+        .map(|method| method.to_string())
+        .map_err(|error| error.to_string())
+}
+
+impl LayoutFlags {
+    /// Whether any of the flags was given.
+    pub fn is_given(&self) -> bool {
+        self.flows != 1 || self.vlan.is_some() || self.ipv6 || self.tcp || self.dst_mac.is_some()
+    }
+
+    /// The headers that the flags ask for.
+    pub fn layout(&self) -> anyhow::Result<FrameLayout> {
+        let default = FrameLayout::default();
+        Ok(FrameLayout {
+            vlan: self.vlan.map(|tci| VlanTag { tci }),
+            network: if self.ipv6 { Network::V6 } else { Network::V4 },
+            transport: if self.tcp { Transport::Tcp } else { Transport::Udp },
+            destination: self.dst_mac.unwrap_or(default.destination),
+            flows: Flows::new(self.flows)?,
+            ..default
+        })
+    }
+}
+
+/// From which change on a difference is worth saying.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ThresholdFlags {
+    /// Rates and times that change by less are no regression and no improvement, however certain it is
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
+    pub threshold: f64,
+    /// The same for loss: the difference of the shares lost. Loss in most trials where there was none in any counts
+    /// whatever its size
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0.1%")]
+    pub loss_threshold: f64,
+}
+
+impl ThresholdFlags {
+    /// As comparisons take them.
+    pub fn thresholds(self) -> Thresholds {
+        Thresholds { relative: self.threshold, loss: self.loss_threshold }
+    }
+}

@@ -1,0 +1,312 @@
+//! Commands that run trials. The flags of each become one plan, which `--dry-run` prints; [`run`] measures it:
+//! flags → plan → trials → saved results → the report's text → exit code. Nothing reads flags after the plan is made.
+
+pub mod bench;
+mod recorder;
+pub mod reproduce;
+pub mod rfc2544;
+mod scene;
+pub mod search;
+pub mod soak;
+pub mod sweep;
+mod words;
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use capbench_host::bed::prepare_process;
+use capbench_measure::MeasureError;
+use capbench_measure::guards::{Guarded, Policy, livelock};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::live::{LiveLaboratory, Path};
+use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
+use capbench_measure::rfc2544::Ended as TestEnded;
+use capbench_measure::search::End;
+use capbench_measure::trial::TrialResult;
+use capbench_model::environment::Environment;
+use capbench_model::placement::PlacementChoice;
+use capbench_report::formats::text;
+use capbench_report::{read, report, save, sentences};
+
+use self::recorder::Recorder;
+use self::scene::Scene;
+use crate::built;
+use crate::exit::{self, Exit, Unsupported, Usage};
+use crate::output::print;
+use crate::signals::Stop;
+
+/// What a measuring command will do, decided once from its flags.
+pub trait Plan {
+    /// The command, which names the results folder.
+    const COMMAND: &'static str;
+
+    /// What `--dry-run` prints.
+    fn describe(&self, scene: &Scene) -> Result<String>;
+
+    /// Leaves out what does not run here, which `scene` then lists. Mistakes that only the host shows end the command before
+    /// anything is saved.
+    fn fit(&mut self, scene: &Scene, laboratory: &mut dyn Laboratory) -> Result<()>;
+
+    /// Number of trials, as far as known.
+    fn trials(&self) -> Result<usize>;
+
+    /// Statements about the run for its results, such as deviations from a standard.
+    fn statements(&self, scene: &Scene) -> Vec<String>;
+
+    /// The interrupted run that this one resumes.
+    fn resumed(&mut self) -> Option<(RunDirectory, Results)> {
+        None
+    }
+
+    /// Runs the trials.
+    fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended>;
+
+    /// Share of the frames that may be lost.
+    fn max_loss(&self) -> f64 {
+        0.0
+    }
+}
+
+/// How the trials of a plan ended.
+#[derive(Default)]
+pub struct Ended {
+    /// Whether the user stopped them.
+    pub stopped: bool,
+    /// What ended them early. The trials before it are saved.
+    pub failure: Option<MeasureError>,
+}
+
+impl From<bool> for Ended {
+    fn from(stopped: bool) -> Self {
+        Self { stopped, failure: None }
+    }
+}
+
+/// Measures a plan, saves the results after every trial, and prints the report.
+pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
+    if scene.run.dry_run {
+        print(&plan.describe(&scene)?)?;
+        return Ok(Exit::Done);
+    }
+    if matches!(scene.path, Path::Virtual { .. }) {
+        // Must come before any thread exists: here the process of an ordinary user enters a user namespace.
+        prepare_process()?;
+    }
+    let stop = Stop::install()?;
+    let mut environment =
+        Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
+    let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
+        .with_programs(scene.programs.clone());
+    if !scene.run.no_trace {
+        laboratory = laboratory.with_tracer();
+    }
+    let not_measured = preflight(&mut scene, &mut laboratory)?;
+    environment.interfaces = Some(laboratory.interfaces().to_vec());
+    let policy = Policy { repeats: scene.run.repeats, ..Policy::default() };
+    let mut laboratory = Guarded::new(laboratory, policy, stop.flag());
+    plan.fit(&scene, &mut laboratory)?;
+    let trials = plan.trials()?;
+    let (directory, results) = match plan.resumed() {
+        Some((directory, earlier)) => {
+            let last = earlier.trials.iter().map(TrialResult::last_number).max();
+            laboratory.number_after(last.unwrap_or(0));
+            let results = resumed(earlier, &environment, not_measured, &directory)?;
+            (directory, results)
+        }
+        None => begun(P::COMMAND, &scene, environment, plan.statements(&scene), not_measured)?,
+    };
+    let mut recorder = Recorder::new(directory, results, trials, stop.clone())?;
+    let Ended { stopped, failure } = plan.run(&mut laboratory, &mut recorder)?;
+    let Recorder { mut directory, mut results, failures, .. } = recorder.finish();
+    if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
+        return Err(failure.clone().into());
+    }
+    conclude(&mut results, laboratory.statements(), !stopped && failure.is_none());
+    directory.save(&results)?;
+    let report = report::report(&read::Run::new(results.clone(), directory.path()));
+    let mut files = vec!["results.json", "trials.csv"];
+    match save::page(&report, &directory) {
+        Ok(_) => files.push(save::PAGE),
+        Err(error) => {
+            let path = directory.path().display();
+            tell!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");
+        }
+    }
+    print(&text::ended(&report, directory.path(), &files))?;
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    let stopped = stopped.then(|| stop.signal());
+    Ok(exit::of_measurement(&results, stopped, &failures, |method| scene.is_named(method), plan.max_loss()))
+}
+
+/// A new results folder, and the results before the first trial.
+fn begun(
+    command: &str,
+    scene: &Scene,
+    environment: Environment,
+    statements: Vec<String>,
+    not_measured: Vec<NotMeasured>,
+) -> Result<(RunDirectory, Results)> {
+    let started = SystemTime::now();
+    let path = scene.run.out.clone().unwrap_or_else(|| {
+        let time = humantime::format_rfc3339_seconds(started).to_string().replace([':', '-'], "");
+        PathBuf::from("capbench-results").join(format!("{command}-{time}"))
+    });
+    let directory =
+        RunDirectory::create(&path).context("cannot save results; name another directory with --out")?;
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        command: std::env::args().collect(),
+        started_unix_s: started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        complete: false,
+        environment,
+        statements,
+        trials: Vec::new(),
+        soak: None,
+        sweeps: Vec::new(),
+        not_measured,
+        searches: Vec::new(),
+        rfc2544: Vec::new(),
+        comparisons: Vec::new(),
+        reproductions: Vec::new(),
+        findings: Vec::new(),
+    };
+    Ok((directory, results))
+}
+
+/// The results of an interrupted run, to be continued. Its conclusions are computed anew at the end. Trials of two environments
+/// are no single result.
+fn resumed(
+    earlier: Results,
+    environment: &Environment,
+    not_measured: Vec<NotMeasured>,
+    directory: &RunDirectory,
+) -> Result<Results> {
+    let differences = earlier.environment.differences(environment);
+    if !differences.is_empty() {
+        let list: Vec<_> = differences.iter().map(ToString::to_string).collect();
+        return Err(Usage(format!(
+            "--resume {}: its trials were measured elsewhere ({}); begin a new search, or go on where they were",
+            directory.path().display(),
+            list.join("; ")
+        ))
+        .into());
+    }
+    let mut results = Results { searches: Vec::new(), findings: Vec::new(), ..earlier };
+    let now = humantime::format_rfc3339_seconds(SystemTime::now());
+    let trials = results.trials.len();
+    results.statements.push(format!("interrupted after {trials} trials and gone on with at {now}"));
+    for missing in not_measured {
+        if !results.not_measured.contains(&missing) {
+            results.not_measured.push(missing);
+        }
+    }
+    Ok(results)
+}
+
+/// Adds what all trials together show. A run can be resumed if its time ended or a trial could not run.
+fn conclude(results: &mut Results, statements: Vec<String>, is_whole: bool) {
+    let searched = results.searches.iter().all(|search| search.ended == End::Complete);
+    let tested = results.rfc2544.iter().all(|tested| *tested.found.ended() == TestEnded::Complete);
+    results.complete = is_whole && searched && tested;
+    for statement in statements {
+        if !results.statements.contains(&statement) {
+            results.statements.push(statement);
+        }
+    }
+    if results.soak.is_none() {
+        livelock::mark(&mut results.trials);
+    }
+    results.findings = sentences::find(results);
+}
+
+/// Prepares every set-up of the scene once without sending a frame, and removes methods and placements that do not work here,
+/// with their reason.
+fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<Vec<NotMeasured>> {
+    if scene.methods.is_empty() {
+        return Ok(Vec::new());
+    }
+    let placements = std::mem::take(&mut scene.placements);
+    let mut all = Vec::new();
+    for &placement in &placements {
+        match refused(scene, placement, laboratory)? {
+            Err(reason) => all.push(missing("every method", Some(placement), reason)),
+            Ok(refused) => {
+                if refused.len() < scene.methods.len() {
+                    scene.placements.push(placement);
+                }
+                for (method, reason) in refused {
+                    all.push(missing(&method, Some(placement), reason));
+                    scene.left_out.push((placement, method));
+                }
+            }
+        }
+    }
+    let all = once_for_all_placements(&all, placements.len());
+    if scene.placements.is_empty() {
+        let reasons: Vec<_> =
+            all.iter().map(|missing| format!("{}: {}", missing.method, missing.reason)).collect();
+        return Err(Unsupported(reasons.join("; ")).into());
+    }
+    for NotMeasured { method, placement, reason, .. } in &all {
+        let placement = placement.as_ref().map_or(String::new(), |name| format!(", placement {name}"));
+        tell!("capbench: not measured: {method}{placement}: {reason}");
+    }
+    Ok(all)
+}
+
+/// The methods that do not work in a placement, or why the placement does not.
+fn refused(
+    scene: &Scene,
+    placement: PlacementChoice,
+    laboratory: &mut LiveLaboratory,
+) -> Result<Result<Vec<(capbench_capture::MethodSpec, String)>, String>> {
+    let mut refused = Vec::new();
+    for method in &scene.methods {
+        let mut checks = scene.sizes.iter().map(|size| {
+            laboratory.prepare(&Setup { method: method.clone(), placement, ..size.clone() }).map(drop)
+        });
+        match checks.find_map(Result::err) {
+            None => {}
+            Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
+                refused.push((method.clone(), reason));
+            }
+            Some(MeasureError::Unsupported { what, reason }) => return Ok(Err(format!("{what}: {reason}"))),
+            Some(error) => return Err(error.into()),
+        }
+    }
+    Ok(Ok(refused))
+}
+
+/// What is missing for the same reason in every placement, listed once.
+fn once_for_all_placements(list: &[NotMeasured], placements: usize) -> Vec<NotMeasured> {
+    let mut merged: Vec<NotMeasured> = Vec::new();
+    for missing in list {
+        let same = |other: &&NotMeasured| other.method == missing.method && other.reason == missing.reason;
+        let placement = missing.placement.clone().filter(|_| list.iter().filter(same).count() < placements);
+        let missing = NotMeasured { placement, ..missing.clone() };
+        if !merged.contains(&missing) {
+            merged.push(missing);
+        }
+    }
+    merged
+}
+
+/// A method that could not be measured.
+fn missing(method: impl Display, placement: Option<PlacementChoice>, reason: String) -> NotMeasured {
+    NotMeasured {
+        method: method.to_string(),
+        test: None,
+        placement: placement.map(|placement| placement.to_string()),
+        frame_size: None,
+        reason,
+    }
+}
+
+/// The seed of a random order that the user did not choose: a new one for each run. It is saved, so that a run can repeat it.
+fn seed(given: Option<u64>) -> u64 {
+    given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs())
+}

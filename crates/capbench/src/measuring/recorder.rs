@@ -1,0 +1,194 @@
+//! Saves every trial when it ends, and shows the progress of a run on standard error.
+
+use std::time::Duration;
+
+use capbench_capture::MethodSpec;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::reproduction::{self, LeftOut, Reproduction};
+use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_measure::rfc2544::{self, Tested};
+use capbench_measure::search::SearchOutcome;
+use capbench_measure::session::Observer;
+use capbench_measure::soak;
+use capbench_measure::soak::record::{Interval, SoakRecord};
+use capbench_measure::soak::segment::Segment;
+use capbench_measure::sweep::{self, SweepOutcome};
+use capbench_measure::trial::{Load, TrialResult};
+use capbench_measure::{MeasureError, Result};
+use capbench_report::printable;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{missing, soak as soaking};
+use crate::exit::Failure;
+use crate::output;
+use crate::signals::Stop;
+
+/// The observer of a run.
+pub struct Recorder {
+    /// Where results go.
+    pub directory: RunDirectory,
+    /// Results so far.
+    pub results: Results,
+    /// Why set-ups could not be measured, with the method.
+    pub failures: Vec<(MethodSpec, Failure)>,
+    bar: Bar,
+    stop: Stop,
+    /// Whether the last search in the results still runs.
+    searching: bool,
+}
+
+/// A progress bar that clears its line on every exit path.
+struct Bar(ProgressBar);
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Recorder {
+    /// Saves the first results. `trials` is the expected number of trials.
+    pub fn new(mut directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Result<Self> {
+        directory.save(&results)?;
+        // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
+        let bar = ProgressBar::new(trials as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Ok(Self { directory, results, failures: Vec::new(), bar: Bar(bar), stop, searching: false })
+    }
+
+    /// Prints on standard output while the bar is shown.
+    pub fn print(&self, text: &str) -> Result<()> {
+        let printed = self.bar.0.suspend(|| output::write(text));
+        let path = "standard output".into();
+        printed.map_err(|source| MeasureError::File { attempt: "cannot write", path, source })
+    }
+
+    /// Replaces the outcome of the running search.
+    fn found(&mut self, outcome: SearchOutcome) {
+        match self.results.searches.last_mut().filter(|_| self.searching) {
+            Some(so_far) => *so_far = outcome,
+            None => self.results.searches.push(outcome),
+        }
+    }
+
+    /// Records a publication of whose experiment nothing could be measured.
+    pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
+        self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
+        self.results.not_measured.push(missing(format!("every method of {key}"), None, why.to_string()));
+    }
+
+    /// Removes the bar.
+    #[must_use]
+    pub fn finish(self) -> Self {
+        self.bar.0.finish_and_clear();
+        self
+    }
+}
+
+impl Observer for Recorder {
+    fn starts(&mut self, what: &str) {
+        self.bar.0.set_message(printable::line(what));
+    }
+
+    fn ends(&mut self, result: &TrialResult) -> Result<()> {
+        self.results.trials.push(result.clone());
+        // The number of trials of a run depends on their results.
+        let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
+        self.bar.0.set_length(length);
+        self.bar.0.inc(1);
+        self.directory.save(&self.results)
+    }
+
+    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+        let Setup { method, label, placement, .. } = setup;
+        self.failures.push((method.clone(), Failure::of(why)));
+        let missing = missing(method, Some(*placement), format!("at {load}: {why}"));
+        self.results.not_measured.push(NotMeasured { frame_size: Some(label.clone()), ..missing });
+        self.bar
+            .0
+            .suspend(|| tell!("capbench: not measured: {method}, {label} B, {placement}, {load}: {why}"));
+        self.bar.0.inc(1);
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.is_wanted()
+    }
+
+    fn keeps_searches(&self) -> bool {
+        true
+    }
+
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last trial is
+    /// missing from the search.
+    fn searching(&mut self, so_far: SearchOutcome) {
+        self.found(so_far);
+        self.searching = true;
+    }
+
+    fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
+        self.found(outcome);
+        self.searching = false;
+        self.directory.save(&self.results)
+    }
+}
+
+impl soak::Observer for Recorder {
+    fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()> {
+        // Segments are added to a saved record, so the first one saves it.
+        if record.segments == 1 || self.directory.append(segment)? {
+            self.results.trials.clone_from(&record.kept);
+            self.results.soak = Some(record.clone());
+            self.directory.save(&self.results)?;
+        }
+        self.bar.0.inc(1);
+        self.print(&soaking::line(interval))
+    }
+}
+
+impl rfc2544::Follower for Recorder {
+    fn tested(&mut self, tested: Tested) -> Result<()> {
+        self.results.rfc2544.push(tested);
+        self.directory.save(&self.results)
+    }
+
+    /// A test without meaning here is no failure: the report says why.
+    fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
+        let (test, frame_size) = (Some(test.key().into()), Some(setup.label.clone()));
+        let missing = missing(&setup.method, Some(setup.placement), why);
+        self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
+    }
+}
+
+impl reproduction::Observer for Recorder {
+    fn leaves_out(&mut self, left: &LeftOut) {
+        let LeftOut { method, placement, reason } = left;
+        let missing = missing(method, Some(*placement), reason.clone());
+        if !self.results.not_measured.contains(&missing) {
+            self.bar.0.suspend(|| tell!("capbench: not measured: {method}, placement {placement}: {reason}"));
+            self.results.not_measured.push(missing);
+        }
+    }
+
+    fn reproduced(&mut self, so_far: Reproduction) -> Result<()> {
+        match self.results.reproductions.iter_mut().find(|known| known.key == so_far.key) {
+            Some(known) => *known = so_far,
+            None => self.results.reproductions.push(so_far),
+        }
+        self.directory.save(&self.results)
+    }
+}
+
+impl sweep::Observer for Recorder {
+    /// Saved with the next trial, so that no file is written twice per trial. If the run is killed, at most the last visit has
+    /// saved trials but no reading.
+    fn swept(&mut self, so_far: SweepOutcome) {
+        // An unfinished sweep is this one: a run ends with a sweep that was stopped.
+        match self.results.sweeps.last_mut().filter(|last| last.stopped) {
+            Some(known) => *known = so_far,
+            None => self.results.sweeps.push(so_far),
+        }
+    }
+}

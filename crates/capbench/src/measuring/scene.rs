@@ -1,0 +1,322 @@
+//! What every measuring command needs: methods, frame sizes and placements, the path, and how the run is saved.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_capture::{CaptureOptions, Direction, MethodSpec};
+use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, TrialId};
+use capbench_host::bed::Placement;
+use capbench_measure::laboratory::Setup;
+use capbench_measure::live::Path;
+use capbench_measure::programs::Programs;
+use capbench_measure::subject::{self, ReceiveBy};
+use capbench_measure::trial::SizeLabel;
+use capbench_measure::work::{WorkModel, WorkPlan};
+use capbench_model::placement::PlacementChoice;
+use capbench_sys::host::CpuId;
+use clap::{Arg, Args};
+
+use super::words;
+use crate::exit::Usage;
+use crate::flags::{CaptureFlags, LayoutFlags, transmit};
+use crate::values::positive_duration;
+
+/// What is measured, and on which path. Each command has its own defaults.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = None)]
+pub struct SceneFlags {
+    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them
+    #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
+    pub method: Vec<String>,
+    /// File that defines programs for cmd:NAME; examples/programs.toml is one
+    #[arg(long, value_name = "FILE")]
+    programs: Option<PathBuf>,
+    /// Frame sizes with FCS, separated by commas: octets, random:64-1518, 64-1518/100 or a mix such as imix
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    size: Vec<Sizes>,
+    /// Where the kernel's receive work and the application run: same CPU, other CPUs
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    placement: Vec<PlacementChoice>,
+    /// CPU of the generator; with --kernel-cpu and --app-cpu instead of --placement
+    #[arg(long, value_name = "CPU", requires_all = ["kernel_cpu", "app_cpu"], conflicts_with = "placement")]
+    gen_cpu: Option<u32>,
+    /// CPU of the kernel's receive work
+    #[arg(long, value_name = "CPU", requires = "gen_cpu")]
+    kernel_cpu: Option<u32>,
+    /// CPU of the application
+    #[arg(long, value_name = "CPU", requires = "gen_cpu")]
+    app_cpu: Option<u32>,
+    /// Work per packet: none, loop:N, ns:N, touch, parse or copy; with +queue=N behind it, a second thread does it, on
+    /// the same CPU, behind a queue of N packets
+    #[arg(long, value_name = "MODEL", default_value = "none")]
+    pub work: WorkPlan,
+    /// How long nothing may come before a trial that misses frames is over
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    quiet: Option<Duration>,
+    /// MTU of the virtual link
+    #[arg(long, value_name = "OCTETS", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(68..=65535),
+          conflicts_with_all = ["tx", "rx"])]
+    mtu: u32,
+    #[command(flatten)]
+    path: PathFlags,
+    #[command(flatten)]
+    layout: LayoutFlags,
+    #[command(flatten)]
+    capture: CaptureFlags,
+    #[command(flatten)]
+    run: RunFlags,
+}
+
+/// The path that is measured on.
+#[derive(Args, Clone, Debug)]
+pub struct PathFlags {
+    /// How the virtual link's kernel work gets to its CPU: rps (softirq) or napi (a pinned NAPI thread; root only)
+    #[arg(long, value_name = "WAY", default_value = "rps", conflicts_with_all = ["tx", "rx"])]
+    receive_by: ReceiveBy,
+    /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815)
+    #[arg(long, value_name = "IF", requires = "rx")]
+    tx: Option<String>,
+    /// Capture on this interface instead of a virtual link
+    #[arg(long, value_name = "IF", requires = "tx")]
+    rx: Option<String>,
+    /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
+    #[arg(long, requires = "tx")]
+    isolated: bool,
+    /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
+    /// through the queueing discipline
+    #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
+    transmit: String,
+}
+
+/// How a run is saved and watched.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Run")]
+pub struct RunFlags {
+    /// Directory for results.json and trials.csv [default: capbench-results/COMMAND-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Do not trace drop reasons and softirq time in the kernel. Root's runs do, at about 10 ns a packet, which is measured
+    /// and printed
+    #[arg(long)]
+    pub no_trace: bool,
+    /// Repeat a trial that the host disturbed (steal, foreign load, clocks) so often at most; 0 only marks it
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub repeats: u32,
+    /// Print the plan with its estimated time and stop
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Adds a command's default to a flag's help.
+pub fn otherwise(flag: Arg, default: &str) -> Arg {
+    let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+    flag.help(format!("{help} [default: {default}]"))
+}
+
+/// Methods, frame sizes and placements, the path, and how the run is saved.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Methods, each once, in the order of the command line. Empty if the command tests methods itself.
+    pub methods: Vec<MethodSpec>,
+    /// The methods as the user named them.
+    named: Vec<String>,
+    /// One set-up per frame size, without method and placement.
+    pub sizes: Vec<Setup>,
+    pub placements: Vec<PlacementChoice>,
+    /// What does not run here, once that is tested.
+    pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+    pub path: Path,
+    /// Programs that can be methods.
+    pub programs: Programs,
+    pub run: RunFlags,
+}
+
+/// Defaults of a command.
+pub struct Defaults {
+    /// Names of methods and sets of methods.
+    pub methods: &'static str,
+    /// Frame sizes in octets, FCS included.
+    pub sizes: &'static [u32],
+    pub placements: &'static [PlacementChoice],
+    /// How long no frame may arrive before a trial with missing frames ends, in ms.
+    pub quiet_ms: u64,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { methods: "packet-v3", sizes: &[64], placements: &[PlacementChoice::Same], quiet_ms: 500 }
+    }
+}
+
+impl Scene {
+    /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
+    pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
+        let programs = Programs::with_file(flags.programs.as_deref())?;
+        let named =
+            if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
+        let methods = methods(&named, &programs)?;
+        flags.capture.check_used(&methods, &programs)?;
+        let mut sizes = flags.size.clone();
+        if sizes.is_empty() {
+            let fixed = |&octets| FrameSize::new(octets).map(Sizes::Fixed);
+            sizes = defaults.sizes.iter().map(fixed).collect::<Result<_, _>>()?;
+        }
+        let quiet = flags.quiet.unwrap_or(Duration::from_millis(defaults.quiet_ms));
+        let sizes = setups(flags, sizes, quiet)?;
+        let placements = placements(flags, defaults.placements)?;
+        once("--size", &sizes.iter().map(|setup| &setup.label).collect::<Vec<_>>())?;
+        once("--placement", &placements)?;
+        Ok(Self {
+            methods,
+            named,
+            sizes,
+            placements,
+            programs,
+            ..Self::of_path(&flags.path, flags.mtu, &flags.run)
+        })
+    }
+
+    /// A path without methods, for a command that tests them itself.
+    pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Self {
+        let path = match (&flags.tx, &flags.rx) {
+            (Some(transmit), Some(receive)) => Path::Interfaces {
+                transmit: transmit.clone(),
+                receive: receive.clone(),
+                isolated: flags.isolated,
+            },
+            _ => Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by },
+        };
+        Self {
+            methods: Vec::new(),
+            named: Vec::new(),
+            sizes: Vec::new(),
+            placements: Vec::new(),
+            left_out: Vec::new(),
+            path,
+            programs: Programs::default(),
+            run: run.clone(),
+        }
+    }
+
+    /// Whether the user named this method, not only a set that contains it.
+    pub fn is_named(&self, method: &str) -> bool {
+        self.named.iter().any(|named| named == method)
+    }
+
+    /// Every set-up, methods x frame sizes x placements, that is not known to be impossible here.
+    pub fn setups(&self) -> impl Iterator<Item = Setup> {
+        let scenes =
+            self.placements.iter().flat_map(|place| self.sizes.iter().map(move |size| (*place, size)));
+        let all = scenes.flat_map(|(placement, size)| {
+            self.methods.iter().map(move |method| Setup { method: method.clone(), placement, ..size.clone() })
+        });
+        all.filter(|setup| !self.left_out.contains(&(setup.placement, setup.method.clone())))
+    }
+
+    /// How long trials wait for missing frames.
+    pub fn quiet(&self) -> Duration {
+        self.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet)
+    }
+
+    /// The first rows of a plan.
+    pub fn describe(&self) -> String {
+        let path = match &self.path {
+            Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
+            Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
+        };
+        let mut text = String::new();
+        words::row(&mut text, "methods", words::list(&self.methods));
+        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(|setup| &setup.label)));
+        words::row(&mut text, "placements", words::list(&self.placements));
+        if let Some(first) = self.sizes.first() {
+            words::row(&mut text, "work", first.work);
+            words::row(&mut text, "transmit", &first.transmit);
+        }
+        words::row(&mut text, "path", path);
+        text
+    }
+}
+
+/// Refuses duplicates: a user who names a thing twice does not mean to measure it twice.
+pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage> {
+    match named.iter().enumerate().find(|(place, thing)| named[..*place].contains(thing)) {
+        Some((_, twice)) => Err(Usage(format!("{flag}: {twice} is named twice; name it once"))),
+        None => Ok(()),
+    }
+}
+
+/// The methods of a list, each once, sets expanded.
+fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
+    let mut methods: Vec<MethodSpec> = Vec::new();
+    for name in list {
+        let names = match name.as_str() {
+            "default" => subject::default_methods(),
+            "all" => subject::all_methods(programs),
+            _ => vec![name.clone()],
+        };
+        for name in names {
+            let spec: MethodSpec = name.parse().map_err(Usage)?;
+            subject::find(&spec, programs)?;
+            if !methods.contains(&spec) {
+                methods.push(spec);
+            }
+        }
+    }
+    Ok(methods)
+}
+
+/// One set-up per size. Checks first that headers and stamp fit into the frame, the frame into the MTU, and the stamp into the
+/// snap length.
+fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<Setup>> {
+    let layout = flags.layout.layout()?;
+    let capture = flags.capture.options();
+    if capture.direction == Direction::Out {
+        return Err(
+            Usage("--direction out: nothing is sent on the interface that is captured on".into()).into()
+        );
+    }
+    let snap = capture.snap_length;
+    Classifier::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
+    // The MTU of real interfaces is read later.
+    let mtu = if flags.path.tx.is_some() { u16::MAX.into() } else { flags.mtu };
+    let setup = |sizes: Sizes| {
+        FramePlan::new(layout, sizes.clone(), Mtu(mtu))?;
+        let base = plain_setup(sizes, &flags.path, quiet);
+        Ok(Setup { layout, work: flags.work, capture: capture.clone(), ..base })
+    };
+    sizes.into_iter().map(setup).collect()
+}
+
+/// A set-up without method and work, in no particular placement.
+pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
+    Setup {
+        method: MethodSpec::plain(""),
+        label: match &sizes {
+            Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
+            mixed => SizeLabel::Named(mixed.to_string()),
+        },
+        sizes,
+        layout: FrameLayout::default(),
+        placement: PlacementChoice::Same,
+        work: WorkModel::None.into(),
+        capture: CaptureOptions::default(),
+        moderation: None,
+        transmit: path.transmit.clone(),
+        burst: None,
+        quiet,
+        latency: None,
+    }
+}
+
+fn placements(flags: &SceneFlags, default: &[PlacementChoice]) -> Result<Vec<PlacementChoice>> {
+    if let (Some(generator), Some(kernel), Some(application)) =
+        (flags.gen_cpu, flags.kernel_cpu, flags.app_cpu)
+    {
+        let [generator, kernel, application] = [generator, kernel, application].map(CpuId::new);
+        Placement::custom(generator, kernel, application)?;
+        return Ok(vec![PlacementChoice::Custom { generator, kernel, application }]);
+    }
+    Ok(if flags.placement.is_empty() { default.to_vec() } else { flags.placement.clone() })
+}

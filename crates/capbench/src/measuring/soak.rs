@@ -1,0 +1,161 @@
+//! `capbench soak`: one load for minutes to days.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_frames::Pps;
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::soak::SoakPlan;
+use capbench_measure::soak::record::Interval;
+use capbench_model::figures::grouped;
+use clap::Args;
+use humantime::format_duration;
+
+use super::recorder::Recorder;
+use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::{Ended, Plan, words};
+use crate::exit::{Exit, Usage};
+use crate::values::{positive_duration, share};
+
+/// What to hold, and for how long.
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Soak",
+    mut_arg("method", |arg| otherwise(arg, "packet-v3")),
+    mut_arg("size", |arg| otherwise(arg, "64")),
+    mut_arg("placement", |arg| otherwise(arg, "same")),
+    mut_arg("quiet", |arg| otherwise(arg, "500ms")),
+    mut_arg("repeats", |arg| arg.hide(true)),
+)]
+pub struct SoakFlags {
+    /// Load, such as 100000, 250k or 1.5Mpps
+    #[arg(long, value_name = "RATE")]
+    rate: Pps,
+    /// How long to send, such as 10m, 12h or 3d
+    #[arg(long = "for", value_name = "TIME", value_parser = positive_duration)]
+    length: Duration,
+    /// Length of an interval; after each the generator pauses until every frame is accounted for
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval)]
+    interval: Duration,
+    /// Share of the sent frames that may be lost, such as 1e-6 or 0.1%; more ends with exit code 3
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
+    max_loss: f64,
+    #[command(flatten)]
+    scene: SceneFlags,
+}
+
+/// Reads the length of an interval: long compared with its pause, and planned times have to fit into the frames' stamps.
+fn interval(text: &str) -> Result<Duration, String> {
+    let length = positive_duration(text)?;
+    let is_usable = (Duration::from_millis(500)..=Duration::from_secs(3600)).contains(&length);
+    is_usable.then_some(length).ok_or_else(|| "an interval lasts between 500ms and 1h".into())
+}
+
+struct Soak {
+    plan: SoakPlan,
+    max_loss: f64,
+}
+
+/// Runs the command.
+pub fn run(flags: &SoakFlags) -> Result<Exit> {
+    let scene = Scene::new(&flags.scene, Defaults::default())?;
+    let plan = plan(&scene, flags)?;
+    super::run(scene, Soak { plan, max_loss: flags.max_loss })
+}
+
+fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
+    let one = |what: &str| Usage(format!("a soak holds one load on one set-up: name one {what}"));
+    let [method] = &scene.methods[..] else { return Err(one("--method").into()) };
+    let [size] = &scene.sizes[..] else { return Err(one("--size").into()) };
+    let [placement] = scene.placements[..] else { return Err(one("--placement").into()) };
+    let setup = Setup { method: method.clone(), placement, ..size.clone() };
+    let interval = flags.interval.min(flags.length);
+    if flags.rate.get() * interval.as_secs_f64() < 1.0 {
+        let (rate, interval) = (flags.rate, format_duration(interval));
+        let why = format!(
+            "--rate {rate}: an interval of {interval} has no frame of it; give a longer --interval or a higher rate"
+        );
+        return Err(Usage(why).into());
+    }
+    Ok(SoakPlan { setup, rate: flags.rate, length: flags.length, interval })
+}
+
+impl Plan for Soak {
+    const COMMAND: &'static str = "soak";
+
+    fn describe(&self, scene: &Scene) -> Result<String> {
+        let (SoakPlan { rate, length, interval, .. }, max_loss) = (&self.plan, self.max_loss);
+        let mut text = scene.describe();
+        let rate = grouped(rate.get());
+        words::row(&mut text, "load", format!("{rate} packets/s, loss of up to {max_loss} allowed"));
+        let segments = format!("{} of {}", self.plan.segments(), format_duration(*interval));
+        words::row(&mut text, "segments", segments);
+        let time = format!("{}, and a short pause after each segment", format_duration(*length));
+        words::row(&mut text, "time", time);
+        Ok(text)
+    }
+
+    /// Refuses what cannot be kept open.
+    fn fit(&mut self, _: &Scene, laboratory: &mut dyn Laboratory) -> Result<()> {
+        Ok(laboratory.prepare(&self.plan.setup)?.keep_open().map(drop)?)
+    }
+
+    fn trials(&self) -> Result<usize> {
+        Ok(self.plan.segments() as usize)
+    }
+
+    fn statements(&self, _: &Scene) -> Vec<String> {
+        vec![format!(
+            "a soak in segments of {} on one open capture: after each the generator pauses until every frame is accounted \
+             for, or {:?} long when frames are missing",
+            format_duration(self.plan.interval),
+            self.plan.setup.quiet
+        )]
+    }
+
+    fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended> {
+        let SoakPlan { setup, rate, length, .. } = &self.plan;
+        recorder.print(&format!(
+            "{}, {}-byte frames, placement {}, {} packets/s for {}\n{:>10} {:>12} {:>12} {:>12}  where\n",
+            setup.method,
+            setup.label,
+            setup.placement,
+            grouped(rate.get()),
+            format_duration(*length),
+            "sent for",
+            "offered/s",
+            "delivered",
+            "lost"
+        ))?;
+        let outcome = self.plan.run(laboratory, recorder)?;
+        recorder.print("\n")?;
+        recorder.results.trials.clone_from(&outcome.record.kept);
+        recorder.results.soak = Some(outcome.record);
+        Ok(Ended { stopped: outcome.stopped, failure: outcome.failure })
+    }
+
+    fn max_loss(&self) -> f64 {
+        self.max_loss
+    }
+}
+
+/// The line of a segment.
+pub(super) fn line(segment: &Interval) -> String {
+    let mut places: Vec<_> = segment.lost.iter().map(|(place, count)| format!("{place} {count}")).collect();
+    if segment.counts.unexplained != 0 {
+        places.push(format!("unexplained {}", segment.counts.unexplained));
+    }
+    if segment.untaken > 0 {
+        places.push(format!("in buffers at the end {}", segment.untaken));
+    }
+    let places = if places.is_empty() { "-".into() } else { places.join(", ") };
+    let care = if segment.disturbed > 0 || segment.invalid > 0 { " *" } else { "" };
+    let end = Duration::from_millis(((segment.from_s + segment.sending_s) * 10.0).round() as u64 * 100);
+    format!(
+        "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
+        format_duration(end).to_string().replace(' ', ""),
+        grouped(segment.offered_pps()),
+        grouped(segment.counts.delivered as f64),
+        grouped(segment.lost() as f64)
+    )
+}

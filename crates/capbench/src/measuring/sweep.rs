@@ -1,0 +1,412 @@
+//! `capbench sweep`: varies one thing and measures every method at every point.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_capture::{ByteCount, CaptureOptions};
+use capbench_frames::Pps;
+use capbench_measure::cost::{Cost, Spread};
+use capbench_measure::laboratory::{Laboratory, Setup};
+use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
+use capbench_measure::trial::Load;
+use capbench_measure::work::WorkModel;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
+use clap::{Args, ValueEnum};
+
+use super::recorder::Recorder;
+use super::scene::{Defaults, Scene, SceneFlags, otherwise};
+use super::{Ended, Plan, seed, words};
+use crate::exit::{Exit, Usage};
+use crate::values::positive_duration;
+
+/// Default number of points of a range.
+const STEPS: u16 = 12;
+
+/// The size of a slot for a frame of MTU 1500 with its header.
+const SLOT: ByteCount = ByteCount(2048);
+
+/// What is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AxisName {
+    /// Work per packet
+    Work,
+    /// Frame sizes
+    Size,
+    /// Memory for the ring and its blocks
+    Ring,
+    /// Which CPUs do what
+    Placement,
+    /// The offered load
+    Load,
+    /// Interrupt moderation of the receiving interface, where its driver has it
+    Coalesce,
+}
+
+/// What to vary, and over what.
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Sweep",
+    mut_arg("method", |arg| otherwise(arg, "default")),
+    mut_arg("size", |arg| otherwise(arg, "64; of sweep size those of RFC 2544")),
+    mut_arg("placement", |arg| otherwise(arg, "same; of sweep placement same,other")),
+    mut_arg("quiet", |arg| otherwise(arg, "500ms; RFC 2544 waits 2s")),
+)]
+pub struct SweepFlags {
+    /// What is varied
+    #[arg(value_name = "AXIS")]
+    axis: AxisName,
+    /// The points, separated by commas: work models; rings as frames, or as RING or RING/BLOCK sizes; loads;
+    /// microseconds (50 or 50us) or adaptive for coalesce. Sizes and placements are named by --size and --placement
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["from", "to"])]
+    points: Vec<String>,
+    /// The first point of a range: of work models (ns:0), frames in a ring, or loads
+    #[arg(long, value_name = "POINT", requires = "to")]
+    from: Option<String>,
+    /// The last point of a range
+    #[arg(long, value_name = "POINT", requires = "from")]
+    to: Option<String>,
+    /// Points of a range of work models or loads; rings are doubled [default: 12; of a preset 40]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=1000))]
+    steps: Option<u16>,
+    /// Equal ratios between the points of a range instead of equal differences
+    #[arg(long)]
+    geometric: bool,
+    /// Sweeps of a publication, with their loads, points and frames: dain-2004, which is dain-2004-45kpps and
+    /// dain-2004-167kpps
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["points", "from", "to", "rate", "size"])]
+    preset: Option<String>,
+    /// Loads, separated by commas; max is what the generator can do [default: max]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load)]
+    rate: Vec<Load>,
+    /// At every point of a ring sweep look for the longest burst without loss at each rate, as RFC 9004 does, and give the
+    /// drain-corrected buffer time: corrected by the rate at which frames are taken in that overload, not by the throughput
+    #[arg(long)]
+    bursts: bool,
+    /// Length of a trial
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, default_value = "1s")]
+    duration: Duration,
+    /// How often every point is visited, in a new random order each time; from 6 visits on, intervals hold the median with
+    /// a probability of at least 95 %
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    visits: u16,
+    /// Points that may be added where the curve bends
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    refine: u16,
+    /// Time that there is: a sweep that takes longer even where it takes least is refused before it starts
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    time: Option<Duration>,
+    /// Names the random order of the points; the same seed gives the same order [default: the time]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    scene: SceneFlags,
+}
+
+/// Reads a load: a rate, or `max`.
+fn load(text: &str) -> Result<Load, String> {
+    if text == "max" {
+        return Ok(Load::Maximum);
+    }
+    text.parse().map(Load::Rate).map_err(|error| format!("{error}; or max, what the generator can do"))
+}
+
+struct Sweeps {
+    /// One sweep, or those of a publication.
+    plans: Vec<SweepPlan>,
+    estimates: Vec<Spread>,
+    /// The time limit may not be enough.
+    hurry: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(flags: &SweepFlags) -> Result<Exit> {
+    let parts = flags.preset.as_deref().map(preset).transpose()?;
+    let scene = Scene::new(&flags.scene, defaults(flags.axis))?;
+    let plans: Vec<SweepPlan> = match &parts {
+        Some(parts) => parts.iter().map(|part| plan(&scene, flags, Some(part))).collect::<Result<_>>()?,
+        None => vec![plan(&scene, flags, None)?],
+    };
+    plans.iter().try_for_each(SweepPlan::check)?;
+    let estimates = plans.iter().map(SweepPlan::estimate).collect::<Result<Vec<_>, _>>()?;
+    let hurry = flags.time.map(|allowed| enough_time(allowed, &plans, &estimates)).transpose()?.flatten();
+    if let Some(warning) = hurry.as_ref().filter(|_| !scene.run.dry_run) {
+        tell!("capbench: {warning}");
+    }
+    super::run(scene, Sweeps { plans, estimates, hurry })
+}
+
+fn defaults(axis: AxisName) -> Defaults {
+    let defaults = Defaults { methods: "default", ..Defaults::default() };
+    match axis {
+        AxisName::Size => Defaults { sizes: &[64, 128, 256, 512, 1024, 1280, 1518], ..defaults },
+        AxisName::Placement => {
+            Defaults { placements: &[PlacementChoice::Same, PlacementChoice::Other], ..defaults }
+        }
+        _ => defaults,
+    }
+}
+
+/// The sweep of this name, or all sweeps of the publication of this name.
+fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>, Usage> {
+    let is_named = |preset: &&presets::WorkPreset| preset.name == name || preset.publication == name;
+    let found: Vec<_> = presets::WORK.iter().filter(is_named).collect();
+    if found.is_empty() {
+        let mut known: Vec<_> =
+            presets::WORK.iter().flat_map(|preset| [preset.publication, preset.name]).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(Usage(format!("\"{name}\" is no preset; {} are", known.join(", "))));
+    }
+    Ok(found)
+}
+
+fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>) -> Result<SweepPlan> {
+    let on_axis = |kind| flags.axis == kind;
+    let refusals = [
+        (flags.bursts && !on_axis(AxisName::Ring), "--bursts: bursts are searched for in a sweep of rings"),
+        (
+            on_axis(AxisName::Load) && flags.from.is_some() && !flags.rate.is_empty(),
+            "--rate: the loads are those from --from to --to; give one of the two",
+        ),
+        (
+            on_axis(AxisName::Work) && flags.scene.work.model != WorkModel::None,
+            "--work: work is what is varied; name it by --points or --from and --to",
+        ),
+        (scene.sizes.len() > 1 && !on_axis(AxisName::Size), "--size: one frame size, or sweep size"),
+        (
+            preset.is_some() && !on_axis(AxisName::Work),
+            "--preset: the sweeps of publications are sweeps of work",
+        ),
+    ];
+    if let Some((_, why)) = refusals.iter().find(|(is_so, _)| *is_so) {
+        return Err(Usage((*why).into()).into());
+    }
+    let Some(base) = scene.sizes.first().cloned() else { return Err(Usage("no frame size".into()).into()) };
+    let (axis, base, loads) = match preset {
+        Some(part) => {
+            let steps = flags.steps.unwrap_or(presets::POINTS);
+            (part.axis(steps.into())?, part.setup(&base), vec![part.load()?])
+        }
+        None if flags.rate.is_empty() => (axis(scene, flags, &base)?, base, vec![Load::Maximum]),
+        None => (axis(scene, flags, &base)?, base, flags.rate.clone()),
+    };
+    Ok(SweepPlan {
+        axis,
+        methods: scene.methods.clone(),
+        base,
+        placements: if on_axis(AxisName::Placement) { Vec::new() } else { scene.placements.clone() },
+        loads: if on_axis(AxisName::Load) { Vec::new() } else { loads },
+        probe: if flags.bursts { Probe::BackToBack(BackToBackTest::default()) } else { Probe::Trial },
+        duration: flags.duration,
+        repeats: flags.visits.into(),
+        refinement: flags.refine.into(),
+        seed: seed(flags.seed),
+        left_out: Vec::new(),
+    })
+}
+
+fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
+    let spacing = if flags.geometric { Spacing::Geometric } else { Spacing::Linear };
+    let steps = flags.steps.unwrap_or(STEPS);
+    let ends = flags.from.as_deref().zip(flags.to.as_deref());
+    let named: &[String] = &flags.points;
+    let points = |make: &dyn Fn(&str) -> Result<Point, String>| -> Result<Vec<Point>, Usage> {
+        named.iter().map(|text| make(text).map_err(|why| Usage(format!("--points: {why}")))).collect()
+    };
+    // What is named by a flag of its own has no range and no points.
+    let only_by = |what: &str, flag: Option<&str>| match (ends, flag) {
+        (Some(_), _) => Err(Usage(format!("--from: {what} are no range; name points"))),
+        (None, Some(flag)) if !named.is_empty() => Err(Usage(format!("--points: name them by {flag}"))),
+        _ => Ok(()),
+    };
+    Ok(match flags.axis {
+        AxisName::Work => {
+            let end = |text| WorkModel::from_str(text).map_err(Usage);
+            let (from, to) = match ends {
+                Some((from, to)) => (end(from)?, end(to)?),
+                None if named.is_empty() => (WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(10_000)),
+                None => return Ok(Axis::new(points(&|text| text.parse().map(Point::Work))?)?),
+            };
+            Axis::work(from, to, steps.into(), spacing)?
+        }
+        AxisName::Size => {
+            only_by("frame sizes", Some("--size"))?;
+            let point = |setup: &Setup| Point::Size(setup.label.clone(), setup.sizes.clone());
+            Axis::new(scene.sizes.iter().map(point).collect())?
+        }
+        AxisName::Ring => {
+            let slot = base.capture.frame.unwrap_or(SLOT);
+            let frames =
+                |text: &str| text.parse().map_err(|_| Usage(format!("\"{text}\" is no number of frames")));
+            let axis = match ends {
+                Some((from, to)) => Axis::rings(frames(from)?, frames(to)?, slot)?,
+                None if named.is_empty() => Axis::rings(8, 32_768, slot)?,
+                None => Axis::new(points(&|text| ring(text, slot).map(Point::Ring))?)?,
+            };
+            for point in axis.points() {
+                // Memory must have room for a ring, which would otherwise fail in the middle of a sweep.
+                if let Point::Ring(ring) = point {
+                    let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
+                    capbench_capture::ring_memory::checked_ring(&capture)
+                        .map_err(|error| Usage(error.to_string()))?;
+                }
+            }
+            axis
+        }
+        AxisName::Placement => {
+            only_by("placements", Some("--placement"))?;
+            placements(scene)?
+        }
+        AxisName::Load => {
+            let points = match ends {
+                Some((from, to)) => loads(from, to, steps, spacing)?,
+                None => {
+                    let rates = flags.rate.iter().map(|load| Point::Load(*load));
+                    points(&|text| named_load(text).map(Point::Load))?.into_iter().chain(rates).collect()
+                }
+            };
+            if points.is_empty() {
+                let why = "a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M";
+                return Err(Usage(why.into()).into());
+            }
+            Axis::new(points)?
+        }
+        AxisName::Coalesce => {
+            only_by("settings", None)?;
+            if named.is_empty() {
+                let why = "--points: name settings, for example 0us,10us,50us,200us,adaptive";
+                return Err(Usage(why.into()).into());
+            }
+            Axis::new(points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?)?
+        }
+    })
+}
+
+fn named_load(text: &str) -> Result<Load, String> {
+    if text == "max" {
+        Ok(Load::Maximum)
+    } else {
+        text.parse().map(Load::Rate).map_err(|e: capbench_frames::FrameError| e.to_string())
+    }
+}
+
+/// Parses a ring: a number of frames, or RING or RING/BLOCK sizes.
+fn ring(text: &str, slot: ByteCount) -> Result<RingSize, String> {
+    let size = |text: &str| ByteCount::from_str(text).map_err(|error| error.to_string());
+    let ring = match (text.parse::<u32>(), text.split_once('/')) {
+        (Ok(frames), _) => RingSize::of_frames(frames, slot),
+        (_, Some((ring, block))) => RingSize::new(size(ring)?, size(block)?),
+        _ => {
+            let ring = size(text)?;
+            RingSize::new(ring, ByteCount(ring.0.min(1 << 20)))
+        }
+    };
+    ring.map_err(|error| error.to_string())
+}
+
+fn placements(scene: &Scene) -> Result<Axis> {
+    Ok(Axis::new(scene.placements.iter().copied().map(Point::Placement).collect())?)
+}
+
+/// A range of loads. Steps smaller than one whole rate coincide.
+fn loads(from: &str, to: &str, steps: u16, spacing: Spacing) -> Result<Vec<Point>> {
+    let end = |text: &str| Pps::from_str(text).map_err(|error| Usage(error.to_string()));
+    let (from, to) = (end(from)?.get(), end(to)?.get());
+    if from >= to {
+        return Err(Usage(format!("--from {from}: the range is empty; begin below --to")).into());
+    }
+    let at = |step: u16| {
+        let part = f64::from(step) / f64::from(steps - 1);
+        match spacing {
+            Spacing::Linear => from + (to - from) * part,
+            Spacing::Geometric => from * (to / from).powf(part),
+        }
+    };
+    let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
+    let mut points: Vec<Point> = (0..steps).map(rate).collect::<Result<_>>()?;
+    points.dedup();
+    Ok(points)
+}
+
+/// Checks that the time limit can be enough; warns if it may not be.
+fn enough_time(
+    allowed: Duration,
+    plans: &[SweepPlan],
+    estimates: &[Spread],
+) -> Result<Option<String>, Usage> {
+    let all = |of: fn(&Spread) -> Cost| -> Duration {
+        plans.iter().zip(estimates).map(|(plan, spread)| of(spread).time(plan.base.quiet)).sum()
+    };
+    let (least, most) = (all(|spread| spread.least), all(|spread| spread.most));
+    let time = humantime::format_duration(allowed);
+    if least > allowed {
+        return Err(Usage(format!(
+            "--time {time}: it cannot suffice: the sweep takes at least {}; give fewer points, methods or --visits, or a \
+             shorter --duration",
+            words::roughly(least)
+        )));
+    }
+    Ok((most > allowed).then(|| {
+        let most = words::roughly(most);
+        format!("--time {time} may not suffice, and does not end the sweep: it can take {most}, or more on a noisy host")
+    }))
+}
+
+impl Plan for Sweeps {
+    const COMMAND: &'static str = "sweep";
+
+    fn describe(&self, scene: &Scene) -> Result<String> {
+        let mut text = scene.describe();
+        for (plan, spread) in self.plans.iter().zip(&self.estimates) {
+            words::row(&mut text, "points", words::list(plan.axis.points()));
+            if !plan.loads.is_empty() {
+                words::row(&mut text, "loads", words::list(&plan.loads));
+            }
+            if plan.refinement > 0 {
+                let words = format!("up to {} points where the curve bends", plan.refinement);
+                words::row(&mut text, "refinement", words);
+            }
+            let visits = format!("{} of every point, in random order", plan.repeats);
+            words::row(&mut text, "visits", visits);
+            words::row(&mut text, "trials", format!("at most {} of {:?}", plan.trials(), plan.duration));
+            words::row(&mut text, "time", words::time_of(*spread, plan.base.quiet, 1));
+            text.push_str(words::NOISE);
+        }
+        if let Some(hurry) = &self.hurry {
+            words::row(&mut text, "note", hurry);
+        }
+        Ok(text)
+    }
+
+    fn fit(&mut self, scene: &Scene, _: &mut dyn Laboratory) -> Result<()> {
+        for plan in &mut self.plans {
+            plan.left_out.clone_from(&scene.left_out);
+            if plan.placements.is_empty() {
+                plan.axis = placements(scene)?;
+            } else {
+                plan.placements.clone_from(&scene.placements);
+            }
+        }
+        Ok(())
+    }
+
+    fn trials(&self) -> Result<usize> {
+        Ok(self.plans.iter().map(SweepPlan::trials).sum())
+    }
+
+    /// The sweeps of a publication are equal in their times.
+    fn statements(&self, _: &Scene) -> Vec<String> {
+        self.plans.first().map(|plan| words::shorter(plan.duration, plan.base.quiet)).into_iter().collect()
+    }
+
+    fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended> {
+        for plan in &self.plans {
+            if plan.run(laboratory, recorder)?.outcome.stopped {
+                return Ok(true.into());
+            }
+        }
+        Ok(Ended::default())
+    }
+}

@@ -1,0 +1,229 @@
+//! Flags of `capbench record`; letters mean what they mean to tcpdump.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capbench_capture::{ByteCount, FanoutMode};
+use capbench_record::file::FileFormat;
+use capbench_record::writing::FreeSpace;
+use capbench_sys::packet::fanout::MOST_MEMBERS;
+use clap::Args;
+
+use crate::file_format::named;
+use crate::flags::CaptureFlags;
+use crate::values::{positive_duration, share};
+
+/// What to record, and to where.
+#[derive(Args, Clone, Debug)]
+pub struct RecordFlags {
+    /// Interface to record from; several become one stream in time order
+    #[arg(short = 'i', long, value_name = "IF")]
+    pub interface: Vec<String>,
+    /// Capture method; auto: the cheapest lossless one of the newest bench of this host below capbench-results, else
+    /// packet-v3
+    #[arg(long, value_name = "METHOD", default_value = "auto")]
+    pub method: String,
+    /// Stop after so many packets
+    #[arg(short = 'c', long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Stop after this time [default: when interrupted]
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    pub duration: Option<Duration>,
+    /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+    /// Read the filter from a file; the one on the command line is not heeded
+    #[arg(short = 'F', long = "filter-file", value_name = "FILE")]
+    pub filter_file: Option<PathBuf>,
+    /// Do not let libpcap optimise the filter's program
+    #[arg(short = 'O', long)]
+    pub no_optimise: bool,
+    /// Print the filter's program and end: -d in words, -dd as C, -ddd as numbers
+    #[arg(short = 'd', action = clap::ArgAction::Count)]
+    pub dump: u8,
+    /// List the interfaces and end
+    #[arg(short = 'D', long)]
+    pub list_interfaces: bool,
+    /// List the link types of the interfaces and end
+    #[arg(short = 'L', long)]
+    pub list_data_link_types: bool,
+    /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
+    #[arg(long, value_name = "MODE", requires = "members")]
+    pub fanout: Option<FanoutMode>,
+    /// How many captures share the packets of an interface
+    #[arg(long, value_name = "N", requires = "fanout", value_parser = members)]
+    pub members: Option<usize>,
+    /// So many threads filter and encode packets, where otherwise the capture's thread, or the one that merges, does it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub workers: Option<u16>,
+    /// Batches that may wait for each worker; more are dropped, and counted [default: at most 8, and as many as leave half of
+    /// the ring to the kernel]
+    #[arg(long, value_name = "BATCHES", requires = "workers", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub worker_queue: Option<u32>,
+    /// Drop nothing in front of workers: while their queues are full the ring has to hold what comes
+    #[arg(long, requires = "workers")]
+    pub worker_wait: bool,
+    /// CPUs for the threads in their order: one for each capture, one for each worker, one to merge; for example 2,3 or 4-7
+    #[arg(long, value_name = "LIST")]
+    pub cpu: Option<String>,
+    /// Have the kernel compute a hash of each packet's flow where the interface does not: packet-v3 writes it to the file
+    #[arg(long)]
+    pub flow_hash: bool,
+    /// Hand packets over as they come, at the cost of CPU time
+    #[arg(long)]
+    pub immediate_mode: bool,
+    /// User to become once interfaces are open
+    #[arg(short = 'Z', long = "relinquish-privileges", value_name = "USER")]
+    pub user: Option<String>,
+    /// One JSON document about all packets at the end, on standard output (on standard error with -w -)
+    #[arg(long)]
+    pub json: bool,
+    /// Share of the accepted packets that may be lost, such as 1e-6 or 0.1%; more ends with exit code 3
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub max_loss: Option<f64>,
+    #[command(flatten)]
+    pub output: OutputFlags,
+    #[command(flatten)]
+    pub capture: CaptureFlags,
+}
+
+/// To where.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    /// File to write; - is standard output. With -G a pattern of strftime(3)
+    #[arg(short = 'w', long = "write", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Format: pcapng, which says where packets are missing; pcap with nanoseconds; or verbatim, blocks of a packet-v3 ring
+    /// as they are, for less CPU time with --direct; capbench convert makes pcapng of them [default: pcap where FILE ends in
+    /// .pcap, else pcapng]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub format: Option<FileFormat>,
+    /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
+    #[arg(short = 'C', long = "file-size", value_name = "SIZE", value_parser = file_size)]
+    pub file_size: Option<u64>,
+    /// Begin a new file after so many packets
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub file_packets: Option<u64>,
+    /// Begin a new file every so many seconds
+    #[arg(short = 'G', long = "file-seconds", value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub file_seconds: Option<u32>,
+    /// How many files: with -C a ring, with -G alone the end
+    #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
+    pub files: Option<u32>,
+    /// Keep up to so many files: the oldest of this recording are removed, those of earlier runs included
+    #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub keep_files: Option<u64>,
+    /// Keep so much of the disk free, such as 20GiB or 10%: the oldest files of this recording are removed, those of earlier
+    /// runs included
+    #[arg(long, value_name = "SIZE", value_parser = free_space)]
+    pub keep_free: Option<FreeSpace>,
+    /// Let readers of the file have packets as soon as the disk has nothing else to do
+    #[arg(short = 'U', long)]
+    pub packet_buffered: bool,
+    /// Compress with Zstandard; .zst is put behind the name
+    #[arg(long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        allow_hyphen_values = true)]
+    pub zstd: Option<i32>,
+    /// Write past the page cache
+    #[arg(long)]
+    pub direct: bool,
+    /// Do not wait until the disk has each file: then its errors can go unseen
+    #[arg(long)]
+    pub no_sync: bool,
+    /// Permissions of the files, in octal [default: 600, with --group 640]
+    #[arg(long, value_name = "OCTAL", value_parser = mode)]
+    pub mode: Option<u32>,
+    /// Group of the files, which may read them
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
+    /// Memory for packets that wait for the disk [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub write_buffer: Option<ByteCount>,
+}
+
+fn format(text: &str) -> Result<FileFormat, String> {
+    named(text, &[FileFormat::Pcapng, FileFormat::Pcap, FileFormat::Verbatim])
+}
+
+fn members(text: &str) -> Result<usize, String> {
+    let refuse = || format!("\"{text}\" captures cannot share an interface; 1 to {MOST_MEMBERS} can");
+    text.parse().ok().filter(|members| (1..=MOST_MEMBERS).contains(members)).ok_or_else(refuse)
+}
+
+/// Permissions as chmod(1) has them; who records has to be able to write.
+fn mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| mode & !0o777 == 0 && mode & 0o600 == 0o600);
+    mode.ok_or_else(|| format!("\"{text}\" is no mode for a file of captures; write for example 600 or 640"))
+}
+
+/// Bytes, or a share of the file system.
+fn free_space(text: &str) -> Result<FreeSpace, String> {
+    let Some(percent) = text.strip_suffix('%') else { return text.parse().map(FreeSpace::Bytes) };
+    let percent = percent.trim_end().parse().ok().filter(|percent| (1..=99).contains(percent));
+    percent
+        .map(FreeSpace::Percent)
+        .ok_or_else(|| format!("\"{text}\" is no share of a disk; write 1% to 99%"))
+}
+
+/// tcpdump's unit, unless one is given.
+fn file_size(text: &str) -> Result<u64, String> {
+    const UNIT: u64 = 1_000_000;
+    let bytes = match text.parse::<u64>() {
+        Ok(number) => number.checked_mul(UNIT).ok_or_else(|| format!("\"{text}\" is out of range"))?,
+        Err(_) => text.parse::<ByteCount>()?.0,
+    };
+    match bytes {
+        0 => Err("a file of 0 bytes holds no packet".into()),
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{file_size, format, free_space, members, mode};
+    use capbench_capture::ByteCount;
+    use capbench_record::file::FileFormat;
+    use capbench_record::writing::FreeSpace;
+
+    #[test]
+    fn sizes_of_files_are_in_millions_of_bytes() {
+        assert_eq!(file_size("2"), Ok(2_000_000));
+        assert_eq!(file_size("64KiB"), Ok(65_536));
+        for text in ["0", "", "fast", "99999999999999999999", "18446744073709551615"] {
+            assert!(file_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn free_space_is_a_size_or_a_share() {
+        assert_eq!(free_space("10%"), Ok(FreeSpace::Percent(10)));
+        assert_eq!(free_space("64KiB"), Ok(FreeSpace::Bytes(ByteCount(65_536))));
+        for text in ["0%", "100%", "%", "-1%", "x", ""] {
+            assert!(free_space(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_group_has_a_member_and_no_more_than_the_kernel_takes() {
+        assert_eq!((members("1"), members("256")), (Ok(1), Ok(256)));
+        for text in ["0", "257", "-1", "many"] {
+            assert!(members(text).unwrap_err().contains("1 to 256"), "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_are_octal_and_leave_the_file_to_its_owner() {
+        assert_eq!((mode("600"), mode("0640")), (Ok(0o600), Ok(0o640)));
+        for text in ["", "9", "0o600", "4755", "044", "rw"] {
+            assert!(mode(text).unwrap_err().contains("640"), "{text}");
+        }
+    }
+
+    #[test]
+    fn formats_have_names() {
+        assert_eq!(format("pcap"), Ok(FileFormat::Pcap));
+        assert_eq!(format("verbatim"), Ok(FileFormat::Verbatim));
+        assert!(format("text").unwrap_err().contains("pcapng, pcap, verbatim"));
+    }
+}

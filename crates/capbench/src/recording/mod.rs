@@ -1,0 +1,245 @@
+//! `record` and `extcap`, and what they share: from interface names to the plan, and from the start of a recording to its end.
+
+pub mod auto;
+pub mod extcap;
+mod flags;
+mod ledger;
+mod plan;
+pub mod record;
+mod status;
+
+use std::fs::File;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::methods;
+use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Filter, Interface, MethodSpec};
+use capbench_host::bed::Side;
+use capbench_measure::programs::Programs;
+use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
+use capbench_record::RecordError;
+use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
+use capbench_record::recording::{Session, Source};
+use capbench_sys::host::ethtool::{self, Offload};
+use capbench_sys::host::filesystem::open_pipe;
+use capbench_sys::host::interface::{hardware_type, is_ethernet};
+
+use crate::exit::{Unsupported, Usage};
+use crate::signals::Stop;
+
+/// How often signals, limits, rings and the recording are checked.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often counters are read.
+const SECOND: Duration = Duration::from_secs(1);
+/// The loopback interface, on which every sent packet also arrives.
+const LOOPBACK: &str = "lo";
+
+/// A method that delivers packets, on an unmodified interface.
+pub fn method(text: &str) -> Result<MethodSpec> {
+    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
+        return refuse("capbench records by itself; bench measures programs".into());
+    }
+    if let Some(setting) =
+        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
+    {
+        return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
+    }
+    if methods::find(&spec)?.delivery == Delivery::Counted {
+        return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
+    }
+    Ok(spec)
+}
+
+/// An interface of this network namespace whose packets are Ethernet frames.
+pub fn side(name: &str) -> Result<Side> {
+    let side = Side::existing(name)?;
+    let kind = hardware_type(name)?;
+    if !is_ethernet(kind) {
+        let reason = format!(
+            "{name} has packets of another kind (ARPHRD {kind}), and capbench writes Ethernet frames"
+        );
+        return Err(Unsupported(reason).into());
+    }
+    Ok(side)
+}
+
+/// The interface in the form that methods need.
+pub fn interface(side: &Side) -> Interface {
+    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+}
+
+/// How to record an interface.
+#[derive(Debug)]
+pub struct Wanted<'w> {
+    /// The method.
+    pub method: &'w MethodSpec,
+    /// Its options except direction and filter.
+    pub options: CaptureOptions,
+    /// Direction that the user asked for; default: that of tcpdump and Wireshark.
+    pub direction: Option<Direction>,
+    /// Filter of the packets.
+    pub filter: Option<&'w FilterText>,
+    /// How the filter is compiled.
+    pub optimise: Optimise,
+    /// How many captures share its packets.
+    pub members: usize,
+    /// Whether the kernel is to compute flow hashes where the NIC does not.
+    pub flow_hashes: bool,
+}
+
+impl Wanted<'_> {
+    /// The source of one interface, with the filter compiled for it.
+    pub fn on(&self, name: &str) -> Result<Source> {
+        let side = side(name)?;
+        let interface = interface(&side);
+        let mut options = self.options.clone();
+        options.fanout = options.fanout.as_ref().map(Fanout::another);
+        options.direction = self.direction.map_or_else(|| usual_direction(self.method, &interface), Ok)?;
+        options.filter = match self.filter {
+            Some(text) => Some(text.compile(&interface, options.snap_length, self.optimise)?),
+            None => None,
+        };
+        options.flow_hashes = self.flow_hashes || has_flow_hashes(&interface);
+        let description = description(&interface, side.mac(), options.filter.as_ref());
+        Ok(Source { interface, method: self.method.clone(), options, members: self.members, description })
+    }
+}
+
+/// Both directions if the method captures both and the interface shows each packet in one direction only.
+fn usual_direction(method: &MethodSpec, interface: &Interface) -> Result<Direction> {
+    let both = CaptureOptions { direction: Direction::Both, ..CaptureOptions::default() };
+    let has_both = (methods::find(method)?.check)(method, interface, &both).is_ok();
+    Ok(if has_both && interface.name != LOOPBACK { Direction::Both } else { Direction::In })
+}
+
+/// Drives a recording until it ends. Several times per second it calls `each`, which may end the recording. The argument of
+/// `each` says whether the counters of another second are there.
+pub fn drive(session: &Session, stop: &Stop, mut each: impl FnMut(bool) -> ControlFlow<()>) {
+    let mut next = Instant::now() + SECOND;
+    let mut was_asked = false;
+    while !session.is_over() && !stop.is_wanted() {
+        // The counters were requested one look ago: time enough to read them.
+        if each(was_asked).is_break() {
+            return;
+        }
+        session.look();
+        let now = Instant::now();
+        was_asked = now >= next;
+        if was_asked {
+            // Seconds that were missed, for example while the process was stopped, are skipped.
+            next = now + SECOND;
+            session.statistics();
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Returns the first failure and prints the others.
+pub fn outcome(failures: Vec<RecordError>) -> Result<()> {
+    let mut failures = failures.into_iter();
+    let Some(first) = failures.next() else { return Ok(()) };
+    for other in failures {
+        tell!("capbench: {other}");
+    }
+    Err(first.into())
+}
+
+/// The section: program and host.
+fn section() -> SectionDescription {
+    SectionDescription {
+        hardware: read("/sys/class/dmi/id/product_name"),
+        system: system(),
+        application: Some(format!("capbench {}", env!("CARGO_PKG_VERSION"))),
+        comments: Vec::new(),
+    }
+}
+
+fn system() -> Option<String> {
+    read("/proc/sys/kernel/osrelease").map(|release| format!("Linux {release}"))
+}
+
+fn read(file: &str) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// An interface of the calling thread's namespace. Unknown facts are left out.
+fn description(interface: &Interface, mac: Option<[u8; 6]>, filter: Option<&Filter>) -> InterfaceDescription {
+    let driver = ethtool::driver(&interface.name).ok();
+    InterfaceDescription {
+        name: Some(interface.name.clone()),
+        description: None,
+        mac,
+        speed: None,
+        filter: filter.map(|filter| match filter.expression() {
+            Some(expression) => InterfaceFilter::Expression(expression.text.clone()),
+            None => InterfaceFilter::Program(filter.program().to_vec()),
+        }),
+        system: system(),
+        hardware: driver.map(|driver| format!("{} {}", driver.driver, driver.bus).trim_end().to_string()),
+        comments: offloads(&interface.name).into_iter().collect(),
+    }
+}
+
+/// Whether the NIC computes flow hashes; false if unknown.
+fn has_flow_hashes(interface: &Interface) -> bool {
+    ethtool::offload(&interface.name, Offload::ReceiveHash).unwrap_or(false)
+}
+
+/// Active offloads: those that change packets from what was on the wire.
+fn offloads(interface: &str) -> Option<String> {
+    const ASKED: [(&str, Offload); 7] = [
+        ("gro", Offload::Gro),
+        ("lro", Offload::Lro),
+        ("tso", Offload::Tso),
+        ("gso", Offload::Gso),
+        ("rx-vlan", Offload::ReceiveVlan),
+        ("rx-checksum", Offload::ReceiveChecksum),
+        ("tx-checksum", Offload::TransmitChecksum),
+    ];
+    let state = |(name, offload): &(&str, Offload)| {
+        let is_on = ethtool::offload(interface, *offload).ok()?;
+        Some(format!("{name} {}", if is_on { "on" } else { "off" }))
+    };
+    let states: Vec<_> = ASKED.iter().filter_map(state).collect();
+    (!states.is_empty()).then(|| format!("offloads: {}", states.join(", ")))
+}
+
+/// How often to check for a reader of the pipe: no event reports it.
+const READER: Duration = Duration::from_millis(10);
+
+/// Returns the pipe once it has a reader. The open pipe never blocks, and the reader sees no end while it lives. `None` if the
+/// user stops or the deadline passes first. `waits` is called once if there is no reader at first.
+///
+/// Opening a pipe blocks until a reader comes, and a signal does not interrupt it. So this opens without blocking, in a loop.
+fn with_reader(
+    path: &Path,
+    stop: &Stop,
+    until: Option<Instant>,
+    waits: impl FnOnce(),
+) -> io::Result<Option<File>> {
+    let mut waits = Some(waits);
+    loop {
+        match open_pipe(path) {
+            Ok(Some(pipe)) => return Ok(Some(pipe)),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(waits) = waits.take() {
+            waits();
+        }
+        if stop.is_wanted() || until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(None);
+        }
+        thread::sleep(READER);
+    }
+}

@@ -1,0 +1,220 @@
+//! Builds the recording plan from the flags.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_capture::filter::{FilterText, Optimise};
+use capbench_capture::{Fanout, MethodSpec};
+use capbench_measure::programs::Programs;
+use capbench_record::file::{FileFormat, HashAlgorithm};
+use capbench_record::hand_off::{self, WhenFull};
+use capbench_record::recording::{Plan, Workers};
+use capbench_record::writing::{Retention, Rotation, WriteOptions};
+use capbench_sys::host::CpuId;
+use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
+use capbench_sys::host::clock::realtime_ns;
+use capbench_sys::host::identity;
+
+use super::flags::{OutputFlags, RecordFlags};
+use super::{Wanted, auto};
+use crate::exit::Usage;
+use crate::file_format;
+
+/// The plan, with filters compiled for their interfaces.
+pub fn of(flags: &RecordFlags) -> Result<Plan> {
+    let method = method(&flags.method)?;
+    flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
+    let text = filter_text(flags)?;
+    let mut options = flags.capture.options();
+    options.fanout = flags.fanout.map(Fanout::new);
+    if !flags.capture.has_retire_timeout() {
+        options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);
+    }
+    let snap_length = options.snap_length;
+    let wanted = Wanted {
+        method: &method,
+        options,
+        direction: flags.capture.direction(),
+        filter: text.as_ref(),
+        optimise: optimise(flags),
+        members: flags.members.unwrap_or(1),
+        flow_hashes: flags.flow_hash,
+    };
+    let sources = flags.interface.iter().map(|name| wanted.on(name)).collect::<Result<_>>()?;
+    Ok(Plan {
+        sources,
+        format: format(&flags.output),
+        section: super::section(),
+        snap_length,
+        hash: HashAlgorithm::default(),
+        write: write_options(&flags.output)?,
+        packets: flags.count,
+        packet_buffered: flags.output.packet_buffered || flags.immediate_mode,
+        workers: workers(flags),
+        cpus: cpus(flags)?,
+    })
+}
+
+/// Default time after which a partly filled block is delivered. Long for a file of one capture, which nobody reads yet, so that
+/// blocks are full. Short for merged captures, which wait for each other and would fill their rings.
+fn retire_timeout(flags: &RecordFlags) -> Option<Duration> {
+    let is_alone = flags.interface.len() * flags.members.unwrap_or(1) == 1 && flags.workers.is_none();
+    let is_read = flags.output.packet_buffered || is_standard_output(&flags.output);
+    if flags.immediate_mode {
+        Some(Duration::from_millis(1))
+    } else {
+        (is_alone && !is_read).then_some(Duration::from_millis(100))
+    }
+}
+
+fn workers(flags: &RecordFlags) -> Option<Workers> {
+    let when_full = if flags.worker_wait { WhenFull::Wait } else { WhenFull::Drop };
+    flags.workers.map(|count| Workers {
+        count: count.into(),
+        queue: flags.worker_queue.map(|batches| batches as usize),
+        when_full,
+    })
+}
+
+/// How libpcap compiles the filter.
+pub fn optimise(flags: &RecordFlags) -> Optimise {
+    if flags.no_optimise { Optimise::No } else { Optimise::Yes }
+}
+
+/// The filter; `None` for every packet.
+pub fn filter_text(flags: &RecordFlags) -> Result<Option<FilterText>> {
+    let text = match &flags.filter_file {
+        Some(file) => FilterText::of_file(file)?,
+        None => FilterText::of_expression(&flags.filter.join(" "))?,
+    };
+    Ok((text != FilterText::Expression(String::new())).then_some(text))
+}
+
+/// The method that the user named, or the best one for this host.
+fn method(text: &str) -> Result<MethodSpec> {
+    if text == "auto" {
+        let (method, why) = auto::choose();
+        tell!("capbench: method {method}: {why}");
+        return Ok(method);
+    }
+    super::method(text)
+}
+
+fn write_options(flags: &OutputFlags) -> Result<WriteOptions> {
+    let default = WriteOptions::new(flags.file.clone().unwrap_or_default());
+    let group = flags.group.as_deref().map(group).transpose()?;
+    Ok(WriteOptions {
+        rotation: Rotation {
+            bytes: flags.file_size,
+            packets: flags.file_packets,
+            seconds: flags.file_seconds,
+            files: flags.files,
+        },
+        pool: flags.write_buffer.unwrap_or(default.pool),
+        compression: flags.zstd,
+        direct: flags.direct,
+        syncs: !flags.no_sync,
+        mode: flags.mode.unwrap_or(if group.is_some() { 0o640 } else { default.mode }),
+        group,
+        retention: Retention { files: flags.keep_files, free: flags.keep_free },
+        ..default
+    })
+}
+
+fn group(name: &str) -> Result<u32> {
+    let found = identity::group_of_name(name)?;
+    Ok(found.ok_or_else(|| Usage(format!("--group {name}: there is no such group")))?)
+}
+
+/// Warns at the start if names of a pattern repeat, or numbered files replace those of an earlier recording.
+pub fn warn_of_names(write: &WriteOptions) {
+    if let Some(file) = write.first_replaced() {
+        tell!(
+            "capbench: {} exists: new files replace those of an earlier recording number by number. Names with the time of -G replace \
+             nothing",
+            file.display()
+        );
+    }
+    let second = (realtime_ns() / 1_000_000_000).cast_signed();
+    let Some(after) = write.names_repeat_after(second) else { return };
+    tell!(
+        "capbench: -w {}: names come again after {}; a file whose name is taken gets -1, -2 and so on in front of its ending. \
+         %Y-%m-%dT%H:%M:%S%z never comes again",
+        write.path.display(),
+        humantime::format_duration(Duration::from_secs(after.into()))
+    );
+}
+
+fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
+    let Some(text) = &flags.cpu else { return Ok(Vec::new()) };
+    let online = online_cpus()?;
+    // Parse part by part: a CPU list is a set, but here threads use CPUs in the given order and may share one.
+    let parts: Option<Vec<_>> = text.split(',').map(parse_cpu_list).collect();
+    let cpus = parts
+        .ok_or_else(|| Usage(format!("--cpu {text}: not a list of CPUs; write for example 2,3 or 4-7")))?
+        .concat();
+    if let Some(missing) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+        return Err(Usage(format!("--cpu {text}: CPU {missing} does not exist or is offline")).into());
+    }
+    Ok(cpus)
+}
+
+/// The format of the files.
+fn format(flags: &OutputFlags) -> FileFormat {
+    file_format::of(flags.format, flags.file.as_deref().unwrap_or(Path::new("-")))
+}
+
+/// Whether packets go to standard output.
+pub fn is_standard_output(flags: &OutputFlags) -> bool {
+    flags.file.as_ref().is_some_and(|file| file.as_os_str() == "-")
+}
+
+/// File of the account, for which a classic pcap file has no room. With a pattern of strftime(3) the account is named after
+/// `first`, the first file: the pattern may have added a number, and the account of an earlier recording must stay. `None` also
+/// if the pattern has produced no file.
+pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
+    let file = flags.file.as_deref().filter(|_| format(flags) == FileFormat::Pcap)?;
+    let is_special = || file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if is_standard_output(flags) || is_special() {
+        return None;
+    }
+    let mut name = if flags.file_seconds.is_some() { first? } else { file }.as_os_str().to_owned();
+    name.push(".ledger.json");
+    Some(name.into())
+}
+
+/// The path from captures to the file, for the second line.
+pub fn workers_in_words(plan: &hand_off::Plan) -> String {
+    let hand_off::Plan { workers, queue, .. } = *plan;
+    format!(
+        "{workers} worker{} with {queue} batch{} waiting for each at most; {}",
+        if workers == 1 { "" } else { "s" },
+        if queue == 1 { "" } else { "es" },
+        match plan.when_full {
+            WhenFull::Drop => "more are dropped",
+            WhenFull::Wait => "more stay in the ring",
+        }
+    )
+}
+
+/// The interfaces and methods, for the first line.
+pub fn in_words(plan: &Plan) -> String {
+    let names: Vec<_> = plan.sources.iter().map(|source| source.interface.name.as_str()).collect();
+    let method = plan.sources.first().map(|source| source.method.to_string()).unwrap_or_default();
+    let members = match plan.sources.first().map_or(1, |source| source.members) {
+        1 => String::new(),
+        several => format!(" by {several} captures each"),
+    };
+    format!(
+        "{}{members}, method {method}, link-type EN10MB (Ethernet), snapshot length {} bytes, {} to {}",
+        names.join(", "),
+        plan.snap_length.octets(),
+        plan.format.name(),
+        if plan.write.is_standard_output() {
+            "standard output".into()
+        } else {
+            plan.write.path.display().to_string()
+        }
+    )
+}

@@ -1,0 +1,286 @@
+//! `capbench record`: records packets to files and accounts for every one.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, IsTerminal};
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use capbench_capture::filter::Listing;
+use capbench_capture::{VlanTags, methods};
+use capbench_record::recording::{Account, End, Finished, Opened, Session};
+use capbench_record::writing::{CONFINED, WriteOptions};
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::identity;
+use capbench_sys::host::trust::Trust;
+
+pub use super::flags::RecordFlags;
+use super::{ledger, plan, status};
+use crate::exit::{self, Exit, Usage};
+use crate::output::{self, print};
+use crate::signals::{Signals, Stop};
+use crate::{file_format, privileges};
+
+/// Runs the command.
+pub fn run(flags: &RecordFlags) -> Result<Exit> {
+    if flags.list_interfaces {
+        return list_interfaces();
+    }
+    if flags.list_data_link_types {
+        return list_link_types(&flags.interface);
+    }
+    if flags.dump > 0 {
+        return list_program(flags);
+    }
+    check(flags)?;
+    let folder = side_folder(flags);
+    // The user is looked up before anything is opened; the process becomes that user afterwards.
+    let user = flags.user.as_deref().map(user).transpose()?;
+    let plan = plan::of(flags)?;
+    let file = flags.output.file.as_deref();
+    if let Some(contradiction) = file.and_then(|file| file_format::contradiction(flags.output.format, file)) {
+        tell!("capbench: {contradiction}");
+    }
+    let stop = Stop::install()?;
+    let signals = Signals::install()?;
+    let what = plan::in_words(&plan);
+    plan::warn_of_names(&plan.write);
+    let pipe = match reader(flags, &stop)? {
+        Reader::None => None,
+        Reader::Here(pipe) => Some(pipe),
+        Reader::Stopped(signal) => return Ok(Exit::Stopped(signal)),
+    };
+    let opened = Opened::open(plan)?;
+    // Here the captures are open, and nothing is written yet.
+    let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
+    let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
+    let hand_off = opened.hand_off();
+    let write = opened.plan().write.clone();
+    let session = opened.start()?;
+    drop(pipe);
+    tell!("capbench: listening on {what}");
+    if let Some(hand_off) = hand_off {
+        tell!("capbench: {}", plan::workers_in_words(&hand_off));
+    }
+    for running in &running {
+        tell!("capbench: {}: {}; {}", running.method, running.engine, running.ring);
+        if !running.shortfalls.is_empty() {
+            tell!("capbench: {}", running.shortfalls.join("; "));
+        }
+        if methods::vlan_tags(running) == VlanTags::Removed {
+            tell!(
+                "capbench: {}: VLAN tags will be missing: the kernel removes them and this method does not report them; \
+                 packet-v2 and packet-v3 do",
+                running.method
+            );
+        }
+    }
+    if let Some(reason) = unconfined {
+        tell!("capbench: not confined to its files: {reason}");
+    }
+    watch(flags, &session, &stop, &signals);
+    close(flags, &stop, session.finish(), folder, &write)
+}
+
+/// Checks flags that contradict each other.
+fn check(flags: &RecordFlags) -> Result<()> {
+    let refuse = |text: &str| Err(Usage(text.into()).into());
+    if flags.interface.is_empty() {
+        return refuse("-i: which interface? -D lists them");
+    }
+    let Some(file) = &flags.output.file else {
+        return refuse("-w: record writes files; give a name, or - for standard output");
+    };
+    if file.as_os_str() == "-" && std::io::stdout().is_terminal() {
+        return refuse(
+            "-w -: standard output is a terminal; give a file, or a pipe to a program that reads it",
+        );
+    }
+    Ok(())
+}
+
+/// The folder of the account, opened before privileges are dropped, so that nobody can replace it by a link. `None` if there is
+/// no account or the folder does not exist yet. With a pattern each time can have another folder.
+fn side_folder(flags: &RecordFlags) -> Option<Folder> {
+    let file = plan::side_file(&flags.output, None);
+    // If the folder is missing, the recording reports it.
+    file.and_then(|file| Some(Folder::of_file(&file, &Trust::everybody()).ok()?.0))
+}
+
+/// Writes the account into its folder, with the permissions of the captures.
+fn write_account(file: &Path, text: &str, folder: Option<Folder>, options: &WriteOptions) -> Result<()> {
+    let write = || {
+        let (folder, name) = match folder {
+            Some(folder) => (folder, file.file_name().unwrap_or_default()),
+            None => Folder::of_file(file, &Trust::everybody())?,
+        };
+        let mut account = folder.temporary(0o600)?;
+        options.equip(account.file())?;
+        account.with(text.as_bytes())?.replace(name)
+    };
+    write().map_err(|error| {
+        let hint = if error.kind() == ErrorKind::PermissionDenied { &["; ", CONFINED].concat() } else { "" };
+        anyhow!("cannot write {}: {error}{hint}", file.display())
+    })
+}
+
+fn user(name: &str) -> Result<(&str, identity::Identity)> {
+    let found = identity::of_user(name)?;
+    let identity = found.ok_or_else(|| Usage(format!("-Z {name}: there is no such user")))?;
+    Ok((name, identity))
+}
+
+/// The reader of the output.
+enum Reader {
+    /// The output is no named pipe.
+    None,
+    Here(File),
+    /// The user stopped the command before there was a reader.
+    Stopped(u8),
+}
+
+/// Waits for a reader if the output is a named pipe. Nothing is captured before, so nothing is lost.
+fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
+    let path = flags.output.file.as_deref().unwrap_or(Path::new("-"));
+    if !fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return Ok(Reader::None);
+    }
+    let name = path.display();
+    let until = flags.duration.map(|duration| Instant::now() + duration);
+    let waits = || {
+        tell!(
+            "capbench: {name} is a pipe that nobody reads; waiting for a reader, such as: wireshark -k -i {name}"
+        );
+    };
+    match super::with_reader(path, stop, until, waits) {
+        Ok(Some(pipe)) => Ok(Reader::Here(pipe)),
+        Ok(None) if stop.is_wanted() => Ok(Reader::Stopped(stop.signal())),
+        Ok(None) => bail!("nobody read {name} in time (--duration); nothing is recorded"),
+        Err(error) => Err(error).with_context(|| format!("cannot open {name}")),
+    }
+}
+
+/// Runs until the recording ends or is to end.
+fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
+    let start = Instant::now();
+    let mut status = status::Status::new(session);
+    let mut asked = None;
+    super::drive(session, stop, |is_second| {
+        if flags.duration.is_some_and(|duration| start.elapsed() >= duration) {
+            return ControlFlow::Break(());
+        }
+        if signals.is_flush_wanted() {
+            session.flush();
+        }
+        if signals.is_print_wanted() {
+            asked.get_or_insert_with(|| session.request_account());
+        }
+        if let Some(account) = asked.as_ref().and_then(|asked| session.requested_account(asked)) {
+            asked = None;
+            status.clear();
+            output::tell(&format!(
+                "capbench: {}\n{}",
+                ledger::in_a_line(&account),
+                ledger::text(&account, true)
+            ));
+        }
+        for failure in session.take_failures() {
+            status.clear();
+            tell!("capbench: {failure}");
+        }
+        if is_second {
+            status.show(session);
+        }
+        ControlFlow::Continue(())
+    });
+    status.clear();
+}
+
+/// Prints tcpdump's lines, the ledger and the failures, and returns the exit code.
+fn close(
+    flags: &RecordFlags,
+    stop: &Stop,
+    finished: Finished,
+    folder: Option<Folder>,
+    write: &WriteOptions,
+) -> Result<Exit> {
+    let Finished { end, account, failures } = finished;
+    output::tell(&ledger::closing(&account));
+    output::tell(&ledger::text(&account, false));
+    let document = ledger::document(&account, end);
+    let mut saved = Ok(());
+    if let Some(file) = plan::side_file(&flags.output, account.first_file.as_deref()) {
+        let text = serde_json::to_string_pretty(&document)? + "\n";
+        saved = write_account(&file, &text, folder, write);
+    }
+    if flags.json {
+        let text = serde_json::to_string_pretty(&document)? + "\n";
+        if plan::is_standard_output(&flags.output) { output::tell(&text) } else { print(&text)? }
+    }
+    super::outcome(failures)?;
+    saved?;
+    Ok(exit(flags, stop.signal(), end, &account))
+}
+
+/// The exit code, by the loss if the user stated a limit.
+fn exit(flags: &RecordFlags, signal: u8, end: End, account: &Account) -> Exit {
+    let loss = flags.max_loss.map(|limit| {
+        let (ratio, unknown) = (ledger::loss_ratio(account), ledger::unknown_losses(account));
+        if ratio > limit {
+            tell!("capbench: --max-loss {limit}: {}", ledger::losses_in_words(account));
+        } else if let Some(reason) = &unknown {
+            tell!("capbench: --max-loss {limit}: {reason}");
+        }
+        exit::Loss { limit, ratio, is_unknown: unknown.is_some() }
+    });
+    exit::of_recording(loss, end, signal, flags.count.is_some() || flags.duration.is_some())
+}
+
+/// `-D`: every interface of this network namespace.
+fn list_interfaces() -> Result<Exit> {
+    let mut text = String::new();
+    for (number, name) in names()?.iter().enumerate() {
+        text.push_str(&format!("{}.{name}\n", number + 1));
+    }
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Names of the interfaces in the calling thread's network namespace.
+fn names() -> Result<Vec<String>> {
+    const FILE: &str = "/proc/thread-self/net/dev";
+    let text = std::fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
+    // Skip the two header lines.
+    Ok(text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect())
+}
+
+/// `-L`: all methods deliver Ethernet frames.
+fn list_link_types(interfaces: &[String]) -> Result<Exit> {
+    if interfaces.is_empty() {
+        return Err(Usage("-i: link types of which interface? -D lists them".into()).into());
+    }
+    for name in interfaces {
+        super::side(name)?;
+        print(&format!("Data link types for {name}:\n  EN10MB (Ethernet)\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `-d`: the program of the filter on the first interface.
+fn list_program(flags: &RecordFlags) -> Result<Exit> {
+    let Some(name) = flags.interface.first() else {
+        return Err(Usage("-i: a filter is compiled for an interface; which?".into()).into());
+    };
+    let Some(text) = plan::filter_text(flags)? else {
+        return Err(Usage("-d: no filter was given".into()).into());
+    };
+    let interface = super::interface(&super::side(name)?);
+    let snap = flags.capture.options().snap_length;
+    let filter = text.compile(&interface, snap, plan::optimise(flags))?;
+    if let Some(listing) = Listing::of_count(flags.dump) {
+        print(&listing.of(&filter)?)?;
+    }
+    Ok(Exit::Done)
+}
