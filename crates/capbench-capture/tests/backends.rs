@@ -11,7 +11,7 @@ use capbench_capture::{
     ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
     Running, SnapLength, Visitor, VlanTag, open_with,
 };
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 
 /// What the tests want of a capture, whatever its method.
@@ -98,7 +98,7 @@ const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "pac
 
 /// Runs a test with each of them, on a pair of its own.
 fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in AF_PACKET {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());

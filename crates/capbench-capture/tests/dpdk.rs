@@ -16,7 +16,7 @@ use capbench_capture::{
     SnapLength, VlanTag,
 };
 use capbench_testing::missing;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
@@ -44,7 +44,7 @@ fn capture<T: Send>(
 
 /// Runs a test with each device that can be had here, on a pair of its own.
 fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
             Ok(()) => work(method, &Namespaces::new()),

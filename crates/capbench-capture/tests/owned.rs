@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Interface, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
 };
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{Seen, Wire, frame, now_ns};
 
 const METHODS: [&str; 9] = [
@@ -73,7 +73,7 @@ fn capture<T: Send>(
 }
 
 fn with_each_method(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for &method in methods {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());
@@ -195,7 +195,7 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
 
 #[test]
 fn root_waiting_sleeps_while_a_block_is_held_and_sees_the_next_one() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     capture(&spaces.right, "packet-v3", &options(), |probe| {

@@ -11,7 +11,7 @@ use capbench_capture::{
     Batch, ByteCount, Capture, CaptureOptions, Interface, MethodSpec, OwnedBatch, Place, Visitor, open_with,
 };
 use capbench_record::hand_off::{Distribution, Given, HandOff, Job, Plan, Tally, WhenFull};
-use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileges};
 use wire::{Wire, frame};
 
 /// The test's part, with an open capture and what sends to it.
@@ -46,8 +46,8 @@ fn receive<T>(channel: &Receiver<T>) -> T {
 }
 
 #[test]
-fn root_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_blocks_held_by_a_slow_worker_cost_its_queue_and_no_other() {
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     // 32 blocks: the slow worker has three of them, and the ring does not come round to those.

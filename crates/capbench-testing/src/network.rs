@@ -6,7 +6,6 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -86,22 +85,6 @@ pub fn privileges() -> Option<()> {
         crate::missing(format_args!("{test}: root on the host, outside of user namespaces"));
     }
     (missing.is_empty() && initial).then_some(())
-}
-
-/// The same for a test of load, with its turn.
-pub fn privileged_turn() -> Option<MutexGuard<'static, ()>> {
-    privileges().map(|()| in_turn())
-}
-
-/// The turn of a test of load that makes a bed; `None`, with the reason printed, where it does not run as root.
-pub fn root_turn() -> Option<MutexGuard<'static, ()>> {
-    crate::is_root().then(in_turn)
-}
-
-/// Tests of load take turns: two at once would only slow each other down.
-pub fn in_turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for something that no event tells of.

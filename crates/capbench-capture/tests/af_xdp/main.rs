@@ -23,7 +23,7 @@ use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{ByteCount, Capture, CaptureError, CaptureOptions, Counters, Interface, Place as At};
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, Place, eventually, privileged_turn};
+use network::{Namespaces, Place, eventually, privileges};
 
 const MODES: [&str; 2] = ["af-xdp", "af-xdp+generic"];
 
@@ -69,7 +69,7 @@ fn losses(counters: &Counters) -> [Option<u64>; 3] {
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in MODES {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());

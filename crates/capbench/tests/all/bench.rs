@@ -161,7 +161,7 @@ fn root_nobody_runs_the_methods_on_packet_sockets() {
 }
 
 #[test]
-fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
+fn root_alone_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
     let Some(()) = privileges() else { return };
     const WORK_NS: f64 = 5000.0;
     // More frames than any of the rings below holds.

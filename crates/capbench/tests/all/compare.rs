@@ -181,7 +181,7 @@ fn is_narrow(text: &str) -> bool {
 }
 
 #[test]
-fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
+fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let Some(folder) = scratch_of_root() else { return };
     let first = folder.file("first");
     let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \

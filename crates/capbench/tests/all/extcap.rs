@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -191,15 +191,18 @@ fn packet_sockets(place: &Place) -> usize {
     text.lines().skip(1).filter(|line| line.split_whitespace().nth(5) == Some("1")).count()
 }
 
-/// Whether a process started to capture for Wireshark has its pipe open, which it opens behind the interface.
-fn writes() -> bool {
+/// Whether a process started in a namespace to capture for Wireshark has its pipe open, which it opens behind the interface.
+fn writes(place: &Place) -> bool {
+    let namespace = |of: PathBuf| fs::metadata(of).map(|data| data.ino()).ok();
+    let own = namespace(place.path().into());
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let mut captures = processes.filter_map(|process| {
-        let line = fs::read(process.join("cmdline")).ok()?;
-        let line = lossy(&line);
-        let mut words = line.split('\0').skip_while(|word| *word != "--fifo");
-        Some((process, PathBuf::from(words.nth(1)?)))
-    });
+    let mut captures =
+        processes.filter(|process| namespace(process.join("ns/net")) == own).filter_map(|process| {
+            let line = fs::read(process.join("cmdline")).ok()?;
+            let line = lossy(&line);
+            let mut words = line.split('\0').skip_while(|word| *word != "--fifo");
+            Some((process, PathBuf::from(words.nth(1)?)))
+        });
     captures.any(|(process, fifo)| {
         let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
         open.flat_map(|entry| fs::read_link(entry.path())).any(|target| target == fifo)
@@ -299,7 +302,7 @@ fn tshark_records(case: &Case, capabilities: &str) {
     }
     let what = format!("{command:?}");
     let tshark = Running::start(&spaces.right, &mut command);
-    eventually("the capture writes", writes);
+    eventually("the capture writes", || writes(&spaces.right));
     let is_promiscuous = spaces.right.ip("-d link show dev right").contains("promiscuity 1 ");
     assert_eq!(is_promiscuous, !options.contains(&"nopromiscuous:true"), "{what}");
     // What the filter leaves out.

@@ -126,7 +126,7 @@ fn hog(cpu: u32) -> Command {
 }
 
 #[test]
-fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing() {
+fn root_alone_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing() {
     let Some(()) = privileges() else { return };
     if online_cpus().unwrap().len() < 2 {
         return cannot_have(HostLimit::Cpus, "with one everything would stall");

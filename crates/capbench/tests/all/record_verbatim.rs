@@ -10,8 +10,8 @@ use crate::support::{
 };
 
 const FRAMES: u64 = 20_000;
-/// Small blocks, so that many are full.
-const VERBATIM: &str = "--method packet-v3 --format verbatim --block 64KiB --ring 4MiB";
+/// Small blocks, so that many are full; a ring that holds all frames, on a busy host too.
+const VERBATIM: &str = "--method packet-v3 --format verbatim --block 64KiB --ring 16MiB";
 
 fn traffic(more: &str) -> String {
     format!("--rate 50000 --size imix -c {FRAMES} --trial 7 {more}")

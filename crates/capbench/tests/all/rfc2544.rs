@@ -30,7 +30,7 @@ fn texts<'v>(entries: &'v Value, key: &str) -> Vec<&'v str> {
 }
 
 #[test]
-fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
+fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
     let Some(scratch) = scratch_of_root() else { return };
     // Any host holds that much, and the user wants no more.
     let (ended, results) = measured("--method packet-v3 --max-rate 5k", &scratch.path().join("run"));
@@ -60,7 +60,7 @@ fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
 }
 
 #[test]
-fn root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
+fn root_alone_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
     let Some(scratch) = scratch_of_root() else { return };
     // With 500 us of work no host holds more than 2,000 packets/s and what the ring has room for, and any sends four times
     // that.

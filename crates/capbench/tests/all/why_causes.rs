@@ -20,7 +20,7 @@ fn tcpdump(spaces: &Namespaces, arguments: &str) -> Running {
 }
 
 #[test]
-fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
+fn root_alone_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
     let Some(()) = privileges() else { return };
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return cannot_have(HostLimit::Cpus, "a backlog is filled by one and emptied by another");
@@ -44,7 +44,7 @@ fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
 }
 
 #[test]
-fn root_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
+fn root_alone_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
     let Some((_, spaces)) = test_bed() else { return };
     // Frames of a sender that could segment skip NAPI.
     spaces.left.run("ethtool", "-K left tso off");
