@@ -74,7 +74,7 @@ fn shells_read_the_completions_and_complete_by_them() {
     silent(program("bash -n").arg(&bash));
     // As readline does it: words and place in, possible words out.
     let script = "source \"$1\"; COMP_WORDS=(capbench cou); COMP_CWORD=1; _capbench capbench cou capbench; echo ${COMPREPLY[@]}";
-    let output = program(&format!("bash -c {script} bash")).arg(&bash).output().unwrap();
+    let output = program("bash -c").args([script, "bash"]).arg(&bash).output().unwrap();
     assert_eq!(lossy(&output.stdout), "count\n", "{}", lossy(&output.stderr));
     for (shell, file) in [("zsh", &zsh), ("fish", &fish)] {
         if let Some(mut shell) = where_installed(shell) {

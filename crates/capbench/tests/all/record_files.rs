@@ -26,7 +26,8 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
         ls \"$2/disk\" >&2; umount \"$2/disk\"; losetup -d \"$loop\"; exit $code";
     let mut recorder = Running::start(
         &spaces.right,
-        program(&format!("unshare --mount --propagation private bash -c {script} bash"))
+        program("unshare --mount --propagation private bash -c")
+            .args([script, "bash"])
             .arg(env!("CARGO_BIN_EXE_capbench"))
             .arg(folder.path()),
     );

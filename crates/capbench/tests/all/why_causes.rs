@@ -230,7 +230,7 @@ fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_sai
     let scratch = Scratch::new();
     let seen = run(
         &spaces.right,
-        program(&format!("unshare --pid --fork --mount-proc sh -c {script}")).env("SCRATCH", scratch.path()),
+        program("unshare --pid --fork --mount-proc sh -c").arg(&script).env("SCRATCH", scratch.path()),
     )
     .json();
     let inside: u32 = std::fs::read_to_string(scratch.file("pid")).unwrap().trim().parse().unwrap();

@@ -35,7 +35,8 @@ impl Still {
             thread = tasks.filter(is_it).map(|task| task.file_name()).next();
             thread.is_some()
         });
-        let mut child = program(&format!("python3 -c {SCRIPT}"))
+        let mut child = program("python3 -c")
+            .arg(SCRIPT)
             .args(thread)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
