@@ -115,7 +115,7 @@ threads() {
   host=$(rustc +nightly -vV | sed -n 's/^host: //p')
   RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=0:exitcode=66" PROPTEST_CASES=16 \
     judged_by +nightly test -Zbuild-std --target "$host" -p capbench-capture -p capbench-record --lib --locked -- \
-    hand_off:: recording::working writing:: capture::owned:: --show-output
+    worker_pool:: recording::workers writing:: capture::owned:: --show-output
   note_tests "$tests_passed"
 }
 

@@ -19,9 +19,8 @@ pub struct Interface {
 impl Interface {
     /// Whether the interface no longer exists in the calling thread's namespace.
     pub fn is_gone(&self) -> bool {
-        // if_indextoname(3).
-        const ENXIO: i32 = 6;
-        name_of(self.index).is_err_and(|error| error.errno() == Some(ENXIO))
+        const ENODEV: i32 = 19;
+        name_of(self.index).is_err_and(|error| error.errno() == Some(ENODEV))
     }
 
     /// The error of a call on this interface. [`CaptureError::Removed`] if the interface is gone, which is clearer than the

@@ -99,6 +99,11 @@ impl HostError {
         Self::File { attempt: "cannot read", path: path.into(), source }
     }
 
+    /// A request that this host does not support.
+    pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Unsupported { what: what.into(), reason: reason.into() }
+    }
+
     /// A file that could not be written.
     pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot write", path: path.into(), source }

@@ -23,7 +23,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::{HostError, Result};
 use exchange::Exchange;
-pub use message::{DefaultRoute, Link, Tie, XdpAttachment};
+pub use message::{Link, Tie, XdpAttachment};
 pub use stats::{LinkDeltas, LinkStats};
 
 /// A connection to the kernel for the interfaces of one network namespace.
@@ -72,9 +72,8 @@ impl Links {
             LinkInfo::Kind(InfoKind::Veth),
             LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
         ]));
-        self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL).map(drop).map_err(
-            |source| netlink_error(pair.name, &format!("make a veth pair with MTU {}", pair.mtu), source),
-        )
+        let attempt = format!("make a veth pair with MTU {}", pair.mtu);
+        self.change(pair.name, &attempt, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     /// Sets the interface up, without ARP.
@@ -82,25 +81,12 @@ impl Links {
         let mut message = named(name);
         message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
         message.header.change_mask = LinkFlags::Up | LinkFlags::Noarp;
-        self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .map(drop)
-            .map_err(|source| netlink_error(name, "set it up", source))
-    }
-
-    /// Sets the MTU in bytes, without the Ethernet header.
-    pub fn set_mtu(&self, name: &str, mtu: u32) -> Result<()> {
-        let mut message = named(name);
-        message.attributes.push(LinkAttribute::Mtu(mtu));
-        self.request(RouteNetlinkMessage::SetLink(message), 0)
-            .map(drop)
-            .map_err(|source| netlink_error(name, &format!("set the MTU to {mtu}"), source))
+        self.change(name, "set it up", RouteNetlinkMessage::SetLink(message), 0)
     }
 
     /// Deletes the interface, and the peer of a veth.
     pub fn delete(&self, name: &str) -> Result<()> {
-        self.request(RouteNetlinkMessage::DelLink(named(name)), 0)
-            .map(drop)
-            .map_err(|source| netlink_error(name, "delete it", source))
+        self.change(name, "delete it", RouteNetlinkMessage::DelLink(named(name)), 0)
     }
 
     /// The interface named `name`, with its current counters.
@@ -149,8 +135,8 @@ impl Links {
         Ok(answers.iter().filter_map(|answer| message::address(answer, index)).collect())
     }
 
-    /// Every default route, IPv4 and IPv6, of every routing table.
-    pub fn default_routes(&self) -> Result<Vec<DefaultRoute>> {
+    /// The interfaces of every default route, IPv4 and IPv6, of every routing table.
+    pub fn default_routes(&self) -> Result<Vec<InterfaceIndex>> {
         let mut routes = Vec::new();
         for family in [AddressFamily::Inet, AddressFamily::Inet6] {
             let mut message = netlink_packet_route::route::RouteMessage::default();
@@ -178,16 +164,24 @@ impl Links {
         answers.iter().find_map(message::link).ok_or_else(missing)
     }
 
+    fn change(&self, name: &str, attempt: &str, message: RouteNetlinkMessage, flags: u16) -> Result<()> {
+        self.request(message, flags).map(drop).map_err(|source| netlink_error(name, attempt, source))
+    }
+
+    fn exchange(&self) -> std::sync::MutexGuard<'_, Exchange> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<exchange::Answer>> {
-        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).request(message, flags)
+        self.exchange().request(message, flags)
     }
 
     fn dump(&self, message: RouteNetlinkMessage) -> io::Result<Vec<exchange::Answer>> {
-        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump(message)
+        self.exchange().dump(message)
     }
 
     fn dump_by(&self, kind: u16, body: &[u8]) -> io::Result<Vec<exchange::Answer>> {
-        self.exchange.lock().unwrap_or_else(PoisonError::into_inner).dump_by(kind, body)
+        self.exchange().dump_by(kind, body)
     }
 }
 
@@ -216,7 +210,7 @@ mod tests {
         let links = Links::of_current_namespace().unwrap();
         let lo = links.by_name("lo").unwrap();
         assert_eq!(lo.name, "lo");
-        assert!(lo.mtu > 0 && !lo.broadcast && lo.loopback);
+        assert!(lo.mtu > 0 && lo.loopback);
         assert_eq!(links.by_index(lo.index).unwrap().name, "lo");
         assert!(links.all().unwrap().iter().any(|link| link.name == "lo"));
         links.default_routes().unwrap();
@@ -236,9 +230,8 @@ mod tests {
 
     #[test]
     fn a_request_that_the_kernel_refuses_names_interface_and_reason() {
-        let error =
-            Links::of_current_namespace().unwrap().set_mtu("no-such-if", 9000).unwrap_err().to_string();
-        assert!(error.starts_with("interface no-such-if: cannot set the MTU to 9000: "), "{error}");
+        let error = Links::of_current_namespace().unwrap().delete("no-such-if").unwrap_err().to_string();
+        assert!(error.starts_with("interface no-such-if: cannot delete it: "), "{error}");
         assert!(error.contains("os error"), "{error}");
     }
 }

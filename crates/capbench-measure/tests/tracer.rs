@@ -344,9 +344,9 @@ fn root_alone_without_the_kernels_types_places_are_unknown_and_it_is_said_why() 
 
 #[test]
 fn a_kernel_that_does_not_describe_its_types_is_told_so() {
-    let unavailable = Tracer::start_on(Path::new("/no/such/btf"), &[]).unwrap_err();
+    let unavailable = Tracer::start_on(Path::new("/no/such/btf"), &[], true).unwrap_err();
     assert!(unavailable.reason.contains("CONFIG_DEBUG_INFO_BTF"), "{unavailable}");
-    let unavailable = Tracer::start_on(Path::new("/dev/null"), &[]).unwrap_err();
+    let unavailable = Tracer::start_on(Path::new("/dev/null"), &[], true).unwrap_err();
     assert!(unavailable.reason.contains("BTF"), "{unavailable}");
 }
 

@@ -10,12 +10,13 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
     Batch, Capture, CaptureOptions, Counters, Interface, MethodSpec, OwnedBatch, Visitor, open_with,
 };
-use capbench_record::hand_off::{HandOff, Job, Plan, Report, WhenFull, Worker};
+use capbench_record::worker_pool::{Job, Plan, WhenFull, WorkerCounts, WorkerPool};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
 /// The addresses and ports of a flow, the smaller end first so that both directions are one, and its protocol (IANA).
@@ -43,22 +44,15 @@ struct Table {
     other: Amount,
 }
 
-impl Worker<OwnedBatch> for Table {
-    type Output = ();
-    type Summary = Self;
-
-    fn work(&mut self, job: Job<OwnedBatch>) {
-        for frame in job.batch.frames() {
+impl Table {
+    fn count(&mut self, batch: &OwnedBatch) {
+        for frame in batch.frames() {
             let amount = match flow_of(frame.data) {
                 Some(flow) => self.flows.entry(flow).or_default(),
                 None => &mut self.other,
             };
             amount.add(1, frame.wire_length.into());
         }
-    }
-
-    fn finish(self) -> Self {
-        self
     }
 }
 
@@ -128,25 +122,38 @@ impl Arguments {
 struct Take<'a>(&'a Arguments);
 
 impl Visitor for Take<'_> {
-    type Output = Result<(Counters, Report<Table>), Box<dyn Error>>;
+    type Output = Result<(Counters, WorkerPool<OwnedBatch>, Tables), Box<dyn Error>>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Self::Output {
-        let hand_off = HandOff::start(self.0.plan, |_| Table::default(), |_, ()| ())?;
+        let tables: Tables = Arc::new((0..self.0.plan.workers).map(|_| Mutex::default()).collect());
+        let its_tables = Arc::clone(&tables);
+        let make = move |worker: usize| {
+            let tables = Arc::clone(&its_tables);
+            // Nobody else uses the table before the end.
+            move |job: Job<OwnedBatch>| {
+                tables[worker].lock().unwrap_or_else(PoisonError::into_inner).count(&job.batch)
+            }
+        };
+        let mut pool = WorkerPool::start(self.0.plan, make, |()| ())?;
         let (start, limit) = (Instant::now(), Duration::from_secs(self.0.seconds));
         let mut frames = 0;
         while frames < self.0.frames && start.elapsed() < limit {
             if let Some(batch) = capture.next_owned(Duration::from_millis(100))? {
-                frames += batch.frame_count() as u64;
-                hand_off.give(0, batch)?;
+                let count = batch.frame_count() as u64;
+                frames += count;
+                pool.give(0, count, batch)?;
             }
-            for failure in hand_off.take_failures() {
+            for failure in pool.take_failures() {
                 eprintln!("{failure}");
             }
         }
-        let counters = capture.counters()?;
-        Ok((counters, hand_off.finish()))
+        pool.finish();
+        Ok((capture.counters()?, pool, tables))
     }
 }
+
+/// A table for each worker.
+type Tables = Arc<Vec<Mutex<Table>>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
@@ -154,10 +161,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mtu = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?.trim().parse()?;
     let interface = Interface::of_name(&arguments.interface, mtu)?;
     let options = CaptureOptions::default();
-    let (counters, report) = open_with(&arguments.method, &interface, &options, Take(&arguments))??;
+    let (counters, pool, tables) = open_with(&arguments.method, &interface, &options, Take(&arguments))??;
 
     let (mut flows, mut other): (HashMap<Flow, Amount>, Amount) = Default::default();
-    for table in report.workers.iter().filter_map(|worker| worker.summary.as_ref().ok()) {
+    for table in tables.iter() {
+        let table = table.lock().unwrap_or_else(PoisonError::into_inner);
         for (flow, amount) in &table.flows {
             flows.entry(*flow).or_default().add(amount.frames, amount.octets);
         }
@@ -178,12 +186,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => println!("{:>12}  {what}", "unknown"),
     };
     line(counters.accepted, "accepted by the method");
-    for loss in counters.losses.iter().chain(&report.losses()) {
+    for loss in counters.losses.iter().chain(&pool.losses_of(&[0])) {
         line(loss.count, &format!("lost: {}", loss.source));
     }
-    line(Some(report.worked().frames), "worked on");
+    let of_workers = pool.counts_of(&[0]).into_iter().sum::<WorkerCounts>();
+    line(Some(of_workers.worked.frames), "worked on");
     let unread = counters.accepted.zip(counters.dropped()).map(|(accepted, dropped)| {
-        i128::from(accepted) - i128::from(dropped) - i128::from(report.given().frames)
+        i128::from(accepted) - i128::from(dropped) - i128::from(of_workers.given.frames)
     });
     match unread {
         Some(left) => println!("{left:>12}  in the ring, unread, when it ended"),

@@ -19,10 +19,8 @@ use std::time::Duration;
 
 use capbench_capture::backends::packet_v3::PacketV3;
 use capbench_capture::{ByteCount, CaptureOptions, Interface, MethodSpec, SnapLength};
-use capbench_record::file::{
-    Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, PcapngEncoder, SectionDescription,
-};
-use capbench_record::writing::{FileEnds, Origin, Output, Record, WhenFull, WriteOptions};
+use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, SectionDescription};
+use capbench_record::writing::{FileEnds, Origin, Output, WhenFull, WriteOptions};
 use capbench_sys::host::clock::{monotonic_ns, process_cpu_ns};
 use capbench_sys::host::process::ProcessId;
 use capbench_sys::packet::Block;
@@ -100,9 +98,8 @@ fn empty(capture: &mut PacketV3, path: &str, way: &str) -> Outcome<(f64, f64, f6
     let interface = InterfaceDescription { name: Some("eth0".into()), ..InterfaceDescription::default() };
     let snap = SnapLength::EVERYTHING;
     let encoder =
-        PcapngEncoder::new(&SectionDescription::default(), &[interface], snap, HashAlgorithm::default())?;
-    let whole = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0), packets: 1 });
-    let mut output = Some(Output::open(&options, whole, 0, &mut Bare)?);
+        Encoder::pcapng(&SectionDescription::default(), &[interface], snap, HashAlgorithm::default())?;
+    let mut output = Some(Output::open(&options, encoder.extent(), 0, &mut Bare)?);
     let mut raw = OpenOptions::new();
     raw.create(true).truncate(true).write(true);
     if how.ends_with("direct") {

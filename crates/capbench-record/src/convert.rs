@@ -17,11 +17,10 @@ use capbench_sys::packet::Frame;
 
 use crate::error::RecordError;
 use crate::file::{
-    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, Extent, FileError, FileFormat, HashAlgorithm,
-    InterfaceStatistics, LeftOut, Packet, PacketFacts, PcapEncoder, PcapngEncoder, ReadInterface, Record,
-    SectionDescription,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm,
+    InterfaceStatistics, LeftOut, Packet, ReadInterface, Record, SectionDescription,
 };
-use crate::writing::{self, Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
+use crate::writing::{Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
 /// Seconds that a pcap timestamp can express: from 1970 until 2106.
 const PCAP_SECONDS: Range<i128> = 0..1 << 32;
@@ -139,28 +138,6 @@ impl OutputLimit {
     }
 }
 
-/// The output format.
-enum Encoding {
-    Pcapng(PcapngEncoder),
-    Pcap(PcapEncoder),
-}
-
-impl Encoding {
-    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
-        match self {
-            Self::Pcapng(encoder) => encoder.encode(frame, facts, room),
-            Self::Pcap(encoder) => encoder.encode(frame, facts, room),
-        }
-    }
-
-    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
-        match self {
-            Self::Pcapng(encoder) => encoder.statistics(statistics),
-            Self::Pcap(encoder) => encoder.statistics(statistics),
-        }
-    }
-}
-
 /// The header of the output, which is one file.
 struct Ends(Vec<u8>);
 
@@ -189,7 +166,7 @@ struct Conversion<'o> {
     /// The largest snap length of the section's interfaces so far: libpcap reads only files whose interfaces share one snap
     /// length.
     snap: Option<SnapLength>,
-    output: Option<(Encoding, Output)>,
+    output: Option<(Encoder, Output)>,
     converted: &'o mut Converted,
 }
 
@@ -280,14 +257,14 @@ impl Conversion<'_> {
         if !self.prepare()? {
             return Ok(false);
         }
-        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
-        if let (Encoding::Pcapng(encoder), Some(hash)) = (&mut *encoding, packet.hash) {
+        let Some((encoder, output)) = &mut self.output else { return Ok(false) };
+        if let Some(hash) = packet.hash {
             encoder.set_hash_algorithm(hash.algorithm);
         }
         // The output is one file: timestamps never start another.
         let origin = Origin { interface: 0, time_ns: 0 };
         let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
-        match output.packet(origin, &mut Ends(Vec::new()), |room| encoding.encode(&frame, &facts, room)) {
+        match output.packet(origin, &mut Ends(Vec::new()), |room| encoder.encode(&frame, &facts, room)) {
             Ok(()) => {
                 self.converted.packets += 1;
                 self.converted.dropped += packet.dropped.unwrap_or(0);
@@ -329,8 +306,8 @@ impl Conversion<'_> {
         if !self.prepare()? {
             return Ok(false);
         }
-        let Some((encoding, output)) = &mut self.output else { return Ok(false) };
-        encoding.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
+        let Some((encoder, output)) = &mut self.output else { return Ok(false) };
+        encoder.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
     }
 
     /// Whether all descriptions read so far are written.
@@ -365,14 +342,14 @@ impl Conversion<'_> {
     fn open(&mut self) -> Result<(), ConvertError> {
         let section = self.section.get_or_insert_default();
         let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
-        let (encoding, header) = match self.format {
+        let (encoder, header) = match self.format {
             FileFormat::Pcap => {
                 // The file header is written before any packet is known.
                 let most = if self.is_verbatim { snap } else { SnapLength::EVERYTHING };
                 let first = self.interfaces.first().map(|interface| interface.link_type);
-                let encoder = PcapEncoder::of_link(self.link_type.or(first).unwrap_or(ETHERNET), most);
+                let encoder = Encoder::pcap(self.link_type.or(first).unwrap_or(ETHERNET), most);
                 let header = encoder.header();
-                (Encoding::Pcap(encoder), header)
+                (encoder, header)
             }
             FileFormat::Pcapng | FileFormat::Verbatim => {
                 let mut header = section.block()?;
@@ -382,16 +359,11 @@ impl Conversion<'_> {
                 // Files of other programs can have packets longer than the snap length of their interface. These packets stay
                 // whole.
                 let (none, whole) = (SectionDescription::default(), SnapLength::EVERYTHING);
-                let encoder = PcapngEncoder::new(&none, &[], whole, HashAlgorithm::default())?;
-                (Encoding::Pcapng(encoder), header)
+                (Encoder::pcapng(&none, &[], whole, HashAlgorithm::default())?, header)
             }
         };
-        let reader = match encoding {
-            Encoding::Pcapng(_) => |octets: &[u8]| PcapngEncoder::extent(octets).map(record),
-            Encoding::Pcap(_) => |octets: &[u8]| PcapEncoder::extent(octets).map(record),
-        };
-        let output = Output::open(&self.options, reader, 0, &mut Ends(header))?;
-        self.output = Some((encoding, output));
+        let output = Output::open(&self.options, encoder.extent(), 0, &mut Ends(header))?;
+        self.output = Some((encoder, output));
         self.section = None;
         self.interfaces.clear();
         Ok(())
@@ -420,8 +392,4 @@ fn put(output: &mut Output, block: &[u8]) -> Result<bool, ConvertError> {
         Err(NoRoom::Ended) => Ok(false),
         Err(NoRoom::Full | NoRoom::TooLong) => Err(ConvertError::Description { octets: block.len() }),
     }
-}
-
-fn record(extent: Extent) -> writing::Record {
-    writing::Record { length: extent.length, packet_of: extent.packet_of, packets: extent.frames }
 }

@@ -37,7 +37,7 @@ pub enum RecordError {
     },
     /// The plan of a worker pool is invalid.
     #[error("hand-off to workers: {reason}")]
-    HandOff {
+    WorkerPool {
         /// What is wrong, and which values are valid.
         reason: String,
     },

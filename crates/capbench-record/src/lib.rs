@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`hand_off`] | passes owned batches to worker threads through bounded queues |
+//! | [`worker_pool`] | passes batches to worker threads through bounded queues |
 //! | [`merge`] | merges several captures into one stream in time order |
 //! | [`mod@file`] | encodes and decodes the formats of capture files |
 //! | [`writing`] | writes encoded records to files |
@@ -15,9 +15,9 @@ pub mod error;
 pub mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-pub mod hand_off;
 pub mod merge;
 pub mod recording;
+pub mod worker_pool;
 pub mod writing;
 
 pub use error::RecordError;

@@ -6,9 +6,8 @@ use std::process::Command;
 
 use capbench_capture::{Frame, PacketType, SnapLength, VlanTag};
 use capbench_record::file::{
-    Booking, CaptureReader, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceFilter,
-    InterfaceStatistics, LEAST_BUFFER, LostAt, PacketFacts, PcapEncoder, PcapngEncoder, Record,
-    SectionDescription,
+    Booking, CaptureReader, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription,
+    InterfaceFilter, InterfaceStatistics, LEAST_BUFFER, LostAt, PacketFacts, Record, SectionDescription,
 };
 use capbench_testing::{missing, scratch_file};
 
@@ -60,7 +59,7 @@ fn octets(number: usize) -> Vec<u8> {
     octets
 }
 
-fn encoded(encoder: &impl Encoder) -> Vec<u8> {
+fn encoded(encoder: &Encoder) -> Vec<u8> {
     let mut file = encoder.header();
     let mut room = vec![0; LEAST_BUFFER];
     for number in 0..LENGTHS.len() {
@@ -104,7 +103,7 @@ fn pcapng(snap: u32) -> Vec<u8> {
     };
     let interfaces = [interface("eth0"), interface("eth1")];
     let encoder =
-        PcapngEncoder::new(&section, &interfaces, SnapLength::new(snap), HashAlgorithm::Unassigned).unwrap();
+        Encoder::pcapng(&section, &interfaces, SnapLength::new(snap), HashAlgorithm::Unassigned).unwrap();
     let mut file = encoded(&encoder);
     for (end_ns, ring) in [(None, 3), (Some(BEGIN_NS + 2_000_000_000), 4)] {
         for interface in [0, 1] {
@@ -238,7 +237,7 @@ fn tshark_and_capinfos_read_descriptions_and_statistics() {
 #[test]
 fn tcpdump_reads_both_formats_with_their_tags() {
     let pcapng = scratch_file(&pcapng(0));
-    let pcap = scratch_file(&encoded(&PcapEncoder::new(SnapLength::new(0))));
+    let pcap = scratch_file(&encoded(&Encoder::pcap(ETHERNET, SnapLength::new(0))));
     let Some(mut first) = program("tcpdump", "tcpdump") else { return };
     let tcpdump = |command: &mut Command, file: &Path| {
         output(command.args(["-n", "-e", "-tt", "--nano", "-r"]).arg(file).env("TZ", "UTC"))
@@ -263,7 +262,7 @@ fn tcpdump_reads_both_formats_with_their_tags() {
 #[test]
 fn a_snap_length_holds_with_the_tag_put_back() {
     let pcapng = scratch_file(&pcapng(62));
-    let pcap = scratch_file(&encoded(&PcapEncoder::new(SnapLength::new(62))));
+    let pcap = scratch_file(&encoded(&Encoder::pcap(ETHERNET, SnapLength::new(62))));
     for file in [pcapng.path(), pcap.path()] {
         let Some(lines) = fields(file, &["frame.len", "frame.cap_len"]) else { return };
         assert_eq!(lines, ["60,60", "65,62", "62,62", "67,62", "1514,62", "9004,62"]);

@@ -7,12 +7,10 @@ use std::process::Command;
 
 use capbench_capture::{ByteCount, Frame, PacketType, SnapLength};
 use capbench_record::file::{
-    CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
-    PcapngEncoder, Record, SectionDescription,
+    CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts, Record,
+    SectionDescription,
 };
-use capbench_record::writing::{
-    Ending, FileEnds, Origin, Output, Record as Extent, Rotation, WhenFull, WriteOptions,
-};
+use capbench_record::writing::{Ending, FileEnds, Origin, Output, Rotation, WhenFull, WriteOptions};
 use capbench_testing::Scratch;
 use proptest::prelude::*;
 
@@ -22,7 +20,7 @@ const BEGIN: u64 = 1_700_000_000 * SECOND;
 
 /// What a file begins with, and statistics of as many packets as were recorded by then at its end.
 struct Ends {
-    encoder: PcapngEncoder,
+    encoder: Encoder,
     recorded: u64,
 }
 
@@ -37,10 +35,10 @@ impl FileEnds for Ends {
     }
 }
 
-fn encoder() -> PcapngEncoder {
+fn encoder() -> Encoder {
     let snap = SnapLength::EVERYTHING;
     let interfaces = [InterfaceDescription { name: Some("eth1".into()), ..Default::default() }];
-    PcapngEncoder::new(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::default()).unwrap()
+    Encoder::pcapng(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::default()).unwrap()
 }
 
 /// A packet of so many octets that bears its number.
@@ -57,14 +55,6 @@ fn frame(data: &mut Vec<u8>, number: u32, octets: usize, time_ns: u64) -> Frame<
         hash: None,
         status: 0,
     }
-}
-
-fn extent(octets: &[u8]) -> Option<Extent> {
-    PcapngEncoder::extent(octets).map(|of| Extent {
-        length: of.length,
-        packet_of: of.packet_of,
-        packets: of.frames,
-    })
 }
 
 /// Records packets of these octets and times; the files in their order, none of which may have replaced another.
@@ -84,7 +74,7 @@ fn record(folder: &Path, rotation: Rotation, packets: &[(usize, u64)]) -> usize 
     (options.pool, options.buffer) = (ByteCount(4 << 20), ByteCount(1 << 20));
     let mut ends = Ends { encoder: encoder(), recorded: 0 };
     let encoder = encoder();
-    let mut output = Output::open(&options, extent, BEGIN, &mut ends).unwrap();
+    let mut output = Output::open(&options, encoder.extent(), BEGIN, &mut ends).unwrap();
     let mut data = Vec::new();
     for (number, &(octets, time_ns)) in packets.iter().enumerate() {
         let frame = frame(&mut data, number as u32, octets, time_ns);

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::error::{Result, SysError};
-use crate::socket_option;
+use crate::socket_option::*;
 
 /// Settings of busy polling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,13 @@ impl BusyPoll {
     pub fn set(&self, socket: impl AsFd) -> Result<()> {
         let time = i32::try_from(self.time.as_micros())
             .map_err(|_| SysError::argument("setsockopt(SO_BUSY_POLL)", "at most 2147483647 us"))?;
-        let set = |option, value: i32, name: &str| {
-            let name = format!("{name}, {value}");
-            socket_option::set(&socket.as_fd(), libc::SOL_SOCKET, option, &value, &name)
+        let set = |option: SocketOption<'_>, value: i32| {
+            option.called(&format!("{}, {value}", option.name)).set(&socket.as_fd(), &value)
         };
-        set(libc::SO_BUSY_POLL, time, "SO_BUSY_POLL")?;
+        set(SO_BUSY_POLL, time)?;
         if self.prefer {
-            set(libc::SO_PREFER_BUSY_POLL, 1, "SO_PREFER_BUSY_POLL")?;
-            set(libc::SO_BUSY_POLL_BUDGET, i32::from(self.budget), "SO_BUSY_POLL_BUDGET")?;
+            set(SO_PREFER_BUSY_POLL, 1)?;
+            set(SO_BUSY_POLL_BUDGET, i32::from(self.budget))?;
         }
         Ok(())
     }
@@ -45,11 +44,6 @@ impl BusyPoll {
 /// # Errors
 /// `ENOPROTOOPT` on kernels built without busy polling.
 pub fn incoming_napi(socket: impl AsFd) -> Result<Option<u32>> {
-    let (id, _): (u32, usize) = socket_option::get(
-        &socket.as_fd(),
-        libc::SOL_SOCKET,
-        libc::SO_INCOMING_NAPI_ID,
-        "SO_INCOMING_NAPI_ID",
-    )?;
+    let id: u32 = SO_INCOMING_NAPI_ID.get(&socket.as_fd())?;
     Ok((id != 0).then_some(id))
 }

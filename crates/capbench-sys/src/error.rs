@@ -58,6 +58,14 @@ impl SysError {
         Self::Argument { what: what.into(), reason: reason.into() }
     }
 
+    /// The same with what a refusal means here, where that is known.
+    pub(crate) fn explained(self, meaning: impl FnOnce(i32) -> Option<String>) -> Self {
+        match (self.errno().and_then(meaning), self) {
+            (Some(reason), Self::Call { what, source }) => Self::Refused { what, reason, source },
+            (_, other) => other,
+        }
+    }
+
     /// The kernel's `errno`, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -67,9 +75,17 @@ impl SysError {
     }
 }
 
-/// Names the call of `rustix` that failed.
-pub(crate) fn named<T>(answered: rustix::io::Result<T>, what: impl FnOnce() -> String) -> Result<T> {
-    answered.map_err(|errno| SysError::Call { what: what(), source: errno.into() })
+/// Names a call of `rustix` or of the standard library that failed.
+pub(crate) fn named<T, E: Into<io::Error>>(
+    answered: std::result::Result<T, E>,
+    what: impl FnOnce() -> String,
+) -> Result<T> {
+    answered.map_err(|error| SysError::Call { what: what(), source: error.into() })
+}
+
+/// The error of a call that returns its `errno` instead of setting it, by whichever sign.
+pub(crate) fn by_code(what: String, code: libc::c_int) -> SysError {
+    SysError::Call { what, source: io::Error::from_raw_os_error(code.wrapping_abs()) }
 }
 
 /// The one place where return codes of system calls are tested: a negative `code` becomes an error.

@@ -10,14 +10,13 @@ pub mod busy_poll;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
 mod error;
-#[cfg(feature = "libraries")]
-mod fetch;
 pub mod host;
 #[cfg(feature = "libraries")]
 pub mod library;
 #[cfg(feature = "libraries")]
 mod library_call;
 pub mod memory;
+mod netlink;
 #[cfg(feature = "libraries")]
 pub mod nfb;
 pub mod packet;
@@ -31,4 +30,4 @@ pub mod xdp;
 
 pub use error::{Result, SysError};
 #[cfg(feature = "libraries")]
-pub use fetch::Fetch;
+pub use library_call::Fetch;

@@ -93,9 +93,6 @@ impl Library {
 
     /// Refuses a library that is not the file that was asked for: the loader gives what is open already, by more than the
     /// file, and functions may be those of a library that this one needs. `function` is one of the functions that count.
-    ///
-    /// # Errors
-    /// [`SysError::Library`] with the file that answered.
     pub(crate) fn check_file(&self, function: *const c_void) -> Result<()> {
         let Some(asked) = &self.file else { return Ok(()) };
         identity::check(asked, function)

@@ -1,10 +1,25 @@
 //! Calls of libraries opened at run time: looks their functions up once, and converts their failures to this crate's errors.
 
-use std::ffi::{CString, c_int};
+use std::ffi::CString;
 use std::io;
 use std::time::Duration;
 
 use crate::error::{Result, SysError};
+
+/// A device that returns the packets of one call at a time; they stay valid until the next call.
+pub trait Fetch {
+    /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
+    ///
+    /// # Errors
+    /// The library reports one, or gives what it cannot have ([`SysError::Library`]).
+    fn fetch(&mut self) -> Result<bool>;
+
+    /// The same, waiting at most about `timeout`. Returns early, and without any, on a signal.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`], and where waiting fails or the device reports an error.
+    fn fetch_within(&mut self, timeout: Duration) -> Result<bool>;
+}
 
 /// Declares the functions that a module takes from a library, by their own names. `required` ones make the library what
 /// it is; `optional` ones are missing from some of its versions.
@@ -24,9 +39,6 @@ macro_rules! function_table {
 
         impl $table {
             /// Looks the functions up.
-            ///
-            /// # Errors
-            /// The library lacks a required one.
             ///
             /// # Safety
             /// The table must not be used after `library` is closed.
@@ -50,11 +62,6 @@ pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| SysError::argument(what, "it has a zero octet"))
 }
 
-/// A timeout as poll(2) takes it. Rounded up: a wait of under a millisecond must not become a spin.
-pub(crate) fn milliseconds(timeout: Duration) -> c_int {
-    timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as c_int
-}
-
 /// Forgets an earlier `errno`, for functions that set it on some of their failures only.
 pub(crate) fn forget_errno() {
     // SAFETY: errno(3) is this thread's own, and always there.
@@ -70,11 +77,6 @@ pub(crate) fn by_errno(library: &str, call: impl FnOnce() -> String) -> SysError
     }
 }
 
-/// Why a function failed that returns an `errno`, by whichever sign.
-pub(crate) fn by_code(call: String, code: c_int) -> SysError {
-    SysError::Call { what: call, source: io::Error::from_raw_os_error(code.wrapping_abs()) }
-}
-
 /// A call that did not keep what its header promises, or failed with a reason of its own.
 pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
     SysError::Library { library: library.into(), reason: format!("{call}: {reason}") }
@@ -82,15 +84,8 @@ pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
 
 #[cfg(test)]
 mod tests {
-    use super::{by_code, by_errno, c_string, forget_errno, milliseconds};
-    use std::time::Duration;
-
-    #[test]
-    fn waits_are_rounded_up_and_bounded() {
-        assert_eq!(milliseconds(Duration::ZERO), 0);
-        assert_eq!(milliseconds(Duration::from_micros(1)), 1);
-        assert_eq!(milliseconds(Duration::MAX), i32::MAX);
-    }
+    use super::{by_errno, c_string, forget_errno};
+    use crate::error::by_code;
 
     #[test]
     fn reasons_are_told_however_a_library_gives_them() {

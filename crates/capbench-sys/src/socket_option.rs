@@ -1,10 +1,9 @@
 //! Socket options: the only code that calls getsockopt(2) and setsockopt(2).
 
-use std::io;
 use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 
-use crate::error::{Result, SysError, check};
+use crate::error::{Result, SysError, by_code, check};
 
 /// Values of socket options that are plain integers.
 ///
@@ -30,74 +29,80 @@ plain_values!(
     libc::tpacket_req,
     libc::tpacket_req3,
     libc::tpacket_stats_v3,
-    libc::xdp_mmap_offsets,
-    libc::xdp_options,
-    libc::xdp_statistics,
 );
 
-/// Sets an option.
-///
-/// # Errors
-/// The kernel's reason.
-pub(crate) fn set<T: PlainValue>(
-    socket: &impl AsRawFd,
-    level: libc::c_int,
-    option: libc::c_int,
-    value: &T,
-    name: &str,
-) -> Result<()> {
-    // SAFETY: a plain value has no addresses.
-    unsafe { set_with_addresses(socket, level, option, value, name) }
+/// An option: its level, its number, and what errors call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SocketOption<'n> {
+    pub(crate) level: libc::c_int,
+    pub(crate) number: libc::c_int,
+    pub(crate) name: &'n str,
 }
 
-/// Sets an option whose value has addresses in it.
-///
-/// # Safety
-/// Whatever the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
-///
-/// # Errors
-/// The kernel's reason.
-pub(crate) unsafe fn set_with_addresses<T>(
-    socket: &impl AsRawFd,
-    level: libc::c_int,
-    option: libc::c_int,
-    value: &T,
-    name: &str,
-) -> Result<()> {
-    // SAFETY: pointer and length describe one live value, which setsockopt(2) only reads; the caller answers for the
-    // addresses in it. A number that is no socket is refused.
-    let code = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            option,
-            std::ptr::from_ref(value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    check(code, || format!("setsockopt({name})")).map(drop)
+/// Options of the kernel's headers, by their names there.
+macro_rules! options {
+    ($($level:ident: $($name:ident)+;)+) => {$($(
+        #[allow(dead_code, reason = "features need some of them")]
+        pub(crate) const $name: SocketOption<'_> =
+            SocketOption { level: libc::$level, number: libc::$name, name: stringify!($name) };
+    )+)+};
 }
 
-/// Reads an option, and how many bytes of it the kernel filled: older kernels know shorter structures. The rest is 0.
-///
-/// # Errors
-/// The kernel's reason.
-pub(crate) fn get<T: PlainValue>(
-    socket: &impl AsRawFd,
-    level: libc::c_int,
-    option: libc::c_int,
-    name: &str,
-) -> Result<(T, usize)> {
-    // SAFETY: all zeroes is a valid plain value.
-    let mut value: T = unsafe { zeroed() };
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: value and length are live and writable, and the kernel writes at most `length` bytes, the value's size,
-    // which leave a plain value valid. A number that is no socket is refused.
-    let code = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut length)
-    };
-    check(code, || format!("getsockopt({name})"))?;
-    Ok((value, length as usize))
+options! {
+    SOL_SOCKET: SO_ATTACH_FILTER SO_BUSY_POLL SO_BUSY_POLL_BUDGET SO_DETACH_FILTER SO_DOMAIN SO_ERROR
+        SO_INCOMING_NAPI_ID SO_PREFER_BUSY_POLL SO_RCVTIMEO SO_TIMESTAMPNS;
+    SOL_PACKET: PACKET_ADD_MEMBERSHIP PACKET_AUXDATA PACKET_FANOUT PACKET_IGNORE_OUTGOING PACKET_LOSS PACKET_QDISC_BYPASS
+        PACKET_RX_RING PACKET_STATISTICS PACKET_TX_RING PACKET_VERSION PACKET_VNET_HDR;
+    SOL_XDP: XDP_RX_RING XDP_TX_RING XDP_UMEM_COMPLETION_RING XDP_UMEM_FILL_RING XDP_UMEM_REG;
+}
+
+/// `asm-generic/socket.h`; the libc crate does not have it.
+pub(crate) const SO_MEMINFO: SocketOption<'_> =
+    SocketOption { level: libc::SOL_SOCKET, number: 55, name: "SO_MEMINFO" };
+/// `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
+pub(crate) const XDP_MAX_TX_SKB_BUDGET: SocketOption<'_> =
+    SocketOption { level: libc::SOL_XDP, number: 9, name: "XDP_MAX_TX_SKB_BUDGET" };
+
+impl<'n> SocketOption<'n> {
+    /// The same with another name in errors.
+    pub(crate) fn called(self, name: &'n str) -> Self {
+        Self { name, ..self }
+    }
+
+    pub(crate) fn set<T: PlainValue>(self, socket: &impl AsRawFd, value: &T) -> Result<()> {
+        // SAFETY: a plain value has no addresses.
+        unsafe { self.set_with_addresses(socket, value) }
+    }
+
+    /// Sets an option whose value has addresses in it.
+    ///
+    /// # Safety
+    /// Whatever the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
+    pub(crate) unsafe fn set_with_addresses<T>(self, socket: &impl AsRawFd, value: &T) -> Result<()> {
+        let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
+        // SAFETY: pointer and length describe one live value, which setsockopt(2) only reads; the caller answers for the
+        // addresses in it. A number that is no socket is refused.
+        let code = unsafe { libc::setsockopt(socket.as_raw_fd(), self.level, self.number, value, length) };
+        check(code, || format!("setsockopt({})", self.name)).map(drop)
+    }
+
+    pub(crate) fn get<T: PlainValue>(self, socket: &impl AsRawFd) -> Result<T> {
+        self.get_with_length(socket).map(|(value, _)| value)
+    }
+
+    /// Reads an option, and how many bytes of it the kernel filled: older kernels know shorter structures. The rest is 0.
+    pub(crate) fn get_with_length<T: PlainValue>(self, socket: &impl AsRawFd) -> Result<(T, usize)> {
+        // SAFETY: all zeroes is a valid plain value.
+        let mut value: T = unsafe { zeroed() };
+        let mut length = size_of::<T>() as libc::socklen_t;
+        let place = (&raw mut value).cast();
+        // SAFETY: value and length are live and writable, and the kernel writes at most `length` bytes, the value's size,
+        // which leave a plain value valid. A number that is no socket is refused.
+        let code =
+            unsafe { libc::getsockopt(socket.as_raw_fd(), self.level, self.number, place, &raw mut length) };
+        check(code, || format!("getsockopt({})", self.name))?;
+        Ok((value, length as usize))
+    }
 }
 
 /// One classic BPF instruction (`struct sock_filter` of `linux/filter.h`).
@@ -113,26 +118,24 @@ pub struct FilterInstruction {
     pub k: u32,
 }
 
-/// Attaches a classic BPF program to a socket (`SO_ATTACH_FILTER`, socket(7)).
+/// A classic BPF program. Its return value is the number of bytes to capture; 0 drops the frame uncounted.
+pub type Filter = [FilterInstruction];
+
+/// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
 ///
 /// # Errors
 /// `EINVAL` if the kernel's checker refuses the program.
-pub(crate) fn attach_filter(socket: &impl AsRawFd, filter: &[FilterInstruction]) -> Result<()> {
+pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
     let length = u16::try_from(filter.len())
         .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
     let mut code: Vec<libc::sock_filter> =
         filter.iter().map(|i| libc::sock_filter { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect();
     let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
     // SAFETY: the kernel copies the instructions during the call; `code` outlives it and has `length` of them.
-    unsafe {
-        set_with_addresses(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "SO_ATTACH_FILTER")
-    }
+    unsafe { SO_ATTACH_FILTER.set_with_addresses(socket, &program) }
 }
 
 /// Number of instructions of the classic BPF program attached to a socket (`SO_GET_FILTER`); 0 for none.
-///
-/// # Errors
-/// The kernel's reason.
 #[cfg(any(test, feature = "libraries"))]
 pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
     let mut count: libc::socklen_t = 0;
@@ -151,15 +154,11 @@ pub(crate) fn filter_length(socket: &impl AsRawFd) -> Result<usize> {
 }
 
 /// Returns a socket's pending error, if any (`SO_ERROR`), and clears it. `what` names the socket.
-///
-/// # Errors
-/// The pending error.
 pub(crate) fn pending_error(socket: &impl AsRawFd, what: &str) -> Result<()> {
-    let (code, _): (i32, usize) = get(socket, libc::SOL_SOCKET, libc::SO_ERROR, "SO_ERROR")?;
-    if code == 0 {
-        return Ok(());
+    match SO_ERROR.get(socket)? {
+        0 => Ok(()),
+        code => Err(by_code(what.into(), code)),
     }
-    Err(SysError::Call { what: what.into(), source: io::Error::from_raw_os_error(code) })
 }
 
 /// One of a socket's two buffers.
@@ -173,21 +172,17 @@ pub(crate) enum Buffer {
 
 /// Requests a buffer and returns the granted size in bytes of the kernel's accounting: the kernel doubles the request for its
 /// overhead. More than `net.core.rmem_max` or `wmem_max` needs CAP_NET_ADMIN (socket(7)).
-///
-/// # Errors
-/// The kernel's reason, or more bytes than the call allows.
 pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> Result<u32> {
     let (forced, plain, name) = match buffer {
         Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
         Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
     };
+    let [forced, plain] =
+        [forced, plain].map(|number| SocketOption { level: libc::SOL_SOCKET, number, name });
     let value = i32::try_from(bytes)
         .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
-    if set(socket, libc::SOL_SOCKET, forced, &value, name).is_err() {
-        set(socket, libc::SOL_SOCKET, plain, &value, name)?;
-    }
-    let (granted, _): (i32, usize) = get(socket, libc::SOL_SOCKET, plain, name)?;
-    Ok(granted.unsigned_abs())
+    forced.set(socket, &value).or_else(|_| plain.set(socket, &value))?;
+    plain.get(socket).map(i32::unsigned_abs)
 }
 
 #[cfg(test)]
@@ -210,8 +205,8 @@ mod tests {
     fn the_kernel_says_how_much_of_a_value_it_filled() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         // SO_TYPE is four bytes, whatever room there is.
-        let (all, length): (libc::tpacket_stats_v3, usize) =
-            get(&socket, libc::SOL_SOCKET, libc::SO_TYPE, "SO_TYPE").unwrap();
+        let option = SocketOption { number: libc::SO_TYPE, ..SO_ERROR };
+        let (all, length) = option.get_with_length::<libc::tpacket_stats_v3>(&socket).unwrap();
         assert_eq!((all.tp_packets, all.tp_drops, length), (libc::SOCK_DGRAM as u32, 0, 4));
     }
 

@@ -56,64 +56,68 @@ fn longest_frame(offloads: Offloads, link: &Link) -> u32 {
 
 /// The notes, one sentence each.
 pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String> {
-    let mut notes = Vec::new();
     let interface = &look.interface;
     let (mtu, is_loopback) = (link.mtu, link.loopback);
     let on = |offload: Option<bool>| offload == Some(true);
-    let mut note = |text: String| notes.push(text);
-    if on(offloads.lro) {
-        note(format!(
-            "LRO is on: the NIC joins TCP segments to longer ones; `ethtool -K {interface} lro off`"
-        ));
-    }
-    if on(offloads.hardware_gro) {
-        note(format!(
-            "hardware GRO is on: the NIC joins TCP segments to longer ones before anybody sees them; `ethtool -K \
-             {interface} rx-gro-hw off`"
-        ));
-    }
-    if on(offloads.gro) && !is_loopback {
-        note(format!(
-            "GRO is on: AF_PACKET sockets see TCP segments joined to longer ones, AF_XDP does not; `ethtool -K {interface} \
-             gro off`"
-        ));
-    }
-    if on(offloads.vlan) && !is_loopback {
-        note(format!(
-            "VLAN tags are taken out by the interface: they are told beside the frame, not in its octets; `ethtool -K \
-             {interface} rxvlan off`"
-        ));
-    }
-    if on(offloads.checksum) {
-        note(
+    let sockets = &look.sockets.here;
+    let queues = look.receive_queues.unwrap_or(0);
+    let bound = |queue: u32| sockets.iter().any(|socket| socket.queue == Some(queue));
+    let unbound = (0..queues).filter(|queue| !bound(*queue)).count();
+    let all = [
+        (
+            on(offloads.lro),
+            format!("LRO is on: the NIC joins TCP segments to longer ones; `ethtool -K {interface} lro off`"),
+        ),
+        (
+            on(offloads.hardware_gro),
+            format!(
+                "hardware GRO is on: the NIC joins TCP segments to longer ones before anybody sees them; `ethtool -K \
+                 {interface} rx-gro-hw off`"
+            ),
+        ),
+        (
+            on(offloads.gro) && !is_loopback,
+            format!(
+                "GRO is on: AF_PACKET sockets see TCP segments joined to longer ones, AF_XDP does not; `ethtool -K \
+                 {interface} gro off`"
+            ),
+        ),
+        (
+            on(offloads.vlan) && !is_loopback,
+            format!(
+                "VLAN tags are taken out by the interface: they are told beside the frame, not in its octets; `ethtool \
+                 -K {interface} rxvlan off`"
+            ),
+        ),
+        (
+            on(offloads.checksum),
             "checksums are verified or left out by the interface: frames between this host's own programs carry \
              unfinished ones"
                 .into(),
-        );
-    }
-    if is_loopback {
-        note(
-            "loopback: a socket that takes both directions sees every frame twice, on its way out and in"
-                .into(),
-        );
-    }
-    if let Some(program) = &look.xdp {
-        note(format!(
-            "an XDP program is attached ({program}): AF_PACKET sockets see what it lets through, as it leaves it"
-        ));
-    }
-    let sockets = &look.sockets.here;
-    if look.promiscuous == Some(false) && !is_loopback && !sockets.is_empty() {
-        note(format!("{interface} is not promiscuous: a NIC leaves out frames that are addressed to others"));
-    }
-    let bound = |queue: u32| sockets.iter().any(|socket| socket.queue == Some(queue));
-    let unbound = (0..look.receive_queues.unwrap_or(0)).filter(|queue| !bound(*queue)).count();
-    if unbound > 0 && sockets.iter().any(|socket| socket.method == Method::AfXdp) {
-        note(format!(
-            "{unbound} of {} receive queues have no AF_XDP socket: their frames go past those that there are",
-            look.receive_queues.unwrap_or(0)
-        ));
-    }
+        ),
+        (
+            is_loopback,
+            "loopback: a socket that takes both directions sees every frame twice, on its way out and in".into(),
+        ),
+        (
+            look.xdp.is_some(),
+            format!(
+                "an XDP program is attached ({}): AF_PACKET sockets see what it lets through, as it leaves it",
+                look.xdp.as_deref().unwrap_or_default()
+            ),
+        ),
+        (
+            look.promiscuous == Some(false) && !is_loopback && !sockets.is_empty(),
+            format!("{interface} is not promiscuous: a NIC leaves out frames that are addressed to others"),
+        ),
+        (
+            unbound > 0 && sockets.iter().any(|socket| socket.method == Method::AfXdp),
+            format!(
+                "{unbound} of {queues} receive queues have no AF_XDP socket: their frames go past those that there are"
+            ),
+        ),
+    ];
+    let mut notes: Vec<String> = all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note).collect();
     let sent = match (on(offloads.tso), on(offloads.transmit_checksum)) {
         (true, _) => ", before it cuts them to frames (TSO) and fills in checksums",
         (false, true) => ", before it fills in checksums",
@@ -122,7 +126,7 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
     for socket in sockets {
         let who = format!("{} of {}", socket.what(), socket.owner());
         if socket.outgoing == Some(true) && !is_loopback {
-            note(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
+            notes.push(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
         }
         let longest = longest_frame(offloads, link);
         if let Some(octets) = socket.cut_to.filter(|octets| *octets < longest) {
@@ -131,7 +135,9 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
                 true => format!(", and joined ones (GRO, LRO) reach {longest}"),
                 false => String::new(),
             };
-            note(format!("{who} cuts frames to {octets} octets; the MTU of {mtu} allows {single}{joined}"));
+            notes.push(format!(
+                "{who} cuts frames to {octets} octets; the MTU of {mtu} allows {single}{joined}"
+            ));
         }
     }
     notes

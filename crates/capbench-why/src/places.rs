@@ -6,7 +6,7 @@ use crate::sockets::{Method, Sockets};
 use crate::traced::Traced;
 use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::drivers::table::REDIRECT;
-use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses_of};
+use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
 use capbench_host::links::LinkDeltas;
 use capbench_host::tracer::reasons::Standing;
 use capbench_model::places::Place;
@@ -223,7 +223,7 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
     use Meaning::{Checksum, Framing, Length};
     let rx_dropped = counted.link.rx_dropped.zip(backlog).map(|(dropped, backlog)| dropped - backlog);
     let link = LinkDeltas { rx_dropped, ..*counted.link };
-    let mut found = nic_losses_of(counted.driver, Some(&link), counted.nic);
+    let mut found = nic_losses(counted.driver, Some(&link), counted.nic);
     // Drivers add their drops to rx_dropped, for example veth; some report only that.
     let booked = found.iter().filter(|loss| loss.in_rx_dropped).map(|loss| loss.count).sum();
     // A frame that an AF_XDP socket refuses counts at the socket and as a failed redirect.

@@ -62,24 +62,16 @@ fn socket(method: Method, process: Process, dropped: u64) -> Socket {
         namespace: 1,
         method,
         interface: Some("eth0".into()),
-        every_interface: false,
         receives: true,
         ring: (method != Method::Recv).then_some(ring),
         receive_buffer: Some(212_992),
         queue: (method == Method::AfXdp).then_some(0),
-        zero_copy: None,
-        fanout: None,
         filter: Some(false),
-        cut_to: None,
         outgoing: Some(false),
         accepted: Some(60_000),
         dropped: Some(dropped),
         dropped_in_all: Some(dropped),
-        ring_full: None,
-        fill_empty: None,
-        freezes: None,
-        at_least: false,
-        closed: false,
+        ..Socket::default()
     }
 }
 

@@ -76,8 +76,10 @@ impl Watch {
         let namespace = NetNamespace::current()?.inode();
         let source = sockets::Source::new(types, namespace, link.index);
         let tracer = match tracing {
-            Tracing::Wanted => Tracer::start_drops(types, &[Watched { interface: link.index, namespace }])
-                .map_err(|unavailable| unavailable.to_string()),
+            Tracing::Wanted => {
+                Tracer::start_on(types, &[Watched { interface: link.index, namespace }], false)
+                    .map_err(|unavailable| unavailable.to_string())
+            }
             Tracing::LeftOut => Err("it was left out (--no-trace)".into()),
         };
         let first = read(&links, link.index, &tracer, None)?;

@@ -342,7 +342,7 @@ fn of_record(error: &RecordError) -> u8 {
             USAGE
         }
         RecordError::Output { source, .. } if is_full(source) => DISK_FULL,
-        RecordError::HandOff { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
+        RecordError::WorkerPool { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
     }
 }
 

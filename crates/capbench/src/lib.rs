@@ -94,7 +94,7 @@ enum Command {
 /// Runs the program.
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(exit::report_panic));
-    if let Err(error) = capbench_sys::host::elevation::forget_environment() {
+    if let Err(error) = capbench_sys::host::identity::forget_environment() {
         return exit::code(Err(error.into()));
     }
     // Parse the flags before looking at the host, so that --help never fails.

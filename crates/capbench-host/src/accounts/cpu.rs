@@ -157,11 +157,28 @@ impl CpuWindow {
 /// # Errors
 /// The C library does not know USER_HZ.
 pub fn tick_ns() -> Result<u64> {
-    let per_second = clock::ticks_per_second().ok_or_else(|| HostError::Unsupported {
-        what: "the CPU account".into(),
-        reason: "the C library does not tell the unit of /proc/stat (sysconf(_SC_CLK_TCK))".into(),
-    })?;
+    let unknown = "the C library does not tell the unit of /proc/stat (sysconf(_SC_CLK_TCK))";
+    let per_second =
+        clock::ticks_per_second().ok_or_else(|| HostError::unsupported("the CPU account", unknown))?;
     Ok(1_000_000_000 / per_second)
+}
+
+/// Runs of the receive softirq on a CPU since boot (`/proc/softirqs`, proc_softirqs(5)); the kernel counts a run before any
+/// tracepoint. `None` if the file does not list the CPU.
+///
+/// # Errors
+/// `/proc/softirqs` cannot be read.
+pub fn net_rx_runs(cpu: CpuId) -> Result<Option<u64>> {
+    read("/proc/softirqs").map(|text| net_rx_of(&text, cpu))
+}
+
+/// The first line names the CPUs; each other line has a kind and its runs per CPU.
+fn net_rx_of(text: &str, cpu: CpuId) -> Option<u64> {
+    let mut lines = text.lines();
+    let name = format!("CPU{cpu}");
+    let column = lines.next()?.split_whitespace().position(|column| column == name)?;
+    let runs = lines.find_map(|line| line.trim_start().strip_prefix("NET_RX:"))?;
+    runs.split_whitespace().nth(column)?.parse().ok()
 }
 
 /// Serializes a CPU as its number.
@@ -240,6 +257,20 @@ ctxt 12
         let window = CpuSnapshot::read().unwrap().since(&before);
         assert!(window.iter().count() > 0);
         assert!(window.busy_cores().unwrap() > 0.2);
+    }
+
+    #[test]
+    fn runs_are_those_of_the_cpu() {
+        let text = "          CPU0       CPU2\nTIMER:    5   6\n      NET_RX:  70  80\n";
+        let runs = |cpu| net_rx_of(text, CpuId::new(cpu));
+        assert_eq!((runs(0), runs(1), runs(2)), (Some(70), None, Some(80)));
+    }
+
+    #[test]
+    fn odd_files_hold_nothing() {
+        for text in ["", "\n", "CPU0", "CPU0\nNET_RX:", "CPU0\nNET_RX: x", "NET_RX: 1"] {
+            assert_eq!(net_rx_of(text, CpuId::new(0)), None, "{text:?}");
+        }
     }
 
     proptest! {

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use capbench_sys::host::{CpuId, ThreadId, clock};
 use serde::Serialize;
 
-use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, tick_ns};
-use super::softirqs::net_rx_runs;
+use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, net_rx_runs, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
 use crate::Result;
-use crate::tracer::{NetRxProbe, NetRxTime, Tracer};
+use crate::tracer::{NetRxTime, Tracer};
 
 /// The threads that do the kernel's receive work on one CPU. Found once, because a scan of all processes would disturb a window
 /// for too long.
@@ -19,7 +18,7 @@ pub struct KernelWorkProbe {
     ksoftirqd: Option<ThreadId>,
     /// `None` if a NAPI thread must exist but is not visible.
     napi: Option<Vec<ThreadId>>,
-    net_rx: Option<NetRxProbe>,
+    tracer: Option<Arc<Tracer>>,
 }
 
 /// One reading of the probe.
@@ -90,12 +89,12 @@ impl KernelWorkProbe {
         let unseen = napi_interface.is_some() && napi.is_empty();
         napi.extend(all(&|kind| *kind == ReceiveThread::BacklogNapi(cpu)));
         let ksoftirqd = all(&|kind| *kind == ReceiveThread::Ksoftirqd(cpu)).first().copied();
-        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi), net_rx: None }
+        Self { cpu, ksoftirqd, napi: (!unseen).then_some(napi), tracer: None }
     }
 
     /// The same, plus the tracer's measurement of the softirq.
     pub fn traced_by(mut self, tracer: Option<&Arc<Tracer>>) -> Self {
-        self.net_rx = tracer.map(|tracer| NetRxProbe::new(Arc::clone(tracer), self.cpu));
+        self.tracer = tracer.map(Arc::clone);
         self
     }
 
@@ -112,8 +111,8 @@ impl KernelWorkProbe {
             times: CpuSnapshot::read()?,
             ksoftirqd: self.ksoftirqd.and_then(ThreadTimes::read),
             napi: self.napi.as_ref().and_then(read_all),
-            net_rx: self.net_rx.as_ref().and_then(NetRxProbe::read),
-            net_rx_runs: self.net_rx.as_ref().map_or(Ok(None), |_| net_rx_runs(self.cpu))?,
+            net_rx: self.tracer.as_ref().and_then(|tracer| tracer.net_rx(self.cpu)),
+            net_rx_runs: self.tracer.as_ref().map_or(Ok(None), |_| net_rx_runs(self.cpu))?,
         })
     }
 }
@@ -153,18 +152,15 @@ impl KernelWorkSnapshot {
         let traced = self.net_rx.zip(before.net_rx).map(|(now, then)| now.since(&then));
         let net_rx_runs =
             self.net_rx_runs.zip(before.net_rx_runs).and_then(|(now, then)| now.checked_sub(then));
-        Ok(times.zip(napi_threads_ns).map(|(CpuTimes { softirq_ns, irq_ns, .. }, napi_threads_ns)| {
-            let cpu = self.cpu;
-            KernelReceive {
-                cpu,
-                softirq_ns,
-                irq_ns,
-                ksoftirqd_ns,
-                napi_threads_ns,
-                resolution_ns,
-                traced,
-                net_rx_runs,
-            }
+        Ok(times.zip(napi_threads_ns).map(|(times, napi_threads_ns)| KernelReceive {
+            cpu: self.cpu,
+            softirq_ns: times.softirq_ns,
+            irq_ns: times.irq_ns,
+            ksoftirqd_ns,
+            napi_threads_ns,
+            resolution_ns,
+            traced,
+            net_rx_runs,
         }))
     }
 }

@@ -7,7 +7,6 @@ pub mod clocks;
 pub mod cpu;
 pub mod irqtime;
 pub mod kernel_work;
-pub mod softirqs;
 pub mod softnet;
 pub mod threads;
 

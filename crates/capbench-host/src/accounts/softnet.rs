@@ -11,8 +11,6 @@ use crate::{HostError, Result};
 
 const FILE: &str = "/proc/net/softnet_stat";
 
-/// Columns of Linux 2.6; later kernels append to them.
-const FEWEST_COLUMNS: usize = 9;
 const RECEIVED_RPS: usize = 9;
 const FLOW_LIMIT: usize = 10;
 /// Appended by Linux 5.10.
@@ -21,20 +19,10 @@ const CPU_INDEX: usize = 12;
 /// The counters of every CPU at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SoftnetSnapshot {
-    rows: Vec<Row>,
+    rows: Vec<SoftnetDelta>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
-    cpu: CpuId,
-    processed: u32,
-    dropped: u32,
-    time_squeeze: u32,
-    received_rps: Option<u32>,
-    flow_limit: Option<u32>,
-}
-
-/// Counts of one CPU between two snapshots.
+/// Counts of one CPU: between two snapshots, or in a snapshot since boot, modulo 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SoftnetDelta {
     /// The CPU.
@@ -76,20 +64,23 @@ impl SoftnetSnapshot {
                 .map(|column| u32::from_str_radix(column, 16))
                 .collect::<std::result::Result<_, _>>()
                 .map_err(|_| fail("expected hexadecimal numbers of 32 bits"))?;
-            let &[processed, dropped, time_squeeze, ..] = columns.as_slice() else {
+            // Columns of Linux 2.6; later kernels append to them.
+            let &[processed, dropped, time_squeeze, _, _, _, _, _, _, ..] = columns.as_slice() else {
                 return Err(fail("expected at least nine columns"));
             };
-            if columns.len() < FEWEST_COLUMNS {
-                return Err(fail("expected at least nine columns"));
-            }
             // Before Linux 5.10 lines have no CPU number: with an offline CPU the position is wrong, which is not detectable.
             let cpu = CpuId::new(columns.get(CPU_INDEX).copied().unwrap_or(position));
-            if rows.iter().any(|row: &Row| row.cpu == cpu) {
+            if rows.iter().any(|row: &SoftnetDelta| row.cpu == cpu) {
                 return Err(fail("this CPU has a line already"));
             }
-            let received_rps = columns.get(RECEIVED_RPS).copied();
-            let flow_limit = columns.get(FLOW_LIMIT).copied();
-            rows.push(Row { cpu, processed, dropped, time_squeeze, received_rps, flow_limit });
+            rows.push(SoftnetDelta {
+                cpu,
+                processed: processed.into(),
+                dropped: dropped.into(),
+                time_squeeze: time_squeeze.into(),
+                received_rps: columns.get(RECEIVED_RPS).map(|count| u64::from(*count)),
+                flow_limit: columns.get(FLOW_LIMIT).map(|count| u64::from(*count)),
+            });
         }
         Ok(Self { rows })
     }
@@ -97,12 +88,10 @@ impl SoftnetSnapshot {
     /// Counts of each CPU since `before`, modulo 2^32: exact for fewer than 4.3 billion (10^9) packets in between. CPUs in only
     /// one snapshot (hotplug) are omitted.
     pub fn since(&self, before: &Self) -> Vec<SoftnetDelta> {
-        let difference = |now: u32, then: u32| u64::from(now.wrapping_sub(then));
-        let optional = |now: Option<u32>, then: Option<u32>| Some(difference(now?, then?));
-        let pairs = self
-            .rows
-            .iter()
-            .filter_map(|now| Some((now, before.rows.iter().find(|then| then.cpu == now.cpu)?)));
+        let difference = |now: u64, then: u64| u64::from((now as u32).wrapping_sub(then as u32));
+        let optional = |now: Option<u64>, then: Option<u64>| Some(difference(now?, then?));
+        let then = |now: &SoftnetDelta| before.rows.iter().find(|then| then.cpu == now.cpu);
+        let pairs = self.rows.iter().filter_map(|now| Some((now, then(now)?)));
         pairs
             .map(|(now, then)| SoftnetDelta {
                 cpu: now.cpu,
@@ -116,15 +105,6 @@ impl SoftnetSnapshot {
     }
 }
 
-/// Share (0 to 1) of the packets between the snapshots that `expected` processed; `None` if there were none. The counters cover
-/// the host, so its other traffic counts too; [`kernel_cpu_bounds`] corrects for it.
-pub fn verify_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot, expected: CpuId) -> Option<f64> {
-    let deltas = after.since(before);
-    let total: u64 = deltas.iter().map(|delta| delta.processed).sum();
-    let there: u64 = deltas.iter().filter(|delta| delta.cpu == expected).map(|delta| delta.processed).sum();
-    (total > 0).then(|| there as f64 / total as f64)
-}
-
 /// Bounds of the share (0 to 1) of a trial's own `packets` that the CPU `expected` processed, for any other traffic of the
 /// host. Lower bound: packets that no other CPU can have processed. Upper bound: all that this CPU processed. `None` if
 /// `packets` is 0.
@@ -134,20 +114,24 @@ pub fn kernel_cpu_bounds(
     expected: CpuId,
     packets: u64,
 ) -> Option<RangeInclusive<f64>> {
-    let deltas = after.since(before);
-    let processed = |there: bool| deltas.iter().filter(move |delta| (delta.cpu == expected) == there);
-    let (there, elsewhere): (u64, u64) = (
-        processed(true).map(|delta| delta.processed).sum(),
-        processed(false).map(|delta| delta.processed).sum(),
-    );
+    let (there, all) = processed(&after.since(before), expected);
     let share = |count: u64| count as f64 / packets as f64;
-    (packets > 0).then(|| share(packets.saturating_sub(elsewhere))..=share(packets.min(there)))
+    (packets > 0).then(|| share(packets.saturating_sub(all - there))..=share(packets.min(there)))
 }
 
-/// The CPU that processed the most packets between the snapshots, and its share (0 to 1); `None` if there were none.
+/// The CPU that processed the most packets between the snapshots, and its share (0 to 1); `None` if there were none. The
+/// counters cover the host, so its other traffic counts too; [`kernel_cpu_bounds`] corrects for it.
 pub fn busiest_kernel_cpu(before: &SoftnetSnapshot, after: &SoftnetSnapshot) -> Option<(CpuId, f64)> {
-    let cpu = after.since(before).into_iter().max_by_key(|delta| delta.processed)?.cpu;
-    Some((cpu, verify_kernel_cpu(before, after, cpu)?))
+    let deltas = after.since(before);
+    let cpu = deltas.iter().max_by_key(|delta| delta.processed)?.cpu;
+    let (there, all) = processed(&deltas, cpu);
+    (all > 0).then(|| (cpu, there as f64 / all as f64))
+}
+
+/// Packets that a CPU processed, and packets of all CPUs.
+fn processed(deltas: &[SoftnetDelta], cpu: CpuId) -> (u64, u64) {
+    let there = deltas.iter().filter(|delta| delta.cpu == cpu).map(|delta| delta.processed).sum();
+    (there, deltas.iter().map(|delta| delta.processed).sum())
 }
 
 #[cfg(test)]
@@ -207,10 +191,7 @@ mod tests {
     #[test]
     fn the_share_of_a_cpu() {
         let (before, after) = (with_processed(100, 100), with_processed(110, 190));
-        assert_eq!(verify_kernel_cpu(&before, &after, CpuId::new(1)), Some(0.9));
-        assert_eq!(verify_kernel_cpu(&before, &after, CpuId::new(7)), Some(0.0));
         assert_eq!(busiest_kernel_cpu(&before, &after), Some((CpuId::new(1), 0.9)));
-        assert_eq!(verify_kernel_cpu(&after, &after, CpuId::new(1)), None);
         assert_eq!(busiest_kernel_cpu(&after, &after), None);
     }
 

@@ -22,7 +22,7 @@ pub(super) fn check(links: &Links, name: &str, isolated: bool) -> Result<Link> {
         .filter(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()))
         .map(ToString::to_string)
         .collect();
-    let default = links.default_routes()?.iter().any(|route| route.interface == link.index);
+    let default = links.default_routes()?.contains(&link.index);
     match objection(&addresses, default) {
         Some(what) => Err(HostError::InUse { interface: name.into(), why: what }),
         None => Ok(link),

@@ -41,7 +41,7 @@ pub struct KernelWorkReport {
     /// The setting that was changed, in the host's terms.
     pub set_by: String,
     /// The value read back: the CPUs in the mask of every receive queue, or of the NAPI thread. `None` if the setting cannot be
-    /// read (no private sysfs). The packets per CPU ([`crate::accounts::softnet::verify_kernel_cpu`]) show it in any case.
+    /// read (no private sysfs). The packets per CPU ([`crate::accounts::softnet::kernel_cpu_bounds`]) show it in any case.
     pub read_back: Option<Vec<CpuId>>,
 }
 
@@ -54,9 +54,9 @@ impl SysfsAccess {
     }
 
     fn view(&self, what: &str) -> Result<&SysfsView> {
-        self.0
-            .as_ref()
-            .map_err(|reason| unsupported(what, &format!("no private sysfs can be made ({reason})")))
+        self.0.as_ref().map_err(|reason| {
+            HostError::unsupported(what, format!("no private sysfs can be made ({reason})"))
+        })
     }
 }
 
@@ -69,8 +69,8 @@ pub(super) fn before_pair(work: KernelWork) -> Result<bool> {
         Err(source) if matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
             Ok(false)
         }
-        Err(source) if source.raw_os_error() == Some(INVALID) => Err(unsupported(
-            &rps_name(cpu),
+        Err(source) if source.raw_os_error() == Some(INVALID) => Err(HostError::unsupported(
+            rps_name(cpu),
             "the kernel refuses this CPU: it is isolated (isolcpus, nohz_full) or absent",
         )),
         Err(source) => Err(HostError::writing(DEFAULT_MASK, source)),
@@ -90,7 +90,7 @@ pub(super) fn place(
             let read_back = sysfs.view("").ok().map(|view| rps_cpus(view, receive.name())).transpose()?;
             match read_back.as_deref() {
                 None | Some([]) => Ok(report(work, "the veth's default, no RPS", read_back)),
-                Some(_) => Err(unsupported(
+                Some(_) => Err(HostError::unsupported(
                     "receive work on the sender's CPU",
                     "this host turns RPS on for every new interface (net.core.rps_default_mask)",
                 )),
@@ -129,15 +129,15 @@ fn place_rps(
                 "Linux before 6.3 sets RPS only for root on the host, outside a user namespace ({error}); run it with \
                  sudo"
             );
-            if error.errno() == Some(PERMISSION) { unsupported(&what, &reason) } else { HostError::Sys(error) }
+            if error.errno() == Some(PERMISSION) { HostError::unsupported(&what, reason) } else { HostError::Sys(error) }
         })?;
     }
     let found = rps_cpus(view, receive.name())?;
     if found != [cpu] {
         let numbers: Vec<u32> = found.iter().map(|cpu| cpu.number()).collect();
-        return Err(unsupported(
+        return Err(HostError::unsupported(
             &what,
-            &format!("the kernel set CPUs {numbers:?} instead; is the CPU isolated?"),
+            format!("the kernel set CPUs {numbers:?} instead; is the CPU isolated?"),
         ));
     }
     Ok(report(work, &format!("rps_cpus={} of every receive queue", cpu_mask::only(cpu)), Some(found)))
@@ -150,17 +150,17 @@ fn place_napi(cpu: CpuId, transmit: &Side, receive: &Side, sysfs: &SysfsAccess) 
     receive.run(|| set_offload(receive.name(), Offload::Gro, true))??;
     let threaded = format!("class/net/{}/threaded", receive.name());
     view.write(&threaded, "1").map_err(|error| match error.errno() {
-        Some(NOT_FOUND) => unsupported(&what, "it takes Linux 5.12"),
+        Some(NOT_FOUND) => HostError::unsupported(&what, "it takes Linux 5.12"),
         Some(NOT_SUPPORTED) => {
-            unsupported(&what, "this kernel's veth has no NAPI without XDP; it takes Linux 5.13")
+            HostError::unsupported(&what, "this kernel's veth has no NAPI without XDP; it takes Linux 5.13")
         }
         _ => HostError::Sys(error),
     })?;
     let thread = napi_thread(receive.name(), &what)?;
     affinity::pin_thread(thread, cpu).map_err(|error| match error.errno() {
-        Some(PERMISSION) => unsupported(
+        Some(PERMISSION) => HostError::unsupported(
             &what,
-            &format!("only root on the host, outside a user namespace, pins a kernel thread ({error}); run it with sudo"),
+            format!("only root on the host, outside a user namespace, pins a kernel thread ({error}); run it with sudo"),
         ),
         _ => HostError::Sys(error),
     })?;
@@ -184,8 +184,10 @@ fn defer(receive: &Side, sysfs: &SysfsAccess) -> Result<String> {
     for (name, value) in DEFERRED {
         let path = format!("class/net/{}/{name}", receive.name());
         view.write(&path, &value.to_string()).map_err(|error| match error.errno() {
-            Some(NOT_FOUND) => unsupported(what, "it takes Linux 5.8"),
-            Some(PERMISSION) => unsupported(what, "only root on the host sets it; run it with sudo"),
+            Some(NOT_FOUND) => HostError::unsupported(what, "it takes Linux 5.8"),
+            Some(PERMISSION) => {
+                HostError::unsupported(what, "only root on the host sets it; run it with sudo")
+            }
             _ => HostError::Sys(error),
         })?;
         set.push(format!("{name}={}", view.read(&path)?.trim()));
@@ -198,10 +200,13 @@ fn napi_thread(interface: &str, what: &str) -> Result<ThreadId> {
     let mut threads = all.iter().filter(|(_, kind)| kind.polls(interface)).map(|(thread, _)| *thread);
     match (threads.next(), threads.next()) {
         (Some(thread), None) => Ok(thread),
-        (Some(_), Some(_)) => Err(unsupported(what, "several NAPI threads carry this interface's name")),
-        (None, _) => {
-            Err(unsupported(what, "its NAPI thread cannot be seen: a PID namespace or hidepid hides it"))
+        (Some(_), Some(_)) => {
+            Err(HostError::unsupported(what, "several NAPI threads carry this interface's name"))
         }
+        (None, _) => Err(HostError::unsupported(
+            what,
+            "its NAPI thread cannot be seen: a PID namespace or hidepid hides it",
+        )),
     }
 }
 
@@ -236,10 +241,6 @@ fn rps_name(cpu: CpuId) -> String {
 
 fn report(asked: KernelWork, set_by: &str, read_back: Option<Vec<CpuId>>) -> KernelWorkReport {
     KernelWorkReport { asked, set_by: set_by.into(), read_back }
-}
-
-fn unsupported(what: &str, reason: &str) -> HostError {
-    HostError::Unsupported { what: what.into(), reason: reason.into() }
 }
 
 // errno(3), the same on every Linux architecture that capbench runs on.

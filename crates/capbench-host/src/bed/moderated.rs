@@ -25,10 +25,8 @@ impl Moderated {
     /// # Errors
     /// [`HostError::Unsupported`] if the driver has no moderation or refuses this one; then nothing is changed.
     pub fn set(side: &Side, asked: Moderation) -> Result<Self> {
-        let unsupported = |reason| HostError::Unsupported {
-            what: format!("interrupt moderation {asked} on {}", side.name()),
-            reason,
-        };
+        let what = format!("interrupt moderation {asked} on {}", side.name());
+        let unsupported = |reason: String| HostError::unsupported(&what, reason);
         let Some(before) = side.run(|| Coalescing::read(side.name()))?? else {
             let reason = "its driver has none (a virtual link has no interrupts); it takes a network card whose \
                           driver has (ethtool -c)";
@@ -42,14 +40,9 @@ impl Moderated {
         let mut changed = Self { side: side.clone(), before, granted: wanted };
         side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
         changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
-        let is_as_asked = match asked {
-            Moderation::Fixed(_) => !changed.granted.moderation().receive_adaptive,
-            Moderation::Adaptive => changed.granted.moderation().receive_adaptive,
-        };
-        if is_as_asked {
-            Ok(changed)
-        } else {
-            Err(unsupported("its driver took the setting and did not apply it".into()))
+        match changed.granted.moderation().receive_adaptive == (asked == Moderation::Adaptive) {
+            true => Ok(changed),
+            false => Err(unsupported("its driver took the setting and did not apply it".into())),
         }
     }
 

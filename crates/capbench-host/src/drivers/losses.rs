@@ -1,8 +1,7 @@
 //! Converts counters to losses, each counted once.
 
-use super::pattern::matches;
 use super::snapshot::CounterDelta;
-use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN};
+use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN, matches};
 use crate::links::{LinkDeltas, LinkStats};
 use capbench_model::ledger::Place;
 
@@ -26,16 +25,9 @@ pub struct NicLoss {
 /// Losses according to the driver's counters and the link statistics over the same time: one entry per loss that this driver
 /// counts, including 0. Several counters can report one loss, for example an interface's total and its queues; the largest is
 /// used, because others may lag. Unknown names and unverified rows do not count.
+///
+/// Link statistics that decreased are ignored.
 pub fn nic_losses(
-    driver: Option<&'static Driver>,
-    link: Option<&LinkStats>,
-    counters: &[CounterDelta],
-) -> Vec<NicLoss> {
-    nic_losses_of(driver, link.map(LinkDeltas::from).as_ref(), counters)
-}
-
-/// The same, if some of the link statistics decreased: those are ignored.
-pub fn nic_losses_of(
     driver: Option<&'static Driver>,
     link: Option<&LinkDeltas>,
     counters: &[CounterDelta],
@@ -71,7 +63,7 @@ pub fn nic_losses_of(
 /// `ndo_get_stats64` of most drivers adds them there; net/core/dev.c adds those that the stack refused.
 pub fn in_receive_drops(driver: Option<&'static Driver>, link: &LinkStats, counters: &[CounterDelta]) -> u64 {
     // Without the field itself, which contains both.
-    let own = LinkStats { rx_dropped: 0, ..*link };
+    let own = LinkDeltas { rx_dropped: Some(0), ..link.into() };
     let losses = nic_losses(driver, Some(&own), counters);
     let known = by_place(&losses, Place::Driver).fold(0u64, |all, loss| all.saturating_add(loss.count));
     known.min(link.rx_dropped)

@@ -6,11 +6,9 @@
 //! counting a loss twice. Unknown names are shown but never added to anything.
 
 mod losses;
-mod pattern;
 mod snapshot;
 pub mod table;
 
-pub use losses::nic_losses_of;
 pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses};
 pub use snapshot::{CounterDelta, NicSnapshot, raw};
 pub use table::{Driver, Meaning, Row, Scope, Tells, known};

@@ -1,4 +1,4 @@
-//! How the kernel was built and started, as far as it affects capturing.
+//! How the kernel was built, started and set, as far as it affects capturing, and what it does about CPU flaws.
 
 use std::collections::BTreeMap;
 
@@ -9,138 +9,42 @@ use super::tree::{Tree, chosen};
 /// Build options that change the cost of a packet or a clock read, without the prefix `CONFIG_`.
 const OPTIONS: &[&str] = &[
     // The tick, and how time is accounted.
-    "HZ",
-    "HZ_PERIODIC",
-    "NO_HZ_IDLE",
-    "NO_HZ_FULL",
-    "HIGH_RES_TIMERS",
-    "TICK_CPU_ACCOUNTING",
-    "VIRT_CPU_ACCOUNTING_NATIVE",
-    "VIRT_CPU_ACCOUNTING_GEN",
-    "IRQ_TIME_ACCOUNTING",
-    "PARAVIRT_TIME_ACCOUNTING",
+    "HZ HZ_PERIODIC NO_HZ_IDLE NO_HZ_FULL HIGH_RES_TIMERS TICK_CPU_ACCOUNTING",
+    "VIRT_CPU_ACCOUNTING_NATIVE VIRT_CPU_ACCOUNTING_GEN IRQ_TIME_ACCOUNTING PARAVIRT_TIME_ACCOUNTING",
     // Preemption.
-    "PREEMPT_NONE",
-    "PREEMPT_VOLUNTARY",
-    "PREEMPT",
-    "PREEMPT_LAZY",
-    "PREEMPT_RT",
-    "PREEMPT_DYNAMIC",
+    "PREEMPT_NONE PREEMPT_VOLUNTARY PREEMPT PREEMPT_LAZY PREEMPT_RT PREEMPT_DYNAMIC",
     "IRQ_FORCED_THREADING",
     // The network.
-    "PACKET",
-    "PACKET_DIAG",
-    "XDP_SOCKETS",
-    "XDP_SOCKETS_DIAG",
-    "BPF_JIT",
-    "BPF_JIT_ALWAYS_ON",
-    "DEBUG_INFO_BTF",
-    "RPS",
-    "RFS_ACCEL",
-    "XPS",
-    "NET_RX_BUSY_POLL",
-    "NET_SCHED",
-    "NET_CLS_ACT",
-    "NETFILTER_INGRESS",
-    "NETWORK_PHY_TIMESTAMPING",
+    "PACKET PACKET_DIAG XDP_SOCKETS XDP_SOCKETS_DIAG BPF_JIT BPF_JIT_ALWAYS_ON DEBUG_INFO_BTF RPS",
+    "RFS_ACCEL XPS NET_RX_BUSY_POLL NET_SCHED NET_CLS_ACT NETFILTER_INGRESS NETWORK_PHY_TIMESTAMPING",
     "VETH",
     // Mitigations of CPU flaws.
-    "CPU_MITIGATIONS",
-    "SPECULATION_MITIGATIONS",
-    "MITIGATION_RETPOLINE",
-    "RETPOLINE",
-    "MITIGATION_PAGE_TABLE_ISOLATION",
-    "PAGE_TABLE_ISOLATION",
+    "CPU_MITIGATIONS SPECULATION_MITIGATIONS MITIGATION_RETPOLINE RETPOLINE",
+    "MITIGATION_PAGE_TABLE_ISOLATION PAGE_TABLE_ISOLATION",
     // Memory.
-    "NUMA",
-    "NUMA_BALANCING",
-    "TRANSPARENT_HUGEPAGE",
-    "INIT_ON_ALLOC_DEFAULT_ON",
-    "IOMMU_DEFAULT_DMA_STRICT",
+    "NUMA NUMA_BALANCING TRANSPARENT_HUGEPAGE INIT_ON_ALLOC_DEFAULT_ON IOMMU_DEFAULT_DMA_STRICT",
     "IOMMU_DEFAULT_PASSTHROUGH",
     // Debugging options that slow the kernel.
-    "KASAN",
-    "PROVE_LOCKING",
-    "DEBUG_NET",
-    "SLUB_DEBUG_ON",
-    "FTRACE_STARTUP_TEST",
+    "KASAN PROVE_LOCKING DEBUG_NET SLUB_DEBUG_ON FTRACE_STARTUP_TEST",
 ];
 
 /// Command-line words with the same effect, up to their `=` or end; `*` stands for any ending.
 const COMMAND_LINE: &[&str] = &[
-    "isolcpus",
-    "nohz",
-    "nohz_full",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "rcupdate.*",
-    "rcutree.*",
-    "irqaffinity",
-    "kthread_cpus",
-    "threadirqs",
-    "preempt",
-    "skew_tick",
-    "workqueue.*",
-    "mitigations",
-    "nospectre_v1",
-    "nospectre_v2",
-    "spectre_v2",
-    "spectre_v2_user",
-    "spectre_bhi",
-    "spec_store_bypass_disable",
-    "spec_rstack_overflow",
-    "pti",
-    "nopti",
-    "l1tf",
-    "mds",
-    "tsx",
-    "tsx_async_abort",
-    "retbleed",
-    "srbds",
-    "mmio_stale_data",
-    "gather_data_sampling",
-    "reg_file_data_sampling",
-    "indirect_target_selection",
-    "tsa",
-    "vmscape",
-    "kvm.*",
-    "kvm-*",
-    "kpti",
-    "ssbd",
-    "intel_idle.*",
-    "processor.max_cstate",
-    "idle",
-    "cpuidle.*",
-    "cpufreq.*",
-    "intel_pstate",
-    "intel_pstate.*",
-    "amd_pstate",
-    "amd_pstate.*",
-    "nosmt",
-    "maxcpus",
-    "nr_cpus",
-    "numa",
-    "numa_balancing",
-    "numa_zonelist_order",
-    "transparent_hugepage",
-    "hugepages",
-    "hugepagesz",
-    "default_hugepagesz",
-    "iommu",
-    "iommu.*",
-    "intel_iommu",
-    "amd_iommu",
-    "swiotlb",
-    "tsc",
-    "clocksource",
-    "hpet",
-    "nowatchdog",
-    "nmi_watchdog",
-    "pcie_aspm",
-    "init_on_alloc",
-    "slub_debug",
-    "audit",
+    "isolcpus nohz nohz_full rcu_nocbs rcu_nocb_poll rcupdate.* rcutree.* irqaffinity kthread_cpus",
+    "threadirqs preempt skew_tick workqueue.* mitigations nospectre_v1 nospectre_v2 spectre_v2",
+    "spectre_v2_user spectre_bhi spec_store_bypass_disable spec_rstack_overflow pti nopti l1tf mds tsx",
+    "tsx_async_abort retbleed srbds mmio_stale_data gather_data_sampling reg_file_data_sampling",
+    "indirect_target_selection tsa vmscape kvm.* kvm-* kpti ssbd intel_idle.* processor.max_cstate",
+    "idle cpuidle.* cpufreq.* intel_pstate intel_pstate.* amd_pstate amd_pstate.* nosmt maxcpus",
+    "nr_cpus numa numa_balancing numa_zonelist_order transparent_hugepage hugepages hugepagesz",
+    "default_hugepagesz iommu iommu.* intel_iommu amd_iommu swiotlb tsc clocksource hpet nowatchdog",
+    "nmi_watchdog pcie_aspm init_on_alloc slub_debug audit",
 ];
+
+/// The words of a list.
+fn words(list: &'static [&'static str]) -> impl Iterator<Item = &'static str> {
+    list.iter().flat_map(|line| line.split(' '))
+}
 
 /// How the running kernel was built and started, from the host's files and the kernel's configuration.
 pub(super) fn read(root: &impl Tree, configuration: Option<&str>) -> Kernel {
@@ -167,7 +71,7 @@ fn options(configuration: &str) -> Option<BTreeMap<String, String>> {
         };
         let Some((name, value)) = stated else { continue };
         is_configuration = true;
-        if OPTIONS.contains(&name) {
+        if words(OPTIONS).any(|known| known == name) {
             found.insert(name.to_owned(), value.trim().trim_matches('"').to_owned());
         }
     }
@@ -179,14 +83,64 @@ fn command_line(text: &str) -> Vec<String> {
     let matters = |word: &&str| {
         // The kernel treats `-` and `_` in names as equal.
         let name = word.split('=').next().unwrap_or_default().replace('-', "_");
-        COMMAND_LINE.iter().any(|known| match known.strip_suffix('*') {
+        words(COMMAND_LINE).any(|known| match known.strip_suffix('*') {
             Some(begin) => name.starts_with(&begin.replace('-', "_")),
-            None => name == *known,
+            None => name == known,
         })
     };
     // Words after `--` are for init.
     let kernels = text.split_whitespace().take_while(|word| *word != "--");
     kernels.filter(matters).map(str::to_owned).collect()
+}
+
+/// Kernel settings (sysctl(8)) that change the cost of a packet or where it is lost, by folder. Units are in
+/// Documentation/admin-guide/sysctl and Documentation/networking.
+const SETTINGS: &[(&str, &str)] = &[
+    (
+        "net.core",
+        "netdev_max_backlog netdev_budget netdev_budget_usecs dev_weight dev_weight_rx_bias \
+         dev_weight_tx_bias netdev_tstamp_prequeue gro_normal_batch rmem_default rmem_max wmem_default \
+         wmem_max optmem_max busy_poll busy_read bpf_jit_enable bpf_jit_harden rps_sock_flow_entries \
+         rps_default_mask flow_limit_cpu_bitmap flow_limit_table_len default_qdisc \
+         high_order_alloc_disable skb_defer_max",
+    ),
+    (
+        "kernel",
+        "bpf_stats_enabled unprivileged_bpf_disabled numa_balancing nmi_watchdog watchdog \
+         timer_migration sched_rt_runtime_us sched_rt_period_us sched_autogroup_enabled \
+         sched_cfs_bandwidth_slice_us perf_cpu_time_max_percent perf_event_max_sample_rate \
+         perf_event_paranoid ftrace_enabled randomize_va_space split_lock_mitigate",
+    ),
+    (
+        "vm",
+        "compaction_proactiveness max_map_count nr_hugepages overcommit_memory stat_interval \
+         zone_reclaim_mode",
+    ),
+];
+
+/// The settings that this kernel has and lets us read, in its notation; `None` if there are none.
+pub(super) fn sysctls(root: &impl Tree) -> Option<BTreeMap<String, String>> {
+    let names = SETTINGS
+        .iter()
+        .flat_map(|(folder, names)| names.split(' ').map(move |name| format!("{folder}.{name}")));
+    let told =
+        names.filter_map(|name| Some((root.text(&format!("proc/sys/{}", name.replace('.', "/")))?, name)));
+    let told: BTreeMap<_, _> = told.map(|(value, name)| (name, value)).collect();
+    (!told.is_empty()).then_some(told)
+}
+
+/// CPU flaws with the kernel's text on their mitigation; `None` if the kernel lists none (before Linux 4.15, or with a hidden
+/// /sys).
+pub(super) fn mitigations(root: &impl Tree) -> Option<BTreeMap<String, String>> {
+    const FOLDER: &str = "sys/devices/system/cpu/vulnerabilities";
+    let flaws = root.names(FOLDER)?.into_iter();
+    Some(
+        flaws
+            .filter_map(|flaw| {
+                Some((root.word(&format!("{FOLDER}/{flaw}"))?, flaw)).map(|(text, flaw)| (flaw, text))
+            })
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -241,6 +195,33 @@ mod tests {
         assert_eq!(kernel.clocksource.as_deref(), Some("tsc"));
         assert_eq!(kernel.clocksources.unwrap(), ["tsc", "hpet", "acpi_pm"]);
         assert_eq!(kernel.preemption.as_deref(), Some("voluntary"));
+    }
+
+    #[test]
+    fn settings_that_a_kernel_does_not_have_are_left_out() {
+        let tree = Made::of(&[
+            ("proc/sys/net/core/netdev_budget", "300\n"),
+            ("proc/sys/net/core/flow_limit_cpu_bitmap", "0\n"),
+            ("proc/sys/kernel/hostname", "secret\n"),
+        ]);
+        let told = sysctls(&*tree).unwrap();
+        assert_eq!(told.len(), 2);
+        assert_eq!(told["net.core.netdev_budget"], "300");
+        assert_eq!(sysctls(&*Made::of(&[])), None);
+    }
+
+    #[test]
+    fn flaws_stand_with_what_is_done_about_them() {
+        let tree = Made::of(&[
+            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
+            ("sys/devices/system/cpu/vulnerabilities/retbleed", "Not affected\n"),
+        ]);
+        let told = mitigations(&*tree).unwrap();
+        assert_eq!(
+            (told["meltdown"].as_str(), told["retbleed"].as_str()),
+            ("Mitigation: PTI", "Not affected")
+        );
+        assert_eq!(mitigations(&*Made::of(&[])), None);
     }
 
     proptest! {

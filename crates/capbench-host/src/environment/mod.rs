@@ -2,21 +2,18 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `machine`, `cpu`, `caches`, `memory` | hardware: processors, frequencies and idle states; NUMA nodes and huge pages |
-//! | `kernel`, `sysctls`, `mitigations` | build, start and settings of the kernel |
+//! | `machine`, `cpu` | hardware: memory, processors, frequencies, idle states, caches |
+//! | `kernel` | build, start and settings of the kernel |
 //! | [`interface`] | the interfaces of a run |
-//! | `others` | other programs that read packets or move interrupts |
+//! | `others`, `packet_sockets` | other programs that read packets or move interrupts |
 //! | `tree` | the files that all of them read |
 
-mod caches;
 mod cpu;
 pub mod interface;
 mod kernel;
 mod machine;
-mod memory;
-mod mitigations;
 mod others;
-mod sysctls;
+mod packet_sockets;
 mod tree;
 
 use capbench_model::environment::Environment;
@@ -58,10 +55,10 @@ pub fn read() -> Result<Environment> {
         hardware: Some(machine::read(&root, virtual_machine)),
         kernel: Some(kernel::read(&root, configuration.as_deref())),
         cpu: Some(cpu::read(&root, &cpuinfo)),
-        caches: caches::read(&root),
-        mitigations: mitigations::read(&root),
-        memory: Some(memory::read(&root)),
-        sysctls: sysctls::read(&root),
+        caches: cpu::caches(&root),
+        mitigations: kernel::mitigations(&root),
+        memory: Some(machine::memory(&root)),
+        sysctls: kernel::sysctls(&root),
         others: Some(others::read(&root)),
         interfaces: None,
     })

@@ -45,7 +45,6 @@ const IFA_LOCAL: u16 = 2;
 
 // linux/if.h
 const IFF_UP: u32 = 1 << 0;
-const IFF_BROADCAST: u32 = 1 << 1;
 const IFF_LOOPBACK: u32 = 1 << 3;
 const IFF_NOARP: u32 = 1 << 7;
 const IFF_PROMISC: u32 = 1 << 8;
@@ -72,8 +71,6 @@ pub struct Link {
     pub promiscuous: bool,
     /// Loopback (IFF_LOOPBACK).
     pub loopback: bool,
-    /// A broadcast medium such as Ethernet (IFF_BROADCAST).
-    pub broadcast: bool,
     /// The kernel's name of its kind, for example `veth`; `None` for network cards.
     pub kind: Option<String>,
     /// Number of users of promiscuous mode, including sockets (IFLA_PROMISCUITY); `None` if the kernel does not report it.
@@ -113,15 +110,6 @@ pub enum XdpAttachment {
     Several,
 }
 
-/// One next hop of a default route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DefaultRoute {
-    /// Its interface.
-    pub interface: InterfaceIndex,
-    /// Whether it is an IPv6 route.
-    pub ipv6: bool,
-}
-
 /// The link that `answer` describes; `None` for other or unreadable messages.
 pub(super) fn link(answer: &Answer) -> Option<Link> {
     let body = of_kind(answer, RTM_NEWLINK)?;
@@ -139,7 +127,6 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
         no_arp: flags & IFF_NOARP != 0,
         promiscuous: flags & IFF_PROMISC != 0,
         loopback: flags & IFF_LOOPBACK != 0,
-        broadcast: flags & IFF_BROADCAST != 0,
         kind: attribute(attributes, IFLA_LINKINFO)
             .and_then(|info| attribute(info, IFLA_INFO_KIND))
             .map(|kind| String::from_utf8_lossy(kind).trim_end_matches('\0').to_owned()),
@@ -177,10 +164,10 @@ pub(super) fn address(answer: &Answer, index: InterfaceIndex) -> Option<IpAddr> 
 }
 
 /// The interfaces of the route in `answer` if it is a default route; else none.
-pub(super) fn default_routes(answer: &Answer) -> Vec<DefaultRoute> {
+pub(super) fn default_routes(answer: &Answer) -> Vec<InterfaceIndex> {
     let Some(body) = of_kind(answer, RTM_NEWROUTE) else { return Vec::new() };
-    let (Some(&family), Some(&prefix), Some(&kind), Some(attributes)) =
-        (body.first(), body.get(1), body.get(7), body.get(ROUTE_HEADER_LEN..))
+    let (Some(&prefix), Some(&kind), Some(attributes)) =
+        (body.get(1), body.get(7), body.get(ROUTE_HEADER_LEN..))
     else {
         return Vec::new();
     };
@@ -195,13 +182,7 @@ pub(super) fn default_routes(answer: &Answer) -> Vec<DefaultRoute> {
         let step = usize::from(length).max(NEXT_HOP_LEN).next_multiple_of(4);
         hops = hops.get(step..).unwrap_or_default();
     }
-    // linux/socket.h: AF_INET6 is 10.
-    let ipv6 = family == 10;
-    numbers
-        .into_iter()
-        .filter_map(InterfaceIndex::new)
-        .map(|interface| DefaultRoute { interface, ipv6 })
-        .collect()
+    numbers.into_iter().filter_map(InterfaceIndex::new).collect()
 }
 
 fn xdp(nested: &[u8]) -> Option<XdpAttachment> {
@@ -311,11 +292,11 @@ mod tests {
     fn default_routes_by_one_or_several_ways() {
         let oif = nla(RTA_OIF, &3u32.to_ne_bytes());
         let found = default_routes(&route(10, 0, RTN_UNICAST, std::slice::from_ref(&oif)));
-        assert_eq!(found, [DefaultRoute { interface: InterfaceIndex::new(3).unwrap(), ipv6: true }]);
+        assert_eq!(found, [InterfaceIndex::new(3).unwrap()]);
         let hop = |number: u32| [&8u16.to_ne_bytes()[..], &[0, 0], &number.to_ne_bytes()].concat();
         let found =
             default_routes(&route(2, 0, RTN_UNICAST, &[nla(RTA_MULTIPATH, &[hop(4), hop(6)].concat())]));
-        assert_eq!(found.iter().map(|route| route.interface.number()).collect::<Vec<_>>(), [4, 6]);
+        assert_eq!(found.iter().map(|interface| interface.number()).collect::<Vec<_>>(), [4, 6]);
         // A network's route, and the "unreachable" default that every IPv6 namespace has.
         assert!(default_routes(&route(2, 24, RTN_UNICAST, std::slice::from_ref(&oif))).is_empty());
         assert!(default_routes(&route(10, 0, 7, &[oif])).is_empty());

@@ -5,15 +5,40 @@ use std::path::Path;
 
 use capbench_sys::host::CpuId;
 
-use super::{InterfaceTrace, Scope, Unavailable};
+use super::cost::TracerCost;
+use super::{InterfaceTrace, NetRxTime, Scope, Stall, Unavailable};
 use crate::Result;
 
 /// A tracer that does not exist.
 #[derive(Debug)]
 pub struct Tracer(Infallible);
 
+/// Methods of a tracer that are never called.
+macro_rules! never {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)+) => {
+        impl Tracer {
+            $(
+                /// Never called.
+                pub fn $name(&self, $(_: $argument),*) -> $result {
+                    match self.0 {}
+                }
+            )+
+        }
+    };
+}
+
+never! {
+    watch(&[Scope]) -> Result<()>;
+    snapshot() -> Result<Vec<InterfaceTrace>>;
+    net_rx(CpuId) -> Option<NetRxTime>;
+    stalls(CpuId, u64, u64) -> Option<Vec<Stall>>;
+    cost() -> Option<TracerCost>;
+    no_cost_because() -> Option<&str>;
+    gives_reasons() -> bool;
+}
+
 impl Tracer {
-    /// Returns the reason.
+    /// The reason why there is none.
     ///
     /// # Errors
     /// Always.
@@ -25,36 +50,8 @@ impl Tracer {
     ///
     /// # Errors
     /// Always.
-    pub fn start_on(_: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
+    pub fn start_on(_: &Path, scopes: &[Scope], _: bool) -> std::result::Result<Self, Unavailable> {
         Self::start(scopes)
-    }
-
-    /// Like [`Self::start`].
-    ///
-    /// # Errors
-    /// Always.
-    pub fn start_drops(_: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
-        Self::start(scopes)
-    }
-
-    /// Never called.
-    pub fn watch(&self, _: &[Scope]) -> Result<()> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn net_rx(&self, _: CpuId) -> Option<super::NetRxTime> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn stalls(&self, _: CpuId, _: u64, _: u64) -> Option<Vec<super::Stall>> {
-        match self.0 {}
     }
 
     /// Never called.
@@ -62,21 +59,6 @@ impl Tracer {
         &self,
         _: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn cost(&self) -> Option<super::cost::TracerCost> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn no_cost_because(&self) -> Option<&str> {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn gives_reasons(&self) -> bool {
         match self.0 {}
     }
 }

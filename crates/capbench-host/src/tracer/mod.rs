@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use capbench_sys::host::{CpuId, InterfaceIndex};
+use capbench_sys::host::InterfaceIndex;
 
 #[cfg(not(feature = "bpf"))]
 mod absent;
@@ -138,25 +138,6 @@ pub struct Stall {
     pub at_least_ns: u64,
     /// Upper bound of its length in ns: since the CPU was last seen running, by an earlier tick or a receive softirq.
     pub at_most_ns: u64,
-}
-
-/// Reads the time in the receive softirq of one CPU.
-#[derive(Clone, Debug)]
-pub struct NetRxProbe {
-    tracer: std::sync::Arc<Tracer>,
-    cpu: CpuId,
-}
-
-impl NetRxProbe {
-    /// A probe of a CPU.
-    pub fn new(tracer: std::sync::Arc<Tracer>, cpu: CpuId) -> Self {
-        Self { tracer, cpu }
-    }
-
-    /// The current time; `None` if it cannot be read.
-    pub fn read(&self) -> Option<NetRxTime> {
-        self.tracer.net_rx(self.cpu)
-    }
 }
 
 #[cfg(test)]

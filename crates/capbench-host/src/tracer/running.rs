@@ -44,32 +44,21 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Loads and attaches the programs, and watches these interfaces.
+    /// Loads and attaches all programs, and watches these interfaces.
     ///
     /// # Errors
     /// [`Unavailable`] if the kernel does not describe its types, the process lacks CAP_BPF or CAP_PERFMON on the host, or the
     /// kernel refuses a program.
     pub fn start(scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
-        Self::start_on(Path::new(KERNEL_TYPES), scopes)
+        Self::start_on(Path::new(KERNEL_TYPES), scopes, true)
     }
 
-    /// The same for drops only: the time in the receive softirq is unknown and costs nothing.
+    /// The same, with the kernel's type description in another file. Without the softirq's programs the time in the receive
+    /// softirq is unknown and costs nothing.
     ///
     /// # Errors
     /// Like [`Self::start`].
-    pub fn start_drops(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
-        Self::start_with(types, scopes, false)
-    }
-
-    /// The same, with the kernel's type description in another file.
-    ///
-    /// # Errors
-    /// Like [`Self::start`].
-    pub fn start_on(types: &Path, scopes: &[Scope]) -> std::result::Result<Self, Unavailable> {
-        Self::start_with(types, scopes, true)
-    }
-
-    fn start_with(
+    pub fn start_on(
         types: &Path,
         scopes: &[Scope],
         with_softirq: bool,
@@ -101,18 +90,15 @@ impl Tracer {
         let drops = drops.load()?;
         set_watched(&drops, scopes)?;
         let mut traces = vec![drops.attach_traces()?];
-        let softirq = match with_softirq {
-            true => {
-                let mut softirq = Opened::read("softirq", object_file!("softirq"))?;
-                if !has_timers {
-                    softirq.leave_out(TIMER_TRACEPOINT);
-                }
-                Some(softirq.load()?)
+        let mut softirq = None;
+        if with_softirq {
+            let mut opened = Opened::read("softirq", object_file!("softirq"))?;
+            if !has_timers {
+                opened.leave_out(TIMER_TRACEPOINT);
             }
-            false => None,
-        };
-        if let Some(softirq) = &softirq {
-            traces.push(softirq.attach_traces()?);
+            let loaded = opened.load()?;
+            traces.push(loaded.attach_traces()?);
+            softirq = Some(loaded);
         }
         Ok(Self {
             _traces: traces,

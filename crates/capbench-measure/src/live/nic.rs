@@ -11,7 +11,7 @@ use capbench_host::bed::Side;
 use capbench_host::drivers::{
     CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
 };
-use capbench_host::links::LinkStats;
+use capbench_host::links::{LinkDeltas, LinkStats};
 use capbench_model::ledger::Place;
 
 /// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
@@ -67,7 +67,7 @@ impl NicReport {
         let own = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
         let without_stack = |stats: LinkStats| {
             let refused = backlog.min(stats.rx_dropped - own);
-            LinkStats { rx_dropped: stats.rx_dropped - refused, ..stats }
+            LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
         };
         let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
         Self { nic: after, deltas, losses, in_receive_drops: own }

@@ -30,7 +30,7 @@ impl Tracing {
         match self {
             Self::NotYet(types) => {
                 let started = match types {
-                    Some(types) => Tracer::start_on(types, &scopes),
+                    Some(types) => Tracer::start_on(types, &scopes, true),
                     None => Tracer::start(&scopes),
                 };
                 *self = match started {

@@ -2,84 +2,63 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The machine as its firmware describes it. Serial numbers are not kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Machine {
-    /// The hypervisor, for example `kvm` or `xen`. Absent if none was detected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hypervisor: Option<String>,
-    /// The container of this process, for example `docker`. Absent if none was detected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
-    /// Its vendor (`sys_vendor` of DMI).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vendor: Option<String>,
-    /// Its model: `product_name` of DMI, or of the device tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub product: Option<String>,
-    /// The model of its mainboard.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub board: Option<String>,
-    /// Version of its firmware.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub firmware: Option<String>,
-    /// Date of its firmware.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub firmware_date: Option<String>,
+facts! {
+    /// The machine as its firmware describes it. Serial numbers are not kept.
+    pub struct Machine {
+        /// The hypervisor, for example `kvm` or `xen`. Absent if none was detected.
+        pub hypervisor: Option<String>,
+        /// The container of this process, for example `docker`. Absent if none was detected.
+        pub container: Option<String>,
+        /// Its vendor (`sys_vendor` of DMI).
+        pub vendor: Option<String>,
+        /// Its model: `product_name` of DMI, or of the device tree.
+        pub product: Option<String>,
+        /// The model of its mainboard.
+        pub board: Option<String>,
+        /// Version of its firmware.
+        pub firmware: Option<String>,
+        /// Date of its firmware.
+        pub firmware_date: Option<String>,
+    }
 }
 
-/// The processors of the host. Absent values are unknown, or do not exist on the architecture.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Cpu {
-    /// Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vendor: Option<String>,
-    /// Family on x86, architecture on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub family: Option<String>,
-    /// Model number on x86, part number on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Stepping on x86, revision on Arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stepping: Option<String>,
-    /// Version of the microcode (x86).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub microcode: Option<String>,
-    /// Sockets with online CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sockets: Option<u32>,
-    /// Cores with online CPUs, in all sockets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cores: Option<u32>,
-    /// Whether more than one thread of a core is in use (simultaneous multithreading).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smt_in_use: Option<bool>,
-    /// The SMT setting: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub smt_control: Option<String>,
-    /// CPUs excluded from the scheduler (`isolcpus=`), as a list such as `2-7`. Empty if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub isolated_cpus: Option<String>,
-    /// CPUs whose tick stops while one thread runs (`nohz_full=`), as a list. Absent if the kernel does not support it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tickless_cpus: Option<String>,
-    /// Limit of the process's CPU time, in microseconds per second, set by a control group (`cpu.max`, as in containers).
-    /// Absent without a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quota_us_per_s: Option<u64>,
-    /// Current frequency of the slowest CPU, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least_mhz_now: Option<u32>,
-    /// Current frequency of the fastest CPU, in MHz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most_mhz_now: Option<u32>,
-    /// How frequencies are chosen. Absent if the host does not control them, as in most virtual machines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frequency: Option<Frequency>,
-    /// How idle CPUs sleep. Absent if the host does not control it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub idle: Option<Idle>,
+facts! {
+    /// The processors of the host. Absent values are unknown, or do not exist on the architecture.
+    pub struct Cpu {
+        /// Their vendor, as in `/proc/cpuinfo`: `GenuineIntel`, `AuthenticAMD`, on Arm a number (`0x41`).
+        pub vendor: Option<String>,
+        /// Family on x86, architecture on Arm.
+        pub family: Option<String>,
+        /// Model number on x86, part number on Arm.
+        pub model: Option<String>,
+        /// Stepping on x86, revision on Arm.
+        pub stepping: Option<String>,
+        /// Version of the microcode (x86).
+        pub microcode: Option<String>,
+        /// Sockets with online CPUs.
+        pub sockets: Option<u32>,
+        /// Cores with online CPUs, in all sockets.
+        pub cores: Option<u32>,
+        /// Whether more than one thread of a core is in use (simultaneous multithreading).
+        pub smt_in_use: Option<bool>,
+        /// The SMT setting: `on`, `off`, `forceoff`, `notsupported`, `notimplemented`.
+        pub smt_control: Option<String>,
+        /// CPUs excluded from the scheduler (`isolcpus=`), as a list such as `2-7`. Empty if there are none.
+        pub isolated_cpus: Option<String>,
+        /// CPUs whose tick stops while one thread runs (`nohz_full=`), as a list. Absent if the kernel does not support it.
+        pub tickless_cpus: Option<String>,
+        /// Limit of the process's CPU time, in microseconds per second, set by a control group (`cpu.max`, as in containers).
+        /// Absent without a limit.
+        pub quota_us_per_s: Option<u64>,
+        /// Current frequency of the slowest CPU, in MHz.
+        pub least_mhz_now: Option<u32>,
+        /// Current frequency of the fastest CPU, in MHz.
+        pub most_mhz_now: Option<u32>,
+        /// How frequencies are chosen. Absent if the host does not control them, as in most virtual machines.
+        pub frequency: Option<Frequency>,
+        /// How idle CPUs sleep. Absent if the host does not control it.
+        pub idle: Option<Idle>,
+    }
 }
 
 /// How the frequencies of CPUs are chosen (Documentation/admin-guide/pm/cpufreq.rst).
@@ -153,27 +132,22 @@ pub struct Cache {
     pub shared_by_cpus: Option<u32>,
 }
 
-/// The memory of the host, except its total size.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Memory {
-    /// Bytes that could be allocated without swapping at the start of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub available_bytes: Option<u64>,
-    /// Swap space in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub swap_bytes: Option<u64>,
-    /// Pools of huge pages. Empty if the kernel has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub huge_pages: Option<Vec<HugePages>>,
-    /// Which memory gets transparent huge pages: `always`, `madvise`, `never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transparent_huge_pages: Option<String>,
-    /// Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transparent_huge_pages_defrag: Option<String>,
-    /// NUMA nodes: memory that is nearer to some CPUs than to others. One node on hosts without NUMA.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub numa_nodes: Option<Vec<NumaNode>>,
+facts! {
+    /// The memory of the host, except its total size.
+    pub struct Memory {
+        /// Bytes that could be allocated without swapping at the start of the run.
+        pub available_bytes: Option<u64>,
+        /// Swap space in bytes.
+        pub swap_bytes: Option<u64>,
+        /// Pools of huge pages. Empty if the kernel has none.
+        pub huge_pages: Option<Vec<HugePages>>,
+        /// Which memory gets transparent huge pages: `always`, `madvise`, `never`.
+        pub transparent_huge_pages: Option<String>,
+        /// Which allocations wait for a huge page: `always`, `defer`, `defer+madvise`, `madvise`, `never`.
+        pub transparent_huge_pages_defrag: Option<String>,
+        /// NUMA nodes: memory that is nearer to some CPUs than to others. One node on hosts without NUMA.
+        pub numa_nodes: Option<Vec<NumaNode>>,
+    }
 }
 
 /// A pool of huge pages.

@@ -32,94 +32,67 @@ pub struct PathInterface {
     pub facts: InterfaceFacts,
 }
 
-/// Properties and settings of an interface.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct InterfaceFacts {
-    /// The kernel's name of its driver.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver: Option<String>,
-    /// Version of the driver. For a driver of the kernel tree it is the kernel's version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver_version: Option<String>,
-    /// Version of its firmware.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub firmware: Option<String>,
-    /// Its bus address: `0000:3b:00.0`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bus_address: Option<String>,
-    /// Vendor and device numbers on its bus: `8086:1572` on PCI, `1af4:0001` of a virtio card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_id: Option<String>,
-    /// Current speed of its PCI Express link: `8.0 GT/s PCIe`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pci_link_speed: Option<String>,
-    /// Current number of lanes of that link.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pci_link_lanes: Option<u32>,
-    /// The nearest NUMA node. Absent if there is only one node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub numa_node: Option<u32>,
-    /// Speed of the link in Mbit/s. On a virtual interface it may limit nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub speed_mbit_per_s: Option<u64>,
-    /// `full` or `half`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplex: Option<String>,
-    /// Largest payload of a frame in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mtu_bytes: Option<u32>,
-    /// Packets that its queueing discipline holds, if that discipline has no other limit (`txqueuelen`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmit_queue_packets: Option<u64>,
-    /// Enabled offloads and other features, by their names in `ethtool -k` or in the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offloads_on: Option<Vec<String>>,
-    /// The driver's private flags, and whether they are on (`ethtool --show-priv-flags`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub driver_switches: Option<BTreeMap<String, bool>>,
-    /// Rings between driver and card.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rings: Option<Rings>,
-    /// Queues as the driver counts them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queues: Option<Queues>,
-    /// How interrupts are delayed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moderation: Option<Moderation>,
-    /// Its pause frame settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pause_frames: Option<PauseFrames>,
-    /// How received frames are distributed to queues (RSS).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sharing: Option<Sharing>,
-    /// Whether threads poll it, instead of the receive softirq.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threaded_napi: Option<bool>,
-    /// Nanoseconds after which a timer polls it while its interrupts are deferred (`gro_flush_timeout`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gro_flush_timeout_ns: Option<u64>,
-    /// Empty polls before its interrupts are enabled again (`napi_defer_hard_irqs`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deferred_interrupt_polls: Option<u64>,
-    /// Receive queues and their settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receive_queues: Option<Vec<ReceiveQueue>>,
-    /// Transmit queues and their settings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transmit_queues: Option<Vec<TransmitQueue>>,
-    /// Its interrupts and their CPUs. Absent for virtual interfaces, which have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interrupts: Option<Vec<Interrupt>>,
-    /// An XDP program attached before the run. Absent if there was none, or if it could not be queried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xdp_program: Option<XdpProgram>,
-    /// Packet sockets that received from it before the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_sockets: Option<PacketSockets>,
-    /// Queueing disciplines and their filters, including BPF programs of tc. Programs attached as tcx links (Linux 6.6) are
-    /// not listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traffic_control: Option<Vec<TrafficControl>>,
+facts! {
+    /// Properties and settings of an interface.
+    pub struct InterfaceFacts {
+        /// The kernel's name of its driver.
+        pub driver: Option<String>,
+        /// Version of the driver. For a driver of the kernel tree it is the kernel's version.
+        pub driver_version: Option<String>,
+        /// Version of its firmware.
+        pub firmware: Option<String>,
+        /// Its bus address: `0000:3b:00.0`.
+        pub bus_address: Option<String>,
+        /// Vendor and device numbers on its bus: `8086:1572` on PCI, `1af4:0001` of a virtio card.
+        pub device_id: Option<String>,
+        /// Current speed of its PCI Express link: `8.0 GT/s PCIe`.
+        pub pci_link_speed: Option<String>,
+        /// Current number of lanes of that link.
+        pub pci_link_lanes: Option<u32>,
+        /// The nearest NUMA node. Absent if there is only one node.
+        pub numa_node: Option<u32>,
+        /// Speed of the link in Mbit/s. On a virtual interface it may limit nothing.
+        pub speed_mbit_per_s: Option<u64>,
+        /// `full` or `half`.
+        pub duplex: Option<String>,
+        /// Largest payload of a frame in bytes.
+        pub mtu_bytes: Option<u32>,
+        /// Packets that its queueing discipline holds, if that discipline has no other limit (`txqueuelen`).
+        pub transmit_queue_packets: Option<u64>,
+        /// Enabled offloads and other features, by their names in `ethtool -k` or in the kernel.
+        pub offloads_on: Option<Vec<String>>,
+        /// The driver's private flags, and whether they are on (`ethtool --show-priv-flags`).
+        pub driver_switches: Option<BTreeMap<String, bool>>,
+        /// Rings between driver and card.
+        pub rings: Option<Rings>,
+        /// Queues as the driver counts them.
+        pub queues: Option<Queues>,
+        /// How interrupts are delayed.
+        pub moderation: Option<Moderation>,
+        /// Its pause frame settings.
+        pub pause_frames: Option<PauseFrames>,
+        /// How received frames are distributed to queues (RSS).
+        pub sharing: Option<Sharing>,
+        /// Whether threads poll it, instead of the receive softirq.
+        pub threaded_napi: Option<bool>,
+        /// Nanoseconds after which a timer polls it while its interrupts are deferred (`gro_flush_timeout`).
+        pub gro_flush_timeout_ns: Option<u64>,
+        /// Empty polls before its interrupts are enabled again (`napi_defer_hard_irqs`).
+        pub deferred_interrupt_polls: Option<u64>,
+        /// Receive queues and their settings.
+        pub receive_queues: Option<Vec<ReceiveQueue>>,
+        /// Transmit queues and their settings.
+        pub transmit_queues: Option<Vec<TransmitQueue>>,
+        /// Its interrupts and their CPUs. Absent for virtual interfaces, which have none.
+        pub interrupts: Option<Vec<Interrupt>>,
+        /// An XDP program attached before the run. Absent if there was none, or if it could not be queried.
+        pub xdp_program: Option<XdpProgram>,
+        /// Packet sockets that received from it before the run.
+        pub packet_sockets: Option<PacketSockets>,
+        /// Queueing disciplines and their filters, including BPF programs of tc. Programs attached as tcx links (Linux 6.6) are
+        /// not listed.
+        pub traffic_control: Option<Vec<TrafficControl>>,
+    }
 }
 
 /// An XDP program on an interface.

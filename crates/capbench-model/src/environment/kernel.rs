@@ -4,26 +4,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Build and boot settings of the running kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Kernel {
-    /// Build options that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` if the configuration says that
-    /// it is off. Options that it does not mention are left out. Absent if it cannot be read (`/proc/config.gz`,
-    /// `/boot/config-RELEASE`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub options: Option<BTreeMap<String, String>>,
-    /// Words of its command line that matter for capturing, in order (`/proc/cmdline`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command_line: Option<Vec<String>>,
-    /// The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preemption: Option<String>,
-    /// The clock source: `tsc`, `kvm-clock` and others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clocksource: Option<String>,
-    /// The available clock sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clocksources: Option<Vec<String>>,
+facts! {
+    /// Build and boot settings of the running kernel.
+    pub struct Kernel {
+        /// Build options that matter for capturing, without `CONFIG_`: `y`, `m`, a value, or `n` if the configuration says that
+        /// it is off. Options that it does not mention are left out. Absent if it cannot be read (`/proc/config.gz`,
+        /// `/boot/config-RELEASE`).
+        pub options: Option<BTreeMap<String, String>>,
+        /// Words of its command line that matter for capturing, in order (`/proc/cmdline`).
+        pub command_line: Option<Vec<String>>,
+        /// The preemption model, if it can be chosen at run time (`sched/preempt` in debugfs, for root).
+        pub preemption: Option<String>,
+        /// The clock source: `tsc`, `kvm-clock` and others.
+        pub clocksource: Option<String>,
+        /// The available clock sources.
+        pub clocksources: Option<Vec<String>>,
+    }
 }
 
 /// How the kernel accounts CPU time. `None` means that the configuration could not be read.

@@ -9,6 +9,17 @@
 //! | [`others`] | other programs that read packets or move interrupts |
 //! | `differences` | the facts in which two environments differ |
 
+/// Declares facts that may all be unknown: an unknown one is absent from the file.
+macro_rules! facts {
+    ($(#[$about:meta])* pub struct $name:ident { $($(#[$fact:meta])* pub $member:ident: $kind:ty,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        pub struct $name {
+            $($(#[$fact])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $member: $kind,)+
+        }
+    };
+}
+
 mod differences;
 pub mod hardware;
 pub mod interface;

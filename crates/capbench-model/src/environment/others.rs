@@ -2,22 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Other programs at the start of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Others {
-    /// Packet sockets in the host's network namespace, without those of capbench (`/proc/net/packet`). Each socket for all
-    /// protocols adds cost to every packet of its interface. Those on the run's interfaces are recorded with these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_sockets: Option<u64>,
-    /// Sockets among them for all protocols (ETH_P_ALL).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_sockets_of_all_protocols: Option<u64>,
-    /// Interfaces of that namespace with an XDP program, and where it is attached.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub xdp_programs: Option<Vec<AttachedProgram>>,
-    /// Whether irqbalance runs, which moves interrupts between CPUs. Absent if other processes are not visible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub irqbalance_running: Option<bool>,
+facts! {
+    /// Other programs at the start of the run.
+    pub struct Others {
+        /// Packet sockets in the host's network namespace, without those of capbench (`/proc/net/packet`). Each socket for all
+        /// protocols adds cost to every packet of its interface. Those on the run's interfaces are recorded with these.
+        pub packet_sockets: Option<u64>,
+        /// Sockets among them for all protocols (ETH_P_ALL).
+        pub packet_sockets_of_all_protocols: Option<u64>,
+        /// Interfaces of that namespace with an XDP program, and where it is attached.
+        pub xdp_programs: Option<Vec<AttachedProgram>>,
+        /// Whether irqbalance runs, which moves interrupts between CPUs. Absent if other processes are not visible.
+        pub irqbalance_running: Option<bool>,
+    }
 }
 
 /// An XDP program on an interface.

@@ -8,7 +8,7 @@ use super::description::SectionDescription;
 use super::facts::PacketFacts;
 use super::reading::{CaptureReader, FileError, LARGEST_RECORD, Packet, PacketHash, ReadInterface, Record};
 use super::statistics::InterfaceStatistics;
-use super::{Encoder, HashAlgorithm, InterfaceDescription, PcapEncoder, PcapngEncoder};
+use super::{ETHERNET, Encoder, HashAlgorithm, InterfaceDescription};
 
 /// Packets with more octets are not written again.
 const LARGEST: u32 = 8192;
@@ -31,8 +31,7 @@ pub fn check(octets: &[u8]) {
 fn written_again(whole: &Whole) {
     let interfaces = vec![InterfaceDescription::default(); 4];
     let snap = SnapLength::new(LARGEST);
-    let encoder =
-        PcapngEncoder::new(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz);
+    let encoder = Encoder::pcapng(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz);
     let encoder = encoder.expect("nothing in it is long");
     let mut file = encoder.header();
     let mut room = vec![0; encoder.largest_record()];
@@ -43,7 +42,7 @@ fn written_again(whole: &Whole) {
         let length =
             encoder.encode(&read.frame(), &read.facts(), &mut room).expect("the largest record fits");
         file.extend(&room[..length]);
-        assert!(PcapEncoder::new(snap).encode(&read.frame(), &read.facts(), &mut room).is_some());
+        assert!(Encoder::pcap(ETHERNET, snap).encode(&read.frame(), &read.facts(), &mut room).is_some());
         expected.push((
             packet.data.clone(),
             packet.original_length,

@@ -8,7 +8,7 @@
 //! | [`clock`] | units of an interface's timestamps |
 //! | `tagging` | puts back the VLAN tag that the kernel removed from a frame |
 //! | `blocks` | constants of the pcapng format, and a builder for blocks that are not performance-critical |
-//! | [`pcapng`], [`pcap`] | the encoders |
+//! | `pcapng`, `pcap` | their records, as [`Encoder`] writes them |
 //! | [`compressed`] | reads files that `record --zstd` wrote |
 //! | [`verbatim`] | blocks of a V3 ring as the kernel filled them, in a capbench format |
 //! | [`reading`] | the reader of all these formats |
@@ -23,8 +23,8 @@ pub mod description;
 pub mod facts;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-pub mod pcap;
-pub mod pcapng;
+mod pcap;
+mod pcapng;
 pub mod reading;
 pub mod statistics;
 mod tagging;
@@ -36,17 +36,15 @@ pub use clock::Clock;
 pub use compressed::Decompressed;
 pub use description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 pub use facts::{HashAlgorithm, PacketFacts};
-pub use pcap::PcapEncoder;
-pub use pcapng::PcapngEncoder;
 pub use reading::{CaptureReader, FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 pub use statistics::{Booking, InterfaceStatistics, LostAt};
-pub use verbatim::VerbatimEncoder;
 
 use std::path::Path;
 
 use capbench_capture::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
+use self::tagging::Laid;
 use crate::error::{RecordError, Result};
 
 /// A format of capture files.
@@ -90,31 +88,119 @@ pub const ETHERNET: u16 = 1;
 /// Octets that hold any record of any encoder: the minimum size of a buffer.
 pub const LEAST_BUFFER: usize = 512 << 10;
 
-const _: () = assert!(PcapngEncoder::largest_record_of(SnapLength::EVERYTHING) <= LEAST_BUFFER);
-const _: () = assert!(PcapEncoder::largest_record_of(SnapLength::EVERYTHING) <= LEAST_BUFFER);
+const _: () = assert!(pcapng::largest_record(SnapLength::EVERYTHING) <= LEAST_BUFFER);
+const _: () = assert!(pcap::largest_record(SnapLength::EVERYTHING) <= LEAST_BUFFER);
 
-/// Encodes frames into memory in a file format.
-pub trait Encoder {
+/// Encodes frames into memory in a file format. The branch on the format goes the same way for every frame.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    records: Records,
+    header: Vec<u8>,
+    snap: SnapLength,
+}
+
+/// The format of an encoder's records.
+#[derive(Clone, Copy, Debug)]
+enum Records {
+    Pcapng {
+        /// The first octet of `epb_hash`.
+        hash_code: u8,
+    },
+    Pcap,
+}
+
+impl Encoder {
+    /// For a pcapng file of one section with these Ethernet interfaces; [`PacketFacts::interface`] is an index into them.
+    ///
+    /// # Errors
+    /// If a text is longer than the format allows.
+    pub fn pcapng(
+        section: &SectionDescription,
+        interfaces: &[InterfaceDescription],
+        snap: SnapLength,
+        hash: HashAlgorithm,
+    ) -> Result<Self> {
+        let mut header = section.block()?;
+        for interface in interfaces {
+            header.extend(interface.block(ETHERNET, snap, Clock::NANOSECONDS)?);
+        }
+        Ok(Self { records: Records::Pcapng { hash_code: hash.code() }, header, snap })
+    }
+
+    /// For a pcap file of frames of this link type. The format stores only timestamps, lengths and octets. Its seconds have 32 bits
+    /// and end in 2106; later timestamps become the maximum.
+    pub fn pcap(link_type: u16, snap: SnapLength) -> Self {
+        Self { records: Records::Pcap, header: pcap::header(link_type, snap), snap }
+    }
+
+    /// Turns an encoder for a pcapng file into one for a verbatim file: it encodes the blocks between ring blocks.
+    #[must_use]
+    pub fn verbatim(self) -> Self {
+        let mut header = [&verbatim::MAGIC[..], &self.header].concat();
+        header.extend_from_slice(&verbatim::padding(header.len()));
+        Self { header, ..self }
+    }
+
     /// The first octets of every file.
-    fn header(&self) -> Vec<u8>;
+    pub fn header(&self) -> Vec<u8> {
+        self.header.clone()
+    }
 
     /// Encodes a frame as one record at the beginning of `room`, and returns its length in octets. Returns `None` and writes
     /// nothing if the record does not fit. [`Encoder::largest_record`] octets are always enough.
     ///
     /// If the frame has a VLAN tag in its metadata, the encoder puts it back into the octets. Both lengths then grow by 4, and
     /// the snap length cuts the frame again.
-    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize>;
+    #[inline]
+    pub fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
+        let laid = Laid::new(frame, self.snap.octets() as usize);
+        match self.records {
+            Records::Pcapng { hash_code } => pcapng::encode(frame, &laid, facts, hash_code, room),
+            Records::Pcap => pcap::encode(frame, &laid, room),
+        }
+    }
 
     /// Copies a record that [`Encoder::encode`] made without a drop count, and adds the count. The result equals a record encoded
-    /// with it. Returns `None` and writes nothing if the record does not fit. A format without drop counts copies the record
+    /// with it. Returns `None` and writes nothing if the record does not fit. pcap has no drop counts: the record is copied
     /// unchanged.
-    fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize>;
+    #[inline]
+    pub fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize> {
+        match self.records {
+            Records::Pcapng { .. } => pcapng::with_drop_count(record, dropped, room),
+            Records::Pcap => {
+                room.get_mut(..record.len())?.copy_from_slice(record);
+                Some(record.len())
+            }
+        }
+    }
 
     /// Encodes a record of an interface's counters; `None` if the format has no such record.
-    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>>;
+    pub fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
+        matches!(self.records, Records::Pcapng { .. }).then(|| statistics.block())
+    }
 
     /// Octets of the largest record that [`Encoder::encode`] makes.
-    fn largest_record(&self) -> usize;
+    pub fn largest_record(&self) -> usize {
+        match self.records {
+            Records::Pcapng { .. } => pcapng::largest_record(self.snap),
+            Records::Pcap => pcap::largest_record(self.snap),
+        }
+    }
+
+    /// The function that finds the end of its records.
+    pub fn extent(&self) -> ReadExtent {
+        match self.records {
+            Records::Pcapng { .. } => pcapng::extent,
+            Records::Pcap => pcap::extent,
+        }
+    }
+
+    /// Sets the algorithm of the hashes of the next frames (the first octet of `epb_hash`).
+    pub(crate) fn set_hash_algorithm(&mut self, code: u8) {
+        if let Records::Pcapng { hash_code } = &mut self.records {
+            *hash_code = code;
+        }
+    }
 }
 
 /// Extent of the first record in a byte slice.
@@ -128,11 +214,15 @@ pub struct Extent {
     pub frames: u64,
 }
 
+/// Returns the extent of the first record in a byte slice; `None` if the slice is too short to contain its length. Both formats
+/// have it in the first 16 octets of a record. A file header is not a record.
+pub type ReadExtent = fn(&[u8]) -> Option<Extent>;
+
 /// Checks that a buffer of this size holds any record of the encoder.
 ///
 /// # Errors
 /// [`RecordError::WriteBuffer`] if the buffer is too small.
-pub fn check_buffer(buffer: ByteCount, encoder: &impl Encoder) -> Result<()> {
+pub fn check_buffer(buffer: ByteCount, encoder: &Encoder) -> Result<()> {
     let least = encoder.largest_record() as u64;
     if buffer.0 < least {
         return Err(RecordError::WriteBuffer { asked: buffer, least: ByteCount(least) });

@@ -24,12 +24,10 @@
 
 use std::borrow::Cow;
 
-use capbench_sys::packet::{Block, Frame};
+use capbench_sys::packet::Block;
 
 use super::blocks::FRAMING;
-use super::facts::{HashAlgorithm, PacketFacts};
-use super::statistics::InterfaceStatistics;
-use super::{Encoder, PcapngEncoder};
+use super::facts::HashAlgorithm;
 
 /// First octets of a file. It is not valid pcapng: other programs would show the blocks they know as if that were the whole file.
 pub(super) const MAGIC: &[u8; 128] = b"capbench verbatim 1\n\
@@ -83,42 +81,4 @@ pub fn padding(behind: usize) -> Cow<'static, [u8]> {
     block[4..8].copy_from_slice(&told);
     block[length - 4..].copy_from_slice(&told);
     Cow::Owned(block)
-}
-
-/// Encodes the blocks between ring blocks.
-#[derive(Clone, Debug)]
-pub struct VerbatimEncoder(PcapngEncoder);
-
-impl VerbatimEncoder {
-    /// Uses the section, the interface and the snap length of this encoder.
-    pub fn new(pcapng: PcapngEncoder) -> Self {
-        Self(pcapng)
-    }
-}
-
-impl Encoder for VerbatimEncoder {
-    fn header(&self) -> Vec<u8> {
-        let mut header = MAGIC.to_vec();
-        header.extend(self.0.header());
-        header.extend_from_slice(&padding(header.len()));
-        header
-    }
-
-    #[inline]
-    fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
-        self.0.encode(frame, facts, room)
-    }
-
-    #[inline]
-    fn with_drop_count(&self, record: &[u8], dropped: u64, room: &mut [u8]) -> Option<usize> {
-        self.0.with_drop_count(record, dropped, room)
-    }
-
-    fn statistics(&self, statistics: &InterfaceStatistics) -> Option<Vec<u8>> {
-        self.0.statistics(statistics)
-    }
-
-    fn largest_record(&self) -> usize {
-        self.0.largest_record()
-    }
 }

@@ -13,11 +13,12 @@ use capbench_capture::units::SnapLength;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
+use super::alone::Alone;
 use super::board::{CaptureBoard, InterfaceBoard, Requests};
 use super::capture_side::CaptureSide;
 use super::file_recorder::FileRecorder;
 use super::giving::{Destination, Giving};
-use super::merging::{MergeOfOne, Port, batches_of, plan_of};
+use super::merging::{Port, batches_of, plan_of};
 use super::plan::Source;
 use super::session::no_thread;
 use super::source;
@@ -39,7 +40,7 @@ pub(super) enum Job {
     /// Record the frames in this thread.
     Alone {
         recorder: Box<FileRecorder>,
-        lane: Arc<InterfaceBoard>,
+        board: Arc<InterfaceBoard>,
         port: Box<Port>,
         over: Arc<AtomicBool>,
         /// Whether to write blocks of a ring to the file unchanged.
@@ -156,10 +157,10 @@ impl Visitor for Loop<'_> {
         drop(told);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
-            Job::Alone { recorder, lane, port, over, by_block } => {
-                let mut merge = MergeOfOne::new(&mut capture, &side, *port, *recorder, lane, by_block);
-                let outcome = source::run(&mut capture, &side, &mut merge, &requests);
-                let recorder = merge.finish();
+            Job::Alone { recorder, board, port, over, by_block } => {
+                let mut alone = Alone::new(&mut capture, &side, *port, *recorder, board, by_block);
+                let outcome = source::run(&mut capture, &side, &mut alone, &requests);
+                let recorder = alone.finish();
                 over.store(true, Relaxed);
                 Left { recorder: Some(recorder), outcome: outcome.map_err(RecordError::from) }
             }

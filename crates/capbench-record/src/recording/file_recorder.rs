@@ -10,12 +10,11 @@ use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 
 use super::board::{CaptureBoard, InterfaceBoard};
-use super::encoding::Encoding;
 use super::link::LinkCounts;
 use super::plan::Plan;
 use crate::error::Result;
 use crate::file::{
-    Booking, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
+    Booking, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt,
     PacketFacts, check_buffer, verbatim,
 };
 use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, WriterGauge};
@@ -23,7 +22,7 @@ use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, W
 /// First and last records of a file: the statistics as last read.
 #[derive(Debug)]
 struct Ends {
-    encoding: Encoding,
+    encoder: Encoder,
     statistics: Vec<InterfaceStatistics>,
     /// The captures of each interface.
     captures: Vec<Vec<Arc<CaptureBoard>>>,
@@ -37,13 +36,13 @@ struct Ends {
 
 impl FileEnds for Ends {
     fn header(&mut self, out: &mut Vec<u8>) {
-        out.extend(self.encoding.header());
+        out.extend(self.encoder.header());
     }
 
     fn trailer(&mut self, out: &mut Vec<u8>) {
         self.take_statistics();
         for statistics in &self.statistics {
-            out.extend(self.encoding.statistics(statistics).unwrap_or_default());
+            out.extend(self.encoder.statistics(statistics).unwrap_or_default());
         }
     }
 }
@@ -102,7 +101,7 @@ struct InterfaceState {
 /// Records frames and statistics.
 #[derive(Debug)]
 pub(super) struct FileRecorder {
-    encoding: Encoding,
+    encoder: Encoder,
     ends: Ends,
     output: Output,
     lanes: Vec<InterfaceState>,
@@ -124,8 +123,13 @@ impl FileRecorder {
         descriptions: &[InterfaceDescription],
         boards: &[(Arc<InterfaceBoard>, Vec<Arc<CaptureBoard>>)],
     ) -> Result<Self> {
-        let encoding = Encoding::new(plan, descriptions)?;
-        check_buffer(plan.write.buffer, &encoding)?;
+        let pcapng = || Encoder::pcapng(&plan.section, descriptions, plan.snap_length, plan.hash);
+        let encoder = match plan.format {
+            FileFormat::Pcapng => pcapng()?,
+            FileFormat::Verbatim => pcapng()?.verbatim(),
+            FileFormat::Pcap => Encoder::pcap(ETHERNET, plan.snap_length),
+        };
+        check_buffer(plan.write.buffer, &encoder)?;
         let now = realtime_ns();
         let statistics = (0..plan.sources.len() as u32).map(|interface| InterfaceStatistics {
             interface,
@@ -134,7 +138,7 @@ impl FileRecorder {
             ..InterfaceStatistics::default()
         });
         let mut ends = Ends {
-            encoding: encoding.clone(),
+            encoder: encoder.clone(),
             statistics: statistics.collect(),
             captures: boards.iter().map(|(_, captures)| captures.clone()).collect(),
             gauge: None,
@@ -146,7 +150,7 @@ impl FileRecorder {
             // Data that waits for the writer occupies the ring.
             options.gather = options.gather.min(ByteCount(plan.sources[0].options.ring.0 / 4));
         }
-        let output = Output::open(&options, encoding.reader(), now, &mut ends)?;
+        let output = Output::open(&options, encoder.extent(), now, &mut ends)?;
         ends.gauge = Some(output.gauge());
         let blocks = plan.sources.iter().map(|source| source.options.block);
         let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
@@ -158,7 +162,7 @@ impl FileRecorder {
             past: 0,
         };
         Ok(Self {
-            encoding,
+            encoder,
             ends,
             output,
             lanes: boards.iter().map(lane).collect(),
@@ -177,8 +181,8 @@ impl FileRecorder {
     }
 
     /// The encoder for its frames.
-    pub(super) fn encoding(&self) -> &Encoding {
-        &self.encoding
+    pub(super) fn encoder(&self) -> &Encoder {
+        &self.encoder
     }
 
     /// A reader of the writer's counters, for any thread.
@@ -194,16 +198,16 @@ impl FileRecorder {
     /// Records a frame.
     #[inline]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
-        self.lay(interface, frame, |encoding, dropped, room| {
-            encoding.encode(frame, &PacketFacts { interface, queue, dropped }, room)
+        self.lay(interface, frame, |encoder, dropped, room| {
+            encoder.encode(frame, &PacketFacts { interface, queue, dropped }, room)
         });
     }
 
-    /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoding`] without a drop count.
+    /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoder`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
-        self.lay(interface, frame, |encoding, dropped, room| match dropped {
-            Some(dropped) => encoding.with_drop_count(frame.data, dropped, room),
+        self.lay(interface, frame, |encoder, dropped, room| match dropped {
+            Some(dropped) => encoder.with_drop_count(frame.data, dropped, room),
             None => {
                 room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
                 Some(frame.data.len())
@@ -216,9 +220,9 @@ impl FileRecorder {
         &mut self,
         interface: u32,
         frame: &Frame<'_>,
-        lay: impl Fn(&Encoding, Option<u64>, &mut [u8]) -> Option<usize>,
+        lay: impl Fn(&Encoder, Option<u64>, &mut [u8]) -> Option<usize>,
     ) {
-        let Self { encoding, ends, output, lanes, left, .. } = self;
+        let Self { encoder, ends, output, lanes, left, .. } = self;
         let lane = &mut lanes[interface as usize];
         if *left == 0 {
             lane.past += 1;
@@ -227,7 +231,7 @@ impl FileRecorder {
         let pending_drops = lane.pending_drops;
         let dropped = (pending_drops > 0).then_some(pending_drops);
         let origin = Origin { interface, time_ns: frame.time_ns };
-        match output.packet(origin, ends, |room| lay(encoding, dropped, room)) {
+        match output.packet(origin, ends, |room| lay(encoder, dropped, room)) {
             Ok(()) => {
                 lane.told += pending_drops;
                 lane.pending_drops = 0;
@@ -333,7 +337,7 @@ impl FileRecorder {
         self.publish();
         self.ends.take_statistics();
         for statistics in &self.ends.statistics {
-            let Some(record) = self.encoding.statistics(statistics) else { continue };
+            let Some(record) = self.encoder.statistics(statistics) else { continue };
             // If there is no room, the next statistics contain these counts anyway.
             let _ = self.output.record(&record);
         }

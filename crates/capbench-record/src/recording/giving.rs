@@ -5,122 +5,49 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Place, SeekableBatch};
+use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch};
 use capbench_capture::error;
 use capbench_sys::host::clock::realtime_ns;
-use capbench_sys::packet::Frame;
 
 use super::capture_side::{CaptureSide, Delivered};
-use super::encoded::Encoded;
 use super::losses::is_news;
+use super::merging::{BatchWithLosses, Frames, LossReport, MergeEvent};
 use super::source::Consumer;
-use super::working::Workers;
+use super::workers::{Unencoded, Workers};
 use crate::error::{RecordError, Result};
 
-/// An event of the capture with this number, for the merge.
+/// Where batches go: to the thread that merges, through workers if there are any.
 #[derive(Debug)]
-pub(super) enum MergeEvent<B> {
-    /// A batch.
-    Batch(usize, B),
-    /// There were no frames at this time (CLOCK_REALTIME, ns).
-    Idle(usize, u64),
-    /// The capture has ended; the number is the frames lost after its last one.
-    Ended(usize, u64),
-}
-
-/// The losses that a capture thread reports with a batch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LossReport {
-    /// Frames lost since the previous report, by the counters.
-    pub(super) lost: u64,
-    /// When the counters were read, ns since the epoch.
-    pub(super) read_ns: u64,
-    /// The batch's number in its capture.
-    pub(super) number: u64,
-}
-
-/// A batch with the losses known when it arrived.
-#[derive(Debug)]
-pub(super) struct BatchWithLosses {
-    pub(super) batch: OwnedBatch,
-    pub(super) told: LossReport,
-}
-
-/// Where batches go.
-#[derive(Debug)]
-pub(super) enum Destination {
-    /// To the thread that merges.
-    Merge(SyncSender<MergeEvent<BatchWithLosses>>),
-    /// To workers, and from there to the merge.
-    Workers(Arc<Workers>, SyncSender<MergeEvent<Encoded>>),
+pub(super) struct Destination {
+    pub(super) merge: SyncSender<MergeEvent>,
+    pub(super) workers: Option<Arc<Workers>>,
 }
 
 impl Destination {
     /// If the receiver is gone, the recording has ended. The rest is only counted, so this is not an error.
-    fn give(&self, number: usize, marked: BatchWithLosses, side: &CaptureSide) -> Result<()> {
-        match self {
-            Self::Merge(merge) => {
-                let _ = merge.send(MergeEvent::Batch(number, marked));
-                Ok(())
-            }
-            Self::Workers(workers, _) => workers.give(number, marked, &side.board),
+    fn give(&self, number: usize, batch: OwnedBatch, losses: LossReport, side: &CaptureSide) -> Result<()> {
+        if let Some(workers) = &self.workers {
+            let frames = batch.frame_count() as u64;
+            return workers.give(number, frames, Unencoded::new(batch, losses, &side.board));
         }
+        let batch = BatchWithLosses { frames: Frames::Captured(batch), losses };
+        let _ = self.merge.send(MergeEvent::Batch(number, batch));
+        Ok(())
     }
 
     /// If the channel is full, the report is dropped: the next one follows soon.
     fn idle(&self, number: usize, looked_ns: u64) {
-        match self {
-            Self::Merge(merge) => drop(merge.try_send(MergeEvent::Idle(number, looked_ns))),
-            Self::Workers(workers, merge) => {
-                // Frames that a worker still has are older.
-                if workers.are_through(number) {
-                    drop(merge.try_send(MergeEvent::Idle(number, looked_ns)));
-                }
-            }
+        // Frames that a worker still has are older.
+        if self.workers.as_ref().is_none_or(|workers| workers.is_through(number)) {
+            drop(self.merge.try_send(MergeEvent::Idle(number, looked_ns)));
         }
     }
 
     fn ended(&self, number: usize, lost: u64) {
-        match self {
-            Self::Merge(merge) => drop(merge.send(MergeEvent::Ended(number, lost))),
-            Self::Workers(workers, merge) => {
-                workers.wait_through(number);
-                drop(merge.send(MergeEvent::Ended(number, lost)));
-            }
+        if let Some(workers) = &self.workers {
+            workers.wait_through(number);
         }
-    }
-}
-
-impl Batch for BatchWithLosses {
-    #[inline]
-    fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        self.batch.frames()
-    }
-
-    #[inline]
-    fn loss_mark(&self) -> LossMark {
-        self.batch.loss_mark()
-    }
-
-    #[inline]
-    fn queue(&self) -> Option<u32> {
-        self.batch.queue()
-    }
-
-    fn frame_count(&self) -> usize {
-        self.batch.frame_count()
-    }
-}
-
-impl SeekableBatch for BatchWithLosses {
-    #[inline]
-    fn start(&self) -> Place {
-        self.batch.start()
-    }
-
-    #[inline]
-    fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
-        self.batch.frame_at(place)
+        drop(self.merge.send(MergeEvent::Ended(number, lost)));
     }
 }
 
@@ -187,7 +114,8 @@ impl Consumer for Giving<'_> {
         };
         self.taken += batch.frame_count() as u64;
         self.side.board.taken.store(self.taken, Relaxed);
-        let is_news = match batch.loss_mark() {
+        let mark = batch.loss_mark();
+        let is_news = match mark {
             LossMark::Unknown | LossMark::Frames => true,
             // A mark on a block from before the last reading announces drops that were already reported.
             LossMark::Batch(is_marked) => {
@@ -201,13 +129,10 @@ impl Consumer for Giving<'_> {
                 None => self.read(capture)?,
             }
         }
-        let told = LossReport {
-            lost: std::mem::take(&mut self.pending_drops),
-            read_ns: self.read_ns,
-            number: self.given,
-        };
+        let lost = std::mem::take(&mut self.pending_drops);
+        let losses = LossReport { lost, read_ns: self.read_ns, number: self.given, mark };
         self.given += 1;
-        if let Err(error) = self.destination.give(self.number, BatchWithLosses { batch, told }, self.side) {
+        if let Err(error) = self.destination.give(self.number, batch, losses, self.side) {
             self.failure.get_or_insert(error);
         }
         Ok(true)

@@ -6,17 +6,12 @@
 //! | [`session`] | opens, starts, queries and ends a recording |
 //! | `capturing` | the thread of a capture: opens it and runs its loop |
 //! | `source` | that loop: reads frames until the end, then drains the ring |
-//! | `giving` | passes batches to the merge or to workers |
-//! | `working` | workers that encode batches and return them |
-//! | `encoded` | batches that workers encoded |
-//! | `gaps` | frames of batches that were lost at workers |
-//! | `merging` | records frames in time order |
-//! | `merging/one` | one capture: encodes frames in the ring, or writes its blocks straight from there |
-//! | `merging/many` | several captures, or workers: a heap in a thread |
+//! | `alone` | records a single capture: encodes frames in the ring, or writes its blocks straight from there |
+//! | `giving` | passes batches of a capture to the merge or to workers |
+//! | `workers` | workers that encode batches and pass them to the merge |
+//! | `merging` | records the frames of several captures in time order: a heap in a thread |
 //! | `capture_side` | an open capture without its frames: counters, status of the interface, end |
-//! | `encoding` | the format of the files |
 //! | `file_recorder` | writes frames and statistics to the output, each with its drop count |
-//! | `hold_up` | frames that wait in their ring while the writer has no room |
 //! | `losses` | decides which frame gets a drop count |
 //! | `board` | status and requests that the threads share |
 //! | `link` | the interface's counters |
@@ -35,15 +30,12 @@
 //! highest value.
 
 pub mod account;
+mod alone;
 mod board;
 mod capture_side;
 mod capturing;
-mod encoded;
-mod encoding;
 mod file_recorder;
-mod gaps;
 mod giving;
-mod hold_up;
 mod link;
 mod losses;
 mod merging;
@@ -51,7 +43,7 @@ pub mod plan;
 pub mod session;
 mod source;
 mod unreached;
-mod working;
+mod workers;
 
 pub use account::{Account, InterfaceAccount};
 pub use plan::{Plan, Source, Workers};

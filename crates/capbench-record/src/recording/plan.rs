@@ -10,7 +10,7 @@ use capbench_sys::host::CpuId;
 use crate::error::{RecordError, Result};
 use crate::file::reading::LARGEST_RECORD;
 use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
-use crate::hand_off::{self, WhenFull};
+use crate::worker_pool::{self, WhenFull};
 use crate::writing::WriteOptions;
 
 /// A recording.
@@ -76,15 +76,10 @@ impl Workers {
     ///
     /// # Errors
     /// [`RecordError::Option`]: the workers would hold the whole ring before a queue is full.
-    pub(super) fn hand_off(&self, batches: usize) -> Result<hand_off::Plan> {
+    pub(super) fn pool(&self, batches: usize) -> Result<worker_pool::Plan> {
         let Self { count, queue, when_full } = *self;
         let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);
-        let plan = hand_off::Plan {
-            queue: queue.unwrap_or(roomy),
-            when_full,
-            ordered: true,
-            ..hand_off::Plan::new(count)
-        };
+        let plan = worker_pool::Plan { workers: count, queue: queue.unwrap_or(roomy), when_full };
         plan.check()?;
         if plan.most_held() < batches {
             return Ok(plan);
@@ -152,18 +147,23 @@ impl Plan {
     pub(super) fn captures(&self) -> usize {
         self.sources.iter().map(|source| source.members).sum()
     }
+
+    /// The CPU of the thread with this number.
+    pub(super) fn cpu_of(&self, thread: usize) -> Option<CpuId> {
+        self.cpus.get(thread % self.cpus.len().max(1)).copied()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Workers;
-    use crate::hand_off::WhenFull;
+    use crate::worker_pool::WhenFull;
 
     #[test]
     fn queues_leave_half_of_a_ring_and_never_take_all_of_it() {
         let queue = |count, queue, batches| {
             let workers = Workers { count, queue, when_full: WhenFull::Drop };
-            workers.hand_off(batches).map(|plan| plan.queue).map_err(|error| error.to_string())
+            workers.pool(batches).map(|plan| plan.queue).map_err(|error| error.to_string())
         };
         assert_eq!([64, 36, 18, 12, 8, 5].map(|batches| queue(2, None, batches)), [8, 8, 3, 2, 1, 1].map(Ok));
         assert_eq!(queue(1, Some(62), 64), Ok(62));

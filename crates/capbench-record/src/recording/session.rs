@@ -9,7 +9,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use capbench_capture::running::Running;
-use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
 pub use accounting::AccountRequest;
@@ -18,18 +17,18 @@ use super::account::Account;
 use super::board::{CaptureBoard, InterfaceBoard, Requests};
 use super::capturing::{Capturing, Job, Ready};
 use super::file_recorder::FileRecorder;
-use super::giving::{Destination, MergeEvent};
-use super::merging::{self, Encode, Port};
+use super::giving::Destination;
+use super::merging::{self, MergeEvent, Port};
 use super::plan::Plan;
-use super::working::{self, Workers};
+use super::workers::{self, Workers};
 use crate::error::{RecordError, Result};
 use crate::file::FileFormat;
-use crate::hand_off;
 use crate::merge::MergeTally;
+use crate::worker_pool;
 use crate::writing::{Ending, WriterCounts, WriterGauge};
 
 /// Capacity of the channel to the merge, in batches and reports. The captures' memory bounds batches anyway.
-const NEWS: usize = 4096;
+const EVENTS: usize = 4096;
 
 /// A recording whose captures are open, but nothing is written yet. No privilege is needed from here on.
 #[derive(Debug)]
@@ -37,7 +36,7 @@ pub struct Opened {
     plan: Plan,
     requests: Arc<Requests>,
     captures: Vec<Capture>,
-    hand_off: Option<hand_off::Plan>,
+    pool: Option<worker_pool::Plan>,
 }
 
 #[derive(Debug)]
@@ -103,15 +102,15 @@ impl Opened {
         for (source, of) in plan.sources.iter().enumerate() {
             for _ in 0..of.members {
                 let number = captures.len();
-                let cpu = cpu_of(&plan.cpus, number);
+                let cpu = plan.cpu_of(number);
                 let (thread, ready) =
                     Capturing::open(of, format!("capture{number}"), cpu, Arc::clone(&requests))?;
                 captures.push(Capture { source, thread, ready });
             }
         }
         let batches = captures.iter().map(|capture| capture.ready.batches as usize).min().unwrap_or(0);
-        let hand_off = plan.workers.map(|workers| workers.hand_off(batches)).transpose()?;
-        Ok(Self { plan, requests, captures, hand_off })
+        let pool = plan.workers.map(|workers| workers.pool(batches)).transpose()?;
+        Ok(Self { plan, requests, captures, pool })
     }
 
     /// Options of the recording.
@@ -120,8 +119,8 @@ impl Opened {
     }
 
     /// The plan of the worker pool, if there are workers.
-    pub fn hand_off(&self) -> Option<hand_off::Plan> {
-        self.hand_off
+    pub fn worker_pool(&self) -> Option<worker_pool::Plan> {
+        self.pool
     }
 
     /// The properties of each running capture, with the interface's index in the plan.
@@ -134,7 +133,7 @@ impl Opened {
     /// # Errors
     /// If the file cannot be opened, or a thread cannot be started.
     pub fn start(self) -> Result<Session> {
-        let Self { plan, requests, mut captures, hand_off } = self;
+        let Self { plan, requests, mut captures, pool } = self;
         let lanes: Vec<_> = (0..plan.sources.len())
             .map(|source| {
                 let of_source = captures.iter().filter(|capture| capture.source == source);
@@ -165,41 +164,36 @@ impl Opened {
             plan,
         };
         if captures.len() == 1
-            && hand_off.is_none()
+            && pool.is_none()
             && let Some(port) = ports_of(&captures).pop()
             && let Some(Capture { source, thread, .. }) = captures.pop()
         {
-            let lane = Arc::clone(&session.lanes[source].0);
+            let board = Arc::clone(&session.lanes[source].0);
             let by_block = session.plan.format == FileFormat::Verbatim;
-            thread.start(Job::Alone {
-                recorder: Box::new(recorder),
-                lane,
-                port: Box::new(port),
-                over,
-                by_block,
-            });
+            let (recorder, port) = (Box::new(recorder), Box::new(port));
+            thread.start(Job::Alone { recorder, board, port, over, by_block });
             session.captures.push((source, Some(thread)));
             return Ok(session);
         }
-        match hand_off {
-            None => {
-                let (merge, news) = sync_channel(NEWS);
-                session.merge_in_thread(ports_of(&captures), news, recorder, captures.len())?;
-                session.give(captures, || Destination::Merge(merge.clone()));
-            }
-            Some(hand_off) => {
-                let (merge, news) = sync_channel(NEWS);
-                let setup = session.setup_of(hand_off, &captures, &recorder);
-                session.merge_in_thread(
-                    ports_of(&captures),
-                    news,
-                    recorder,
-                    captures.len() + hand_off.workers,
-                )?;
-                let workers = Arc::new(Workers::start(setup, merge.clone())?);
-                session.workers = Some(Arc::clone(&workers));
-                session.give(captures, || Destination::Workers(Arc::clone(&workers), merge.clone()));
-            }
+        let (merge, events) = sync_channel(EVENTS);
+        let first = captures.len();
+        if let Some(plan) = pool {
+            let lane = |capture: &Capture| (capture.source as u32, capture.ready.filter.clone());
+            let setup = workers::Setup {
+                plan,
+                encoder: recorder.encoder().clone(),
+                lanes: captures.iter().map(lane).collect(),
+                merge_holds: captures.iter().map(|capture| capture.ready.plan.batches as usize).sum(),
+                cpus: (first..first + plan.workers).map(|thread| session.plan.cpu_of(thread)).collect(),
+            };
+            session.workers = Some(Arc::new(setup.start(merge.clone())?));
+        }
+        let number = first + pool.map_or(0, |plan| plan.workers);
+        session.merge_in_thread(ports_of(&captures), events, recorder, number)?;
+        for (number, Capture { source, thread, .. }) in captures.into_iter().enumerate() {
+            let destination = Destination { merge: merge.clone(), workers: session.workers.clone() };
+            thread.start(Job::Give { number, destination });
+            session.captures.push((source, Some(thread)));
         }
         Ok(session)
     }
@@ -214,55 +208,28 @@ fn ports_of(captures: &[Capture]) -> Vec<Port> {
 }
 
 impl Session {
-    fn setup_of(
-        &self,
-        plan: hand_off::Plan,
-        captures: &[Capture],
-        recorder: &FileRecorder,
-    ) -> working::Setup {
-        let lane = |Capture { source, ready, .. }: &Capture| working::Lane {
-            interface: *source as u32,
-            filter: ready.filter.clone(),
-        };
-        working::Setup {
-            plan,
-            encoding: recorder.encoding().clone(),
-            lanes: captures.iter().map(lane).collect(),
-            held: captures.iter().map(|capture| capture.ready.plan).collect(),
-            cpus: (0..plan.workers).map(|worker| cpu_of(&self.plan.cpus, captures.len() + worker)).collect(),
-        }
-    }
-
     /// Starts the merging thread, which has this number.
-    fn merge_in_thread<B: Encode + Send + 'static>(
+    fn merge_in_thread(
         &mut self,
         ports: Vec<Port>,
-        news: Receiver<MergeEvent<B>>,
+        events: Receiver<MergeEvent>,
         recorder: FileRecorder,
         number: usize,
     ) -> Result<()> {
-        let lanes: Vec<_> = self.lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
+        let boards: Vec<_> = self.lanes.iter().map(|(board, _)| Arc::clone(board)).collect();
         let (requests, over) = (Arc::clone(&self.requests), Arc::clone(&self.over));
-        let cpu = cpu_of(&self.plan.cpus, number);
+        let cpu = self.plan.cpu_of(number);
         let work = move || {
             if let Some(cpu) = cpu {
                 // The captures' threads were pinned before. A CPU that went offline since then costs only the pinning.
                 let _ = pin_current_thread(cpu);
             }
-            let done = merging::merge(ports, &news, recorder, &lanes, &requests);
+            let done = merging::merge(ports, &events, recorder, &boards, &requests);
             over.store(true, Relaxed);
             done
         };
         self.merge = Some(thread::Builder::new().name("merge".into()).spawn(work).map_err(no_thread)?);
         Ok(())
-    }
-
-    /// Lets the captures start to deliver.
-    fn give(&mut self, captures: Vec<Capture>, destination: impl Fn() -> Destination) {
-        for (number, Capture { source, thread, .. }) in captures.into_iter().enumerate() {
-            thread.start(Job::Give { number, destination: destination() });
-            self.captures.push((source, Some(thread)));
-        }
     }
 
     /// Asks the recording to drain the rings and end. Does not wait.
@@ -334,8 +301,9 @@ impl Session {
         }
         let mut merged = None;
         if let Some(thread) = self.merge.take() {
-            let (its_scribe, tally) = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            (recorder, merged) = (Some(its_scribe), Some(tally));
+            let (its_recorder, tally) =
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (recorder, merged) = (Some(its_recorder), Some(tally));
         }
         let mut end = if failures.is_empty() { End::Asked } else { End::Failed };
         let counts = match recorder {
@@ -359,7 +327,7 @@ impl Session {
         };
         let account = accounting::account(&self, &counts, merged);
         // The captures have dropped their references.
-        if let Some(workers) = self.workers.take().and_then(Arc::into_inner) {
+        if let Some(mut workers) = self.workers.take().and_then(Arc::into_inner) {
             let failed = workers.finish();
             if !failed.is_empty() {
                 end = End::Failed;
@@ -376,11 +344,7 @@ impl Drop for Session {
     }
 }
 
-fn cpu_of(cpus: &[CpuId], number: usize) -> Option<CpuId> {
-    cpus.get(number % cpus.len().max(1)).copied()
-}
-
 /// A thread could not be started.
 pub(super) fn no_thread(source: std::io::Error) -> RecordError {
-    RecordError::HandOff { reason: format!("the system starts no thread for it: {source}") }
+    RecordError::WorkerPool { reason: format!("the system starts no thread for it: {source}") }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use capbench_sys::memory::pages::Pages;
+use capbench_sys::memory::Pages;
 use capbench_sys::packet::Block;
 
 /// Origin of a packet in a record.
@@ -179,7 +179,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::{Buffer, Origin};
-    use capbench_sys::memory::pages::{ALIGNMENT, carve};
+    use capbench_sys::memory::{ALIGNMENT, carve};
 
     #[test]
     fn it_knows_what_it_holds() {

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::sync::Arc;
 
-use capbench_sys::host::{filesystem, writable};
+use capbench_sys::host::{filesystem, wait};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::part::PartFile;
@@ -69,7 +69,7 @@ impl Write for Descriptor {
 
 impl Medium for Descriptor {
     fn wait(&mut self) -> io::Result<()> {
-        writable::wait(self.file.as_fd()).map_err(io::Error::other)
+        wait::writable(self.file.as_fd()).map_err(io::Error::other)
     }
 
     fn cut(&mut self, length: u64) -> io::Result<bool> {

@@ -5,7 +5,7 @@
 
 use std::io::{self, IoSlice};
 
-use capbench_sys::memory::pages::{ALIGNMENT, Pages, carve};
+use capbench_sys::memory::{ALIGNMENT, Pages, carve};
 
 use super::buffer::Buffer;
 use super::sink::{MOST_PARTS, Medium, RetryWriter, Sink};

@@ -14,7 +14,6 @@
 //! | `sink`, `descriptor`, `direct`, `compress` | kinds of output: page cache or pipe, direct I/O, Zstandard |
 //! | `failure` | a failed operation, its file, and what to do |
 //! | [`WriterCounts`] (`counts`) | counters of the writer, readable while it runs |
-//! | `records` | where records end, for a file that must end early |
 //!
 //! The thread that reads packets encodes them straight into a buffer, and never waits. If no buffer is free, the packet is
 //! refused and counted at [`capbench_capture::Place::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
@@ -40,14 +39,11 @@ mod output;
 mod own_names;
 mod part;
 mod pool;
-mod records;
 mod retention;
 mod rotation;
 mod sink;
 mod writer;
 
-#[cfg(test)]
-mod fake;
 #[cfg(test)]
 mod tests;
 
@@ -56,7 +52,6 @@ pub use counts::{Lag, PacketCounts, WriterCounts, WriterGauge};
 pub use failure::CONFINED;
 pub use options::{WhenFull, WriteOptions};
 pub use output::{FileEnds, NoRoom, Output, Recorded};
-pub use records::{Record, RecordReader};
 pub use retention::{FreeSpace, Retention};
 pub use rotation::Rotation;
 pub use writer::Ending;

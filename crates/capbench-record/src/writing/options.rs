@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use capbench_capture::units::ByteCount;
 use capbench_sys::host::memory::available;
-use capbench_sys::memory::pages::{ALIGNMENT, carve};
+use capbench_sys::memory::{ALIGNMENT, carve};
 
 use super::buffer::Buffer;
 use super::names::FileNames;

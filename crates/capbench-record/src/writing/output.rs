@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use capbench_capture::units::ByteCount;
-use capbench_sys::memory::pages::ALIGNMENT;
+use capbench_sys::memory::ALIGNMENT;
 use capbench_sys::packet::Block;
 
 use super::buffer::{Buffer, Cut, Origin};
@@ -18,10 +18,10 @@ use super::lock::RecordingLock;
 use super::names::FileNames;
 use super::options::{WhenFull, WriteOptions};
 use super::pool::{Pool, Refusal};
-use super::records::RecordReader;
 use super::rotation::{Next, Position};
 use super::writer::{Ending, Setup, Writer};
 use crate::error::{RecordError, Result};
+use crate::file::ReadExtent;
 
 /// First and last records of files in a format. The encoding thread calls it between two records.
 pub trait FileEnds {
@@ -78,7 +78,7 @@ impl Output {
     /// Invalid options, or a file that cannot be opened.
     pub fn open(
         options: &WriteOptions,
-        reader: RecordReader,
+        reader: ReadExtent,
         now_ns: u64,
         ends: &mut impl FileEnds,
     ) -> Result<Self> {
@@ -93,7 +93,7 @@ impl Output {
     pub(super) fn open_with(
         options: &WriteOptions,
         opener: Opener,
-        reader: RecordReader,
+        reader: ReadExtent,
         now_ns: u64,
         ends: &mut impl FileEnds,
     ) -> Result<Self> {

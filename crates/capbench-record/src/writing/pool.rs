@@ -233,7 +233,7 @@ mod tests {
 
     use super::{Closing, Gauge, Pool, Work};
     use crate::writing::buffer::Buffer;
-    use capbench_sys::memory::pages::{ALIGNMENT, carve};
+    use capbench_sys::memory::{ALIGNMENT, carve};
 
     const BUFFERS: usize = 32;
 

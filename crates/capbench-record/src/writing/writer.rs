@@ -13,8 +13,8 @@ use super::failure::Failure;
 use super::files::Opener;
 use super::names::FileNames;
 use super::pool::{Pool, Work};
-use super::records::{RecordReader, whole};
 use crate::error::RecordError;
+use crate::file::{Extent, ReadExtent};
 
 /// Maximum bytes per write. A larger write is not faster with direct I/O, and occupies its buffers longer. A smaller one lets the
 /// disk idle between writes.
@@ -41,7 +41,7 @@ pub(super) struct Setup {
     pub(super) completion: Completion,
     pub(super) names: FileNames,
     pub(super) opener: Opener,
-    pub(super) reader: RecordReader,
+    pub(super) reader: ReadExtent,
 }
 
 /// Writes buffers to files, in order.
@@ -184,7 +184,7 @@ impl Writer {
                 keep += whole(buffer.records(), limit, self.setup.reader, |record| {
                     let Some(interface) = record.packet_of.map(|number| number as usize) else { return };
                     if let (Some(kept), Some(rest)) = (kept.get_mut(interface), rest.get_mut(interface)) {
-                        (*kept, *rest) = (*kept + record.packets, rest.saturating_sub(record.packets));
+                        (*kept, *rest) = (*kept + record.frames, rest.saturating_sub(record.frames));
                     }
                 }) as u64;
                 is_whole = keep == end;
@@ -202,5 +202,51 @@ impl Drop for Writer {
     /// After any end of the thread, no other thread waits for a buffer any more.
     fn drop(&mut self) {
         self.setup.pool.end();
+    }
+}
+
+/// Passes to `each` the whole records in the first `limit` bytes. Returns their total length.
+fn whole(bytes: &[u8], limit: usize, reader: ReadExtent, mut each: impl FnMut(Extent)) -> usize {
+    let limit = limit.min(bytes.len());
+    let mut at = 0;
+    while let Some(record) = reader(&bytes[at..]) {
+        match at.checked_add(record.length).filter(|&end| end > at && end <= limit) {
+            Some(end) => at = end,
+            None => break,
+        }
+        each(record);
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Extent, whole};
+    use crate::writing::tests::fake::{read_record, record};
+
+    #[test]
+    fn records_are_counted_up_to_the_limit_and_never_in_part() {
+        let bytes: Vec<u8> = (0..4).flat_map(|number| record(number, 0, 10)).collect();
+        let length = bytes.len() / 4;
+        for limit in 0..=bytes.len() + 1 {
+            let mut packets = 0;
+            let kept = whole(&bytes, limit, read_record, |record| {
+                packets += usize::from(record.packet_of == Some(0));
+            });
+            assert_eq!(
+                (kept, packets),
+                (limit.min(bytes.len()) / length * length, limit.min(bytes.len()) / length),
+                "{limit}"
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_record_end_it() {
+        assert_eq!(
+            whole(&[0; 64], 64, |_| Some(Extent { length: 0, packet_of: None, frames: 0 }), |_| {}),
+            0
+        );
+        assert_eq!(whole(&[0; 64], 64, |_| None, |_| {}), 0);
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! A link's own information (`BPF_OBJ_GET_INFO_BY_FD`) does not say whether the driver or the stack runs the program.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::mem::offset_of;
 
 use super::call;
-use crate::error::check;
+use crate::error::by_code;
 use crate::host::InterfaceIndex;
+use crate::netlink::{Answers, HEADER, attribute, u16_at, u32_at};
 use crate::{Result, SysError};
 
 /// The part that runs the program (`IFLA_XDP_ATTACHED`).
@@ -48,16 +49,8 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFLA_XDP_PROG_ID: u16 = 4;
-
-/// `NLA_TYPE_MASK`: the rest of the type are flags.
-const TYPE_MASK: u16 = 0x3fff;
-
-/// `struct nlmsghdr` and `struct ifinfomsg`, the whole request.
-#[repr(C)]
-struct Request {
-    header: libc::nlmsghdr,
-    message: libc::ifinfomsg,
-}
+/// Where the interface's number is in `struct ifinfomsg`.
+const INDEX: usize = offset_of!(libc::ifinfomsg, ifi_index);
 
 /// The state of an interface for XDP programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,93 +69,48 @@ pub struct LinkState {
 /// # Errors
 /// `ENODEV` if the interface does not exist, or the kernel's answer cannot be parsed.
 pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
-    let answer = ask(interface)?;
     let what = || format!("RTM_GETLINK(interface {interface})");
-    let header = size_of::<libc::nlmsghdr>();
-    let kind = answer.get(4..6).map_or(0, |octets| u16::from_ne_bytes([octets[0], octets[1]]));
-    if i32::from(kind) == libc::NLMSG_ERROR {
-        let code = answer.get(header..header + 4).and_then(|octets| octets.try_into().ok());
-        let code = code.map_or(libc::EPROTO, |octets| -i32::from_ne_bytes(octets));
-        return Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) });
+    let mut message = [0; size_of::<libc::ifinfomsg>()];
+    message[INDEX..INDEX + 4].copy_from_slice(&interface.as_int().to_ne_bytes());
+    let answers = Answers::of(None, (libc::RTM_GETLINK, libc::NLM_F_REQUEST), &message, what)?;
+    // A link's message has a few KiB; the kernel's own limit for one is 32 KiB (NLMSG_GOODSIZE and what it grows to).
+    let mut answer = vec![0; 32 << 10];
+    let answer = answers.next(&mut answer, what)?;
+    if u16_at(answer, 4).is_some_and(|kind| i32::from(kind) == libc::NLMSG_ERROR) {
+        return Err(by_code(what(), u32_at(answer, HEADER).map_or(libc::EPROTO, u32::cast_signed)));
     }
     let short = || SysError::argument(what(), "the kernel's answer is cut short");
-    let message = answer.get(header..).ok_or_else(short)?;
-    let flags = message.get(std::mem::offset_of!(libc::ifinfomsg, ifi_flags)..);
-    let flags = flags.and_then(|octets| octets.first_chunk()).ok_or_else(short)?;
-    let attributes = message.get(size_of::<libc::ifinfomsg>()..).ok_or_else(short)?;
-    let attached = find(attributes, IFLA_XDP).and_then(read).map(|found| Attached {
+    let flags = u32_at(answer, HEADER + offset_of!(libc::ifinfomsg, ifi_flags)).ok_or_else(short)?;
+    let attributes = answer.get(HEADER + size_of::<libc::ifinfomsg>()..).ok_or_else(short)?;
+    let attached = attribute(attributes, IFLA_XDP).and_then(read).map(|found| Attached {
         name: found.program.and_then(|id| call::program_name(id).ok()).filter(|name| !name.is_empty()),
         ..found
     });
-    let given = find(attributes, IFLA_STATS64).and_then(|statistics| {
+    let given = attribute(attributes, IFLA_STATS64).and_then(|statistics| {
         let (words, _) = statistics.as_chunks::<8>();
         // `struct rtnl_link_stats64`.
         let [sent, dropped] = [words.get(1)?, words.get(7)?].map(|word| u64::from_ne_bytes(*word));
         Some(sent + dropped)
     });
-    Ok(LinkState { up: u32::from_ne_bytes(*flags) & libc::IFF_UP as u32 != 0, attached, given })
+    Ok(LinkState { up: flags & libc::IFF_UP as u32 != 0, attached, given })
 }
 
 /// The program attached to `interface` in the calling thread's network namespace; `None` without one.
-///
-/// # Errors
-/// Like [`link_state`].
 pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
     link_state(interface).map(|state| state.attached)
 }
 
-/// The answer to a request for one link: one message.
-fn ask(interface: InterfaceIndex) -> Result<Vec<u8>> {
-    // SAFETY: socket(2) takes three numbers.
-    let code =
-        unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
-    let socket = check(code, || "socket(NETLINK_ROUTE)".into())?;
-    // SAFETY: the descriptor has just been made, so that it is open and nobody else owns it.
-    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    // SAFETY: the structures consist of integers, for which zero is a value.
-    let mut request: Request = unsafe { std::mem::zeroed() };
-    request.header.nlmsg_len = size_of::<Request>() as u32;
-    request.header.nlmsg_type = libc::RTM_GETLINK;
-    request.header.nlmsg_flags = libc::NLM_F_REQUEST as u16;
-    request.message.ifi_index = interface.as_int();
-    let what = || format!("RTM_GETLINK(interface {interface})");
-    // SAFETY: send(2) reads as many octets as it is told: those of `request`, which is alive.
-    let sent = unsafe {
-        libc::send(socket.as_raw_fd(), std::ptr::from_ref(&request).cast(), size_of::<Request>(), 0)
-    };
-    check(sent as libc::c_int, what)?;
-    // A link's message has a few KiB; the kernel's own limit for one is 32 KiB (NLMSG_GOODSIZE and what it grows to).
-    let mut answer = vec![0; 32 << 10];
-    // SAFETY: recv(2) writes at most as many octets as it is told: the length of `answer`, which is ours alone.
-    let length = unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
-    answer.truncate(check(length as libc::c_int, what)? as usize);
-    Ok(answer)
-}
-
-/// The content of the first attribute of this type (`struct nlattr`: length 16 bits, type 16 bits, content, padding).
-fn find(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
-    loop {
-        let [l0, l1, t0, t1] = *attributes.first_chunk()?;
-        let length = usize::from(u16::from_ne_bytes([l0, l1]));
-        let content = attributes.get(4..length)?;
-        if u16::from_ne_bytes([t0, t1]) & TYPE_MASK == wanted {
-            return Some(content);
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
-}
-
 /// Reads what is nested in `IFLA_XDP`.
 fn read(nested: &[u8]) -> Option<Attached> {
-    let mode = match find(nested, IFLA_XDP_ATTACHED)?.first()? {
+    let mode = match attribute(nested, IFLA_XDP_ATTACHED)?.first()? {
         1 => AttachedMode::Driver,
         2 => AttachedMode::Generic,
         3 => AttachedMode::Hardware,
         4 => AttachedMode::Several,
         _ => return None,
     };
-    let program = find(nested, IFLA_XDP_PROG_ID).and_then(|octets| octets.first_chunk().copied());
-    Some(Attached { mode, program: program.map(u32::from_ne_bytes), name: None })
+    let program = attribute(nested, IFLA_XDP_PROG_ID).and_then(|content| u32_at(content, 0));
+    Some(Attached { mode, program, name: None })
 }
 
 #[cfg(test)]
@@ -170,7 +118,7 @@ mod tests {
     use super::*;
     use crate::host::interface::index_of;
 
-    fn attribute(kind: u16, content: &[u8]) -> Vec<u8> {
+    fn encoded(kind: u16, content: &[u8]) -> Vec<u8> {
         let mut octets = (content.len() as u16 + 4).to_ne_bytes().to_vec();
         octets.extend(kind.to_ne_bytes());
         octets.extend(content);
@@ -180,18 +128,18 @@ mod tests {
 
     #[test]
     fn what_the_kernel_says_is_understood() {
-        let xdp = [attribute(IFLA_XDP_ATTACHED, &[2]), attribute(IFLA_XDP_PROG_ID, &77_u32.to_ne_bytes())];
-        let message = [attribute(3, b"eth0\0"), attribute(IFLA_XDP | 0x8000, &xdp.concat())].concat();
-        let found = read(find(&message, IFLA_XDP).unwrap()).unwrap();
+        let xdp = [encoded(IFLA_XDP_ATTACHED, &[2]), encoded(IFLA_XDP_PROG_ID, &77_u32.to_ne_bytes())];
+        let message = [encoded(3, b"eth0\0"), encoded(IFLA_XDP | 0x8000, &xdp.concat())].concat();
+        let found = read(attribute(&message, IFLA_XDP).unwrap()).unwrap();
         assert_eq!(found, Attached { mode: AttachedMode::Generic, program: Some(77), name: None });
         assert_eq!(found.to_string(), "program 77");
-        assert_eq!(read(&attribute(IFLA_XDP_ATTACHED, &[0])), None);
+        assert_eq!(read(&encoded(IFLA_XDP_ATTACHED, &[0])), None);
     }
 
     #[test]
     fn odd_messages_hold_nothing() {
         for octets in [&[][..], &[0; 3], &[0; 4], &[0; 40], &[255; 40], &[8, 0, 43, 0], &[3, 0, 43, 0, 1]] {
-            assert!(find(octets, IFLA_XDP).and_then(read).is_none(), "{octets:?}");
+            assert!(attribute(octets, IFLA_XDP).and_then(read).is_none(), "{octets:?}");
         }
     }
 

@@ -8,6 +8,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::call;
+use crate::error::named;
 use crate::memory::Mapping;
 use crate::{Result, SysError};
 
@@ -53,8 +54,7 @@ impl LiveFrames {
         let octets = value_octets * info.entries as usize;
         // The kernel refuses a length beyond that of the map (array_map_mmap of kernel/bpf/arraymap.c).
         let memory = Mapping::of_file(slots, octets, 0, WHAT)?;
-        let program = program.try_clone_to_owned();
-        let program = program.map_err(|source| SysError::Call { what: "dup(program)".into(), source })?;
+        let program = named(program.try_clone_to_owned(), || "dup(program)".into())?;
         Ok(Self {
             program,
             memory,

@@ -7,14 +7,15 @@ use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Once;
 
-use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{
+    Link, Map, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print,
+};
 
 use super::statistics::Runs;
 use super::{XdpLink, XdpMode};
-use crate::SysError;
+use crate::error::named;
 use crate::host::InterfaceIndex;
-
-type Result<T> = std::result::Result<T, SysError>;
+use crate::{Result, SysError};
 
 /// An object file, aligned as ELF requires.
 #[repr(C, align(8))]
@@ -40,9 +41,6 @@ pub struct Opened {
 
 impl Opened {
     /// Reads an object file; `name` is the file's name.
-    ///
-    /// # Errors
-    /// The file is no object file.
     pub fn read(name: &'static str, file: &'static [u8]) -> Result<Self> {
         listen();
         let object =
@@ -51,17 +49,11 @@ impl Opened {
     }
 
     /// Sets the program's constants: the content of its only `const volatile` variable.
-    ///
-    /// # Errors
-    /// The object has none, or its size differs.
     pub fn set_constants(&mut self, octets: &[u8]) -> Result<()> {
         self.on_map(".rodata", |map| map.set_initial_value(octets))
     }
 
     /// Sets the number of entries of a map.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn set_entries(&mut self, map: &str, entries: u32) -> Result<()> {
         self.on_map(map, |map| map.set_max_entries(entries))
     }
@@ -112,9 +104,6 @@ pub struct Loaded {
 
 impl Loaded {
     /// Attaches the object's only program to an interface of the calling thread's network namespace.
-    ///
-    /// # Errors
-    /// Like [`XdpLink::attach`].
     pub fn attach(&self, interface: InterfaceIndex, mode: XdpMode) -> Result<XdpLink> {
         XdpLink::attach(self.program_fd()?.as_fd(), interface, mode)
     }
@@ -141,45 +130,33 @@ impl Loaded {
     }
 
     /// A descriptor of the object's only program.
-    ///
-    /// # Errors
-    /// The object has no program.
     pub fn program_fd(&self) -> Result<OwnedFd> {
         let program = self.object.progs().next().ok_or_else(|| lacks(self.name, "a program"))?;
         duplicate(program.as_fd(), "a program")
     }
 
     /// The octets of the programs' zero-initialized global variables.
-    ///
-    /// # Errors
-    /// The object has none.
     pub fn variables(&self) -> Result<Vec<u8>> {
-        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-        let value = map
-            .ok_or_else(|| lacks(self.name, "variables"))?
-            .lookup(&0_u32.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
-            .map_err(|error| failed(self.name, "read the variables of", &error))?;
+        let value = self.bss()?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY);
+        let value = value.map_err(|error| failed(self.name, "read the variables of", &error))?;
         value.ok_or_else(|| lacks(self.name, "variables"))
     }
 
     /// Sets the programs' zero-initialized global variables.
-    ///
-    /// # Errors
-    /// The object has none, or their size differs.
     pub fn set_variables(&self, octets: &[u8]) -> Result<()> {
-        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
-        let map = map.ok_or_else(|| lacks(self.name, "variables"))?;
-        let done = map.update(&0_u32.to_ne_bytes(), octets, libbpf_rs::MapFlags::ANY);
+        let done = self.bss()?.update(&0_u32.to_ne_bytes(), octets, MapFlags::ANY);
         done.map_err(|error| failed(self.name, "set the variables of", &error))
     }
 
+    fn bss(&self) -> Result<Map<'_>> {
+        let map = self.object.maps().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        map.ok_or_else(|| lacks(self.name, "variables"))
+    }
+
     /// Every key of a map with its values on each possible CPU.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn all_per_cpu(&self, map: &str) -> Result<Vec<PerCpu>> {
         let map = self.map(map)?;
-        let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, libbpf_rs::MapFlags::ANY) {
+        let with_values = |key: Vec<u8>| match map.lookup_percpu(&key, MapFlags::ANY) {
             Ok(values) => values.map(|values| Ok((key, values))),
             Err(error) => Some(Err(failed(self.name, "read a map of", &error))),
         };
@@ -187,43 +164,24 @@ impl Loaded {
     }
 
     /// The map with this name.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn map(&self, name: &str) -> Result<Map<'_>> {
         self.object.maps().find(|map| map.name() == name).ok_or_else(|| lacks(self.name, name))
     }
 
     /// A map's descriptor, for mmap or for a call.
-    ///
-    /// # Errors
-    /// The object has no such map.
     pub fn map_fd(&self, name: &str) -> Result<OwnedFd> {
-        let map = self.map(name)?;
-        let copy = map.as_fd().try_clone_to_owned();
-        copy.map_err(|source| SysError::Call {
-            what: format!("duplicating the descriptor of {name}"),
-            source,
-        })
+        duplicate(self.map(name)?.as_fd(), name)
     }
 
     /// Sets an entry of a map with 32-bit keys and values.
-    ///
-    /// # Errors
-    /// The object has no such map, or the kernel refuses the value.
     pub fn update_number(&self, map: &str, key: u32, value: u32) -> Result<()> {
-        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), MapFlags::ANY);
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
     /// Puts a socket into a map of sockets, whose values are descriptors.
-    ///
-    /// # Errors
-    /// The object has no such map, or the kernel refuses the socket.
     pub fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
-        let (value, flags) = (socket.as_raw_fd(), libbpf_rs::MapFlags::ANY);
-        let done = self.map(map)?.update(&key.to_ne_bytes(), &value.to_ne_bytes(), flags);
-        done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
+        self.update_number(map, key, socket.as_raw_fd() as u32)
     }
 
     /// Runs the object's only program on a frame as if `interface` had just received it, and applies the program's verdict
@@ -259,17 +217,13 @@ impl Loaded {
         let link = program.attach().map_err(|error| failed(self.name, "attach", &error))?;
         let mut iterator = libbpf_rs::Iter::new(&link).map_err(|error| failed(self.name, "start", &error))?;
         let mut written = Vec::new();
-        let source = |source| SysError::Call { what: format!("read(iterator {})", self.name), source };
-        iterator.read_to_end(&mut written).map_err(source)?;
-        Ok(written)
+        let read = iterator.read_to_end(&mut written);
+        named(read, || format!("read(iterator {})", self.name)).map(|_| written)
     }
 
     /// The values of a key on each possible CPU.
-    ///
-    /// # Errors
-    /// The object has no such map or key.
     pub fn per_cpu(&self, map: &str, key: u32) -> Result<Vec<Vec<u8>>> {
-        let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), libbpf_rs::MapFlags::ANY);
+        let values = self.map(map)?.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY);
         let values = values.map_err(|error| failed(self.name, &format!("read {map}[{key}] of"), &error))?;
         values.ok_or_else(|| lacks(self.name, map))
     }
@@ -285,9 +239,6 @@ pub struct Traces {
 }
 
 /// Checks that the kernel accepts an object.
-///
-/// # Errors
-/// A missing privilege, or the reason of the verifier.
 pub fn probe(name: &'static str, file: &'static [u8]) -> std::result::Result<(), String> {
     Opened::read(name, file).and_then(Opened::load).map(drop).map_err(|error| match error.errno() {
         Some(EPERM) => {
@@ -313,8 +264,7 @@ pub(super) fn listen() {
 
 /// A descriptor that does not borrow from libbpf's view of the thing.
 fn duplicate(fd: BorrowedFd<'_>, thing: &str) -> Result<OwnedFd> {
-    let copy = fd.try_clone_to_owned();
-    copy.map_err(|source| SysError::Call { what: format!("duplicating the descriptor of {thing}"), source })
+    named(fd.try_clone_to_owned(), || format!("duplicating the descriptor of {thing}"))
 }
 
 /// An object without the thing: it and the program do not fit together.

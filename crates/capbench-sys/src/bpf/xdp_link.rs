@@ -79,27 +79,22 @@ impl XdpLink {
 /// Adds to a refusal what it means here.
 #[cold]
 fn explained(error: SysError, interface: InterfaceIndex, mode: XdpMode) -> SysError {
-    let (what, source) = match error {
-        SysError::Call { what, source } => (what, source),
-        other => return other,
-    };
-    let reason = match source.raw_os_error() {
-        Some(libc::EOPNOTSUPP) if mode == XdpMode::Driver => {
-            "the interface's driver has no native XDP; generic mode works with any".into()
+    error.explained(|errno| match errno {
+        libc::EOPNOTSUPP if mode == XdpMode::Driver => {
+            Some("the interface's driver has no native XDP; generic mode works with any".into())
         }
-        Some(libc::EBUSY | libc::EEXIST) => {
+        libc::EBUSY | libc::EEXIST => {
             let other = attached_to(interface).ok().flatten();
             let other = other.map_or("another program".into(), |other: Attached| other.to_string());
-            format!("the interface has an XDP program already ({other}); `ip -d link` shows it")
+            Some(format!("the interface has an XDP program already ({other}); `ip -d link` shows it"))
         }
-        Some(libc::ERANGE | libc::EINVAL) if mode == XdpMode::Driver => {
+        libc::ERANGE | libc::EINVAL if mode == XdpMode::Driver => Some(
             "the driver cannot run it as the interface is set up: its MTU or that of its peer may be too large, or \
              receive offloads (LRO) in the way"
-                .into()
-        }
-        _ => return SysError::Call { what, source },
-    };
-    SysError::Refused { what, reason, source }
+                .into(),
+        ),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::thread;
 
 use super::arguments::EalArguments;
 use super::ffi;
+use crate::error::named;
 use crate::host::namespace::{NetNamespace, unshare_net};
 use crate::host::{CpuId, affinity};
 use crate::{Result, SysError};
@@ -99,20 +100,17 @@ fn call(arguments: &EalArguments) -> Result<()> {
         addresses.push(leak(argument)? as usize);
     }
     forget_what_was_said();
-    let starter = thread::Builder::new()
-        .name("dpdk-eal".into())
-        .spawn(move || {
-            leave_the_namespace();
-            let mut pointers: Vec<*mut c_char> =
-                addresses.into_iter().map(|address| address as *mut c_char).collect();
-            let count = pointers.len() as i32;
-            pointers.push(ptr::null_mut());
-            // SAFETY: the array has `count` arguments and a null behind them, as for main(); the strings are leaked, so
-            // that they outlive the EAL. The lock that the caller holds makes this the only call at any time.
-            unsafe { ffi::capbench_dpdk_start(count, pointers.as_mut_ptr()) }
-        })
-        .map_err(|source| SysError::Call { what: "spawn of the thread dpdk-eal".into(), source })?;
-    match starter.join() {
+    let starter = thread::Builder::new().name("dpdk-eal".into()).spawn(move || {
+        leave_the_namespace();
+        let mut pointers: Vec<*mut c_char> =
+            addresses.into_iter().map(|address| address as *mut c_char).collect();
+        let count = pointers.len() as i32;
+        pointers.push(ptr::null_mut());
+        // SAFETY: the array has `count` arguments and a null behind them, as for main(); the strings are leaked, so
+        // that they outlive the EAL. The lock that the caller holds makes this the only call at any time.
+        unsafe { ffi::capbench_dpdk_start(count, pointers.as_mut_ptr()) }
+    });
+    match named(starter, || "spawn of the thread dpdk-eal".into())?.join() {
         Ok(code) if code >= 0 => Ok(()),
         Ok(code) => Err(refused(format!("{START}({arguments})"), code)),
         Err(_) => Err(SysError::argument(START, "the thread that started it panicked")),
@@ -130,9 +128,6 @@ fn leave_the_namespace() {
 }
 
 /// The CPU of the EAL's first thread: the first one that the calling thread may use.
-///
-/// # Errors
-/// The kernel's reason.
 pub fn first_cpu() -> Result<CpuId> {
     let cpus = affinity::allowed_cpus()?;
     cpus.first().copied().ok_or_else(|| SysError::argument("sched_getaffinity", "no CPU is allowed"))
@@ -145,9 +140,6 @@ pub fn version() -> String {
 }
 
 /// Checks that the EAL will find the driver `name` among its plugins, for example `net_af_packet`.
-///
-/// # Errors
-/// The missing path, in words.
 pub fn has_driver(name: &str) -> std::result::Result<(), String> {
     // SAFETY: a constant string.
     let directory = text(unsafe { ffi::capbench_dpdk_driver_directory() });

@@ -191,9 +191,6 @@ impl Port {
     }
 
     /// All counters of the port since it was opened, by the names of DPDK and the driver (`rte_eth_xstats_get`).
-    ///
-    /// # Errors
-    /// The driver's reason.
     pub fn counters(&self) -> Result<Vec<(String, u64)>> {
         const WHAT: &str = "rte_eth_xstats_get";
         // SAFETY: with room for none, nothing is written; the port is open.

@@ -8,12 +8,12 @@ use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 
+use crate::Result;
 use crate::error::check;
-use crate::host::InterfaceIndex;
+use crate::host::{InterfaceIndex, proc_file};
 use crate::packet::PacketSocket;
-use crate::socket_option;
+use crate::socket_option::{PACKET_FANOUT, SO_DOMAIN};
 use crate::xdp::XdpSocket;
-use crate::{Result, SysError};
 
 /// The sockets of a device, one per receive queue.
 #[derive(Debug)]
@@ -53,9 +53,6 @@ pub(super) struct Before(HashSet<u64>);
 
 impl Before {
     /// Those that it has now.
-    ///
-    /// # Errors
-    /// `/proc` cannot be read.
     pub(super) fn now() -> Result<Self> {
         Ok(Self(descriptors()?.into_iter().map(|found| found.inode).collect()))
     }
@@ -66,13 +63,10 @@ impl Before {
         let group = (std::process::id() ^ interface.number()) & 0xffff;
         let mut found = Vec::new();
         for (fd, _) in self.new_ones()? {
-            let (domain, _): (i32, usize) =
-                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
-            if domain != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
+            if SO_DOMAIN.get::<i32>(&fd)? != libc::AF_PACKET || bound_to(&fd)? != interface.as_int() {
                 continue;
             }
-            let (fanout, _): (u32, usize) =
-                socket_option::get(&fd, libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
+            let fanout: u32 = PACKET_FANOUT.get(&fd)?;
             if fanout != 0 && fanout & 0xffff == group {
                 found.push(PacketSocket::adopt(fd));
             }
@@ -86,9 +80,7 @@ impl Before {
     pub(super) fn xdp_sockets(&self) -> Result<Vec<DriverXdpSocket>> {
         let mut found = Vec::new();
         for (fd, of_driver) in self.new_ones()? {
-            let (domain, _): (i32, usize) =
-                socket_option::get(&fd, libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN")?;
-            if domain == libc::AF_XDP {
+            if SO_DOMAIN.get::<i32>(&fd)? == libc::AF_XDP {
                 found.push(DriverXdpSocket { socket: XdpSocket::adopt(fd), of_driver });
             }
         }
@@ -124,20 +116,13 @@ impl DriverSockets {
 
 /// The sockets among this process's descriptors, by number and inode.
 fn descriptors() -> Result<Vec<Original>> {
-    const DIRECTORY: &str = "/proc/self/fd";
-    let failed = |source| SysError::Call { what: format!("readdir({DIRECTORY})"), source };
-    let mut sockets = Vec::new();
-    for entry in fs::read_dir(DIRECTORY).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let sockets = proc_file::numbers_in("/proc/self/fd")?.into_iter().filter_map(|number| {
         // Those that are gone by now are nobody's loss.
-        let Ok(target) = fs::read_link(entry.path()) else { continue };
-        let inode = target
-            .to_str()
-            .and_then(|target| target.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok());
-        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        sockets.extend(number.zip(inode).map(|(number, inode)| Original { number, inode }));
-    }
-    Ok(sockets)
+        let target = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+        let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
+        Some(Original { number, inode })
+    });
+    Ok(sockets.collect())
 }
 
 impl Original {

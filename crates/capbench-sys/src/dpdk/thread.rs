@@ -19,9 +19,6 @@ pub(super) struct Registered(PhantomData<*const ()>);
 
 impl Registered {
     /// Registers the calling thread, if it is not. The EAL has to run.
-    ///
-    /// # Errors
-    /// There are as many threads as the EAL can count, or other processes share its memory.
     pub(super) fn new() -> Result<Self> {
         HOLDERS.with(|holders| {
             if holders.get() == 0 {

@@ -40,7 +40,7 @@ impl fmt::Display for CpuId {
 /// `EINVAL` if the CPU does not exist, is offline or is outside the process's cpuset (sched_setaffinity(2)).
 pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
     // 0 means the calling thread.
-    set_affinity(0, &[cpu]).map_err(|error| with_call(error, format!("sched_setaffinity(CPU {cpu})")))
+    pin(0, cpu, format!("sched_setaffinity(CPU {cpu})"))
 }
 
 /// Restricts the thread `thread`, of any process, to `cpu`.
@@ -49,8 +49,7 @@ pub fn pin_current_thread(cpu: CpuId) -> Result<()> {
 /// `ESRCH` if the thread has ended, `EPERM` if it belongs to another user and the process lacks CAP_SYS_NICE in the initial
 /// user namespace, `EINVAL` as for [`pin_current_thread`].
 pub fn pin_thread(thread: ThreadId, cpu: CpuId) -> Result<()> {
-    set_affinity(thread.raw(), &[cpu])
-        .map_err(|error| with_call(error, format!("sched_setaffinity(thread {thread}, CPU {cpu})")))
+    pin(thread.raw(), cpu, format!("sched_setaffinity(thread {thread}, CPU {cpu})"))
 }
 
 /// The CPUs that the calling thread may run on, ascending (sched_getaffinity(2)).
@@ -89,29 +88,17 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<CpuId>> {
     Some(cpus)
 }
 
-fn with_call(error: SysError, what: String) -> SysError {
-    match error {
-        SysError::Call { source, .. } => SysError::Call { what, source },
-        SysError::Refused { reason, source, .. } => SysError::Refused { what, reason, source },
-        SysError::Argument { reason, .. } | SysError::Library { reason, .. } => {
-            SysError::Argument { what, reason }
-        }
+fn pin(thread: libc::pid_t, cpu: CpuId, what: String) -> Result<()> {
+    let number = cpu.0 as usize;
+    if number >= MOST_CPUS {
+        return Err(SysError::argument(what, format!("no kernel has a CPU {cpu}")));
     }
-}
-
-fn set_affinity(tid: libc::pid_t, cpus: &[CpuId]) -> Result<()> {
-    let highest = cpus.iter().map(|cpu| cpu.0 as usize).max().unwrap_or(0);
-    if highest >= MOST_CPUS {
-        return Err(SysError::argument("sched_setaffinity", format!("no kernel has a CPU {highest}")));
-    }
-    let mut mask = vec![0 as libc::c_ulong; highest / WORD_BITS + 1];
-    for cpu in cpus {
-        mask[cpu.0 as usize / WORD_BITS] |= 1 << (cpu.0 as usize % WORD_BITS);
-    }
+    let mut mask = vec![0 as libc::c_ulong; number / WORD_BITS + 1];
+    mask[number / WORD_BITS] = 1 << (number % WORD_BITS);
     // SAFETY: sched_setaffinity(2) reads exactly `size` bytes behind the pointer; `mask` is alive for the call and
     // `size` is its length in bytes. The kernel takes any length, so that this need not be a whole cpu_set_t.
-    let code = unsafe { libc::sched_setaffinity(tid, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
-    check(code, || "sched_setaffinity".into()).map(drop)
+    let code = unsafe { libc::sched_setaffinity(thread, size_of_val(mask.as_slice()), mask.as_ptr().cast()) };
+    check(code, || what).map(drop)
 }
 
 fn affinity(tid: libc::pid_t) -> Result<Vec<CpuId>> {

@@ -5,58 +5,57 @@ use std::fmt;
 use super::proc_file;
 use crate::{Result, SysError};
 
-/// The capabilities that capbench checks or keeps. The discriminant is the kernel's number (linux/capability.h).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Capability {
+macro_rules! capabilities {
+    ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal;)+) => {
+        /// The capabilities that capbench checks or keeps. The discriminant is the kernel's number (linux/capability.h).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Capability {
+            $($(#[$doc])* $variant = $number,)+
+        }
+
+        impl Capability {
+            /// The name that capabilities(7) uses.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+capabilities! {
     /// Change owner and group of files.
-    Chown = 0,
+    Chown = 0, "CAP_CHOWN";
     /// Read and write files of other users.
-    DacOverride = 1,
+    DacOverride = 1, "CAP_DAC_OVERRIDE";
     /// Search folders of other users.
-    DacReadSearch = 2,
+    DacReadSearch = 2, "CAP_DAC_READ_SEARCH";
     /// Lower the bounding set.
-    SetPcap = 8,
+    SetPcap = 8, "CAP_SETPCAP";
     /// Configure interfaces, namespaces and RPS.
-    NetAdmin = 12,
+    NetAdmin = 12, "CAP_NET_ADMIN";
     /// Open packet sockets.
-    NetRaw = 13,
+    NetRaw = 13, "CAP_NET_RAW";
     /// See open files of other users' processes.
-    SysPtrace = 19,
+    SysPtrace = 19, "CAP_SYS_PTRACE";
     /// Make and enter namespaces, mount.
-    SysAdmin = 21,
+    SysAdmin = 21, "CAP_SYS_ADMIN";
     /// Raise priorities and pin threads of other users.
-    SysNice = 23,
+    SysNice = 23, "CAP_SYS_NICE";
     /// See addresses of the kernel's functions.
-    Syslog = 34,
+    Syslog = 34, "CAP_SYSLOG";
     /// Load tracing BPF programs (Linux 5.8).
-    Perfmon = 38,
+    Perfmon = 38, "CAP_PERFMON";
     /// Load BPF programs (Linux 5.8).
-    Bpf = 39,
+    Bpf = 39, "CAP_BPF";
 }
 
 impl Capability {
     /// Those needed to open something; results list the missing ones.
     pub const ALL: [Self; 6] =
         [Self::NetAdmin, Self::NetRaw, Self::SysAdmin, Self::SysNice, Self::Perfmon, Self::Bpf];
-
-    /// The name that capabilities(7) uses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Chown => "CAP_CHOWN",
-            Self::DacOverride => "CAP_DAC_OVERRIDE",
-            Self::DacReadSearch => "CAP_DAC_READ_SEARCH",
-            Self::SetPcap => "CAP_SETPCAP",
-            Self::NetAdmin => "CAP_NET_ADMIN",
-            Self::NetRaw => "CAP_NET_RAW",
-            Self::SysPtrace => "CAP_SYS_PTRACE",
-            Self::SysAdmin => "CAP_SYS_ADMIN",
-            Self::SysNice => "CAP_SYS_NICE",
-            Self::Syslog => "CAP_SYSLOG",
-            Self::Perfmon => "CAP_PERFMON",
-            Self::Bpf => "CAP_BPF",
-        }
-    }
 }
 
 impl fmt::Display for Capability {
@@ -99,11 +98,6 @@ impl CapabilitySet {
         self.0
     }
 
-    /// Whether the capability that the kernel gives this number is in the set.
-    pub(super) const fn has_number(self, number: u32) -> bool {
-        self.0 >> number & 1 == 1
-    }
-
     /// Whether `capability` is in the set.
     pub const fn has(self, capability: Capability) -> bool {
         self.0 >> capability as u8 & 1 == 1
@@ -131,15 +125,10 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The sets of the calling thread.
-    ///
-    /// # Errors
-    /// `/proc` does not report them.
-    pub fn of_current_thread() -> Result<Self> {
+    pub(super) fn of_current_thread() -> Result<Self> {
         const FILE: &str = "/proc/thread-self/status";
-        let missing =
-            || SysError::argument(FILE, "no lines \"CapPrm\" to \"CapAmb\" with hexadecimal numbers");
-        Self::parse(&proc_file::read(FILE)?).ok_or_else(missing)
+        Self::parse(&proc_file::read(FILE)?)
+            .ok_or_else(|| SysError::argument(FILE, "no lines of capabilities"))
     }
 
     /// Parses a thread's `status` file of `/proc`.
@@ -167,10 +156,7 @@ impl fmt::Display for Sets {
 
 /// The effective capabilities of the calling thread.
 pub fn effective() -> Result<CapabilitySet> {
-    const FILE: &str = "/proc/thread-self/status";
-    let text = proc_file::read(FILE)?;
-    parse(&text, "CapEff")
-        .ok_or_else(|| SysError::argument(FILE, "no line \"CapEff\" with a hexadecimal number"))
+    Sets::of_current_thread().map(|sets| sets.effective)
 }
 
 fn parse(status: &str, line: &str) -> Option<CapabilitySet> {

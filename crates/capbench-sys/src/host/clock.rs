@@ -1,7 +1,8 @@
 //! Clocks in nanoseconds: `clock_gettime(2)`.
 
 use super::ProcessId;
-use crate::{Result, SysError};
+use crate::Result;
+use crate::error::{by_code, named};
 
 /// CPU time of the calling thread in ns, user and system, from the scheduler (CLOCK_THREAD_CPUTIME_ID). Exact at the call. The
 /// kernel's configuration decides whether it includes interrupts during the thread's run.
@@ -23,11 +24,9 @@ pub fn process_cpu_ns(process: ProcessId) -> Result<u64> {
     // SAFETY: clock_getcpuclockid(3) takes a number and writes one clockid_t behind the pointer; `clock` is exclusively
     // ours and alive.
     match unsafe { libc::clock_getcpuclockid(process.raw(), &mut clock) } {
-        0 => {}
-        // It returns its error instead of setting errno.
-        code => return Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) }),
+        0 => named(try_read(clock), what),
+        code => Err(by_code(what(), code)),
     }
-    try_read(clock).map_err(|source| SysError::Call { what: what(), source })
 }
 
 /// Time since a fixed point in ns, never set back, slewed by NTP (CLOCK_MONOTONIC). It is the clock of `std::time::Instant`, as

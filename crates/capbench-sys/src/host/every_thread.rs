@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
+use super::proc_file;
 use super::thread::current_thread;
-use crate::error::check;
+use crate::error::{by_code, check};
 use crate::{Result, SysError};
 
 /// How long a thread may need to run the signal's handler.
@@ -50,9 +51,6 @@ fn signal() -> libc::c_int {
 /// # Safety
 /// `action` runs in a signal handler: it may do nothing but what signal-safety(7) allows, and nothing that changes what other
 /// code of the interrupted thread relies on.
-///
-/// # Errors
-/// The first error of a thread, or that a thread blocks the signal.
 pub(super) unsafe fn on_every_thread(what: &str, action: Action) -> Result<()> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     install(what)?;
@@ -97,14 +95,9 @@ fn ask(what: &str, round: &Round, thread: libc::pid_t) -> Result<()> {
         }
         if start.elapsed() > PATIENCE {
             let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
-            return Err(SysError::argument(
-                what,
-                format!(
-                    "the thread {thread} ({}) does not answer: it blocks signal {}",
-                    name.trim_end(),
-                    signal()
-                ),
-            ));
+            let (name, signal) = (name.trim_end(), signal());
+            let reason = format!("the thread {thread} ({name}) does not answer: it blocks signal {signal}");
+            return Err(SysError::argument(what, reason));
         }
         thread::sleep(Duration::from_micros(50));
     }
@@ -119,25 +112,13 @@ fn number(done: &rustix::io::Result<()>) -> libc::c_int {
 fn refused(what: &str, thread: libc::pid_t, error: libc::c_int) -> Result<()> {
     match error {
         0 => Ok(()),
-        code => Err(SysError::Call {
-            what: format!("{what}, by thread {thread}"),
-            source: io::Error::from_raw_os_error(code),
-        }),
+        code => Err(by_code(format!("{what}, by thread {thread}"), code)),
     }
 }
 
 /// The threads of the process.
 pub(super) fn threads() -> Result<Vec<libc::pid_t>> {
-    const FOLDER: &str = "/proc/self/task";
-    let failed = |source| SysError::Call { what: format!("readdir({FOLDER})"), source };
-    let entries = std::fs::read_dir(FOLDER).map_err(failed)?;
-    let mut threads = Vec::new();
-    for entry in entries {
-        threads.extend(
-            entry.map_err(failed)?.file_name().to_str().and_then(|name| name.parse::<libc::pid_t>().ok()),
-        );
-    }
-    Ok(threads)
+    proc_file::numbers_in("/proc/self/task")
 }
 
 /// Installs the handler once. It stays: a signal that comes late must not end the process.
@@ -165,10 +146,7 @@ fn install(what: &str) -> Result<()> {
     });
     match ERROR.load(SeqCst) {
         0 => Ok(()),
-        code => Err(SysError::Call {
-            what: format!("{what}: sigaction({})", signal()),
-            source: io::Error::from_raw_os_error(code),
-        }),
+        code => Err(by_code(format!("{what}: sigaction({})", signal()), code)),
     }
 }
 
@@ -209,17 +187,12 @@ mod tests {
         });
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
-        // SAFETY: an atomic addition is allowed in a handler and changes nothing of other code.
-        let done = unsafe {
-            on_every_thread(
-                "count",
-                Box::new(move || {
-                    counted.fetch_add(1, SeqCst);
-                    Ok(())
-                }),
-            )
+        let count = move || {
+            counted.fetch_add(1, SeqCst);
+            Ok(())
         };
-        done.unwrap();
+        // SAFETY: an atomic addition is allowed in a handler and changes nothing of other code.
+        unsafe { on_every_thread("count", Box::new(count)) }.unwrap();
         assert!(calls.load(SeqCst) >= 3);
         stop.send(()).unwrap();
         assert!(waiting.join().unwrap());

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::error::{check, named};
 
 /// The flag of open(2) to bypass the page cache (`O_DIRECT`). Addresses, lengths and offsets of writes must then be multiples
-/// of [`crate::memory::pages::ALIGNMENT`], or of the smaller alignment that the file system requires.
+/// of [`crate::memory::ALIGNMENT`], or of the smaller alignment that the file system requires.
 pub const DIRECT: i32 = libc::O_DIRECT;
 
 /// Free space on a path's file system.
@@ -39,9 +39,6 @@ pub fn room(path: &Path) -> Result<Room> {
 }
 
 /// Opens a pipe or device for writing. Returns `None` for a pipe without a reader: open(2) would wait for one.
-///
-/// # Errors
-/// The kernel's reason.
 pub fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     match OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(None),

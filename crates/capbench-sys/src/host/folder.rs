@@ -52,17 +52,11 @@ impl Folder {
     }
 
     /// Opens a folder; creates it and missing folders above it.
-    ///
-    /// # Errors
-    /// Like [`Folder::open`].
     pub fn create(path: &Path, trust: &Trust) -> io::Result<Self> {
         Self::walk(path, trust, true)
     }
 
     /// The folder of a file, and the file's name in it.
-    ///
-    /// # Errors
-    /// Like [`Folder::open`]; also if the path names no file.
     pub fn of_file<'p>(path: &'p Path, trust: &Trust) -> io::Result<(Self, &'p OsStr)> {
         let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path ends without a file's name");
         let name = path.file_name().ok_or_else(no_name)?;
@@ -70,9 +64,6 @@ impl Folder {
     }
 
     /// A subfolder; a symbolic link does not count.
-    ///
-    /// # Errors
-    /// Like [`Folder::open`].
     pub fn below(&self, name: &OsStr, trust: &Trust) -> io::Result<Self> {
         let found = step(&self.descriptor, name)?;
         check_entry(trust, &self.descriptor, &found)?;
@@ -85,9 +76,6 @@ impl Folder {
     }
 
     /// The names in it, unsorted.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::new(self.readable()?)? {
@@ -145,9 +133,6 @@ impl Folder {
     }
 
     /// Whether this name in the folder refers to the open file.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn is_named(&self, name: &OsStr, file: &File) -> io::Result<bool> {
         match statat(&self.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(named) => Ok(is_same(&named, &fstat(file)?)),
@@ -157,9 +142,6 @@ impl Folder {
     }
 
     /// Renames a file of this folder. Replaces an existing file of the new name.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(renameat(&self.descriptor, from, &self.descriptor, to)?)
     }
@@ -181,9 +163,6 @@ impl Folder {
     }
 
     /// Removes a file.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.descriptor, name, AtFlags::empty())?)
     }

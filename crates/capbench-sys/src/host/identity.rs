@@ -1,11 +1,13 @@
 //! The user of the process, and changing it: `credentials(7)`.
 
-use std::ffi::CString;
+use std::env;
+use std::ffi::{CString, OsString, c_char, c_int};
 
 use rustix::process::{getegid, geteuid};
 
+use super::every_thread::threads;
 use super::proc_file;
-use crate::error::check;
+use crate::error::{by_code, check};
 use crate::{Result, SysError};
 
 /// A user and a group.
@@ -29,30 +31,62 @@ pub fn is_elevated() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
+/// Variables that change what text looks like or whose settings are meant; no library takes code from them.
+const KEPT: [&str; 11] = [
+    "COLUMNS",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LINES",
+    "NO_COLOR",
+    "TERM",
+    "TZ",
+    "XDG_CONFIG_HOME",
+];
+
+/// Where programs are looked for instead of in the caller's PATH.
+const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Clears the caller's environment if this program has file privileges: libraries read variables that name files to load (DPDK
+/// through libpcap's DPDK_CFG, libxdp's LIBXDP_OBJECT_PATH). Otherwise does nothing.
+///
+/// # Errors
+/// The process has more than one thread; any of them could be reading the environment.
+pub fn forget_environment() -> Result<()> {
+    if !is_elevated() {
+        return Ok(());
+    }
+    if threads()?.len() != 1 {
+        return Err(SysError::argument("clearenv", "the process has more than one thread"));
+    }
+    let kept: Vec<(OsString, OsString)> =
+        env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == kept)).collect();
+    // SAFETY: this is the only thread, so nobody reads or writes the environment meanwhile, and nobody has pointers into it
+    // that are used afterwards: `kept` has copies.
+    unsafe {
+        libc::clearenv();
+        env::set_var("PATH", PATH);
+        for (name, value) in kept {
+            env::set_var(name, value);
+        }
+    }
+    Ok(())
+}
+
 /// The user of this name with its primary group (getpwnam_r(3)); `None` if unknown.
 ///
 /// # Errors
 /// The user database cannot be read, or the name contains a NUL.
 pub fn of_user(name: &str) -> Result<Option<Identity>> {
-    /// No entry is longer; it holds name, home and shell.
-    const ENTRY: usize = 64 << 10;
-    let what = || format!("getpwnam_r({name})");
-    let text = CString::new(name).map_err(|_| SysError::argument(what(), "the name contains a NUL"))?;
-    let mut memory = vec![0 as libc::c_char; ENTRY];
     // SAFETY: all zeroes is a value of the structure: numbers and null pointers.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut found: *mut libc::passwd = std::ptr::null_mut();
-    // SAFETY: getpwnam_r(3) reads a NUL-terminated string, writes `entry`, at most `memory.len()` octets of `memory` and
-    // `found`; all of them are ours and alive.
-    let code = unsafe {
-        libc::getpwnam_r(text.as_ptr(), &raw mut entry, memory.as_mut_ptr(), memory.len(), &raw mut found)
-    };
-    // It returns its error instead of setting errno; not to be found is none, and some systems say so by these.
-    match code {
-        0 | libc::ENOENT | libc::ESRCH => {}
-        code => return Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) }),
-    }
-    Ok((!found.is_null()).then_some(Identity { uid: entry.pw_uid, gid: entry.pw_gid }))
+    // SAFETY: getpwnam_r(3) reads the text, and writes the entry, the memory and the pointer, all of them alive.
+    let found = look_up("getpwnam_r", name, 64 << 10, |text, memory, length, found| unsafe {
+        libc::getpwnam_r(text, &raw mut entry, memory, length, found)
+    });
+    Ok(found?.then_some(Identity { uid: entry.pw_uid, gid: entry.pw_gid }))
 }
 
 /// The group of this name (getgrnam_r(3)); `None` if unknown.
@@ -60,30 +94,36 @@ pub fn of_user(name: &str) -> Result<Option<Identity>> {
 /// # Errors
 /// The group database cannot be read, or the name contains a NUL.
 pub fn group_of_name(name: &str) -> Result<Option<u32>> {
-    /// An entry holds the names of all members.
-    const ENTRY: usize = 1 << 20;
-    let what = || format!("getgrnam_r({name})");
-    let text = CString::new(name).map_err(|_| SysError::argument(what(), "the name contains a NUL"))?;
-    let mut memory = vec![0 as libc::c_char; ENTRY];
     // SAFETY: all zeroes is a value of the structure: numbers and null pointers.
     let mut entry: libc::group = unsafe { std::mem::zeroed() };
-    let mut found: *mut libc::group = std::ptr::null_mut();
-    // SAFETY: getgrnam_r(3) reads a NUL-terminated string, writes `entry`, at most `memory.len()` octets of `memory` and
-    // `found`; all of them are ours and alive.
-    let code = unsafe {
-        libc::getgrnam_r(text.as_ptr(), &raw mut entry, memory.as_mut_ptr(), memory.len(), &raw mut found)
+    // SAFETY: as for getpwnam_r.
+    let found = look_up("getgrnam_r", name, 1 << 20, |text, memory, length, found| unsafe {
+        libc::getgrnam_r(text, &raw mut entry, memory, length, found)
+    });
+    Ok(found?.then_some(entry.gr_gid))
+}
+
+/// Calls one of these functions with so many octets of memory for the texts of an entry; whether there is one.
+fn look_up<T>(
+    function: &str,
+    name: &str,
+    room: usize,
+    call: impl FnOnce(*const c_char, *mut c_char, usize, *mut *mut T) -> c_int,
+) -> Result<bool> {
+    let what = format!("{function}({name})");
+    let Ok(text) = CString::new(name) else {
+        return Err(SysError::argument(what, "the name contains a NUL"));
     };
-    // As with getpwnam_r.
-    match code {
-        0 | libc::ENOENT | libc::ESRCH => Ok((!found.is_null()).then_some(entry.gr_gid)),
-        code => Err(SysError::Call { what: what(), source: std::io::Error::from_raw_os_error(code) }),
+    let mut memory = vec![0 as c_char; room];
+    let mut found: *mut T = std::ptr::null_mut();
+    // Not to be found is no error, and some systems say so by these.
+    match call(text.as_ptr(), memory.as_mut_ptr(), memory.len(), &raw mut found) {
+        0 | libc::ENOENT | libc::ESRCH => Ok(!found.is_null()),
+        code => Err(by_code(what, code)),
     }
 }
 
 /// Whether the process is in a group, with its effective or a supplementary group.
-///
-/// # Errors
-/// `/proc` does not report it.
 pub fn is_member(group: u32) -> Result<bool> {
     const FILE: &str = "/proc/thread-self/status";
     let text = proc_file::read(FILE)?;

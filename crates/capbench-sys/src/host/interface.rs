@@ -1,6 +1,5 @@
 //! Interfaces by name and by number, in the network namespace of the calling thread: netdevice(7).
 
-use std::ffi::CStr;
 use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -57,9 +56,13 @@ impl InterfaceFlags {
 /// # Errors
 /// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
+    flags(&request_socket()?, name)
+}
+
+fn flags(socket: &OwnedFd, name: &str) -> Result<InterfaceFlags> {
     let empty = libc::__c_anonymous_ifr_ifru { ifru_flags: 0 };
     // SAFETY: SIOCGIFFLAGS reads the name only and writes `ifr_flags` (netdevice(7)).
-    let answer = unsafe { request(name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
+    let answer = unsafe { request(socket, name, libc::SIOCGIFFLAGS, empty, "SIOCGIFFLAGS") }?;
     // SAFETY: the call succeeded, so the kernel has set the flags; every bit pattern is a number.
     Ok(InterfaceFlags(unsafe { answer.ifru_flags }))
 }
@@ -73,28 +76,16 @@ pub struct Watched {
 
 impl Watched {
     /// The interface `index` of the calling thread's network namespace.
-    ///
-    /// # Errors
-    /// No socket can be opened.
     pub fn new(index: InterfaceIndex) -> Result<Self> {
         Ok(Self { index, socket: request_socket()? })
     }
 
-    /// Its current flags, also after a rename (`SIOCGIFNAME`, `SIOCGIFFLAGS`, netdevice(7)).
+    /// Its current flags, also after a rename.
     ///
     /// # Errors
     /// `ENODEV` if it no longer exists.
     pub fn flags(&self) -> Result<InterfaceFlags> {
-        let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_ifindex: self.index.as_int() };
-        let mut ifreq = libc::ifreq { ifr_name: [0; libc::IFNAMSIZ], ifr_ifru };
-        for (request, name) in [(libc::SIOCGIFNAME, "SIOCGIFNAME"), (libc::SIOCGIFFLAGS, "SIOCGIFFLAGS")] {
-            // SAFETY: both requests read and write one ifreq, which is exclusively ours and alive. The first reads the number
-            // and writes the name, NUL included; the second reads that name and writes the flags.
-            let code = unsafe { libc::ioctl(self.socket.as_raw_fd(), request as _, &mut ifreq) };
-            check(code, || format!("ioctl({name}, interface {})", self.index))?;
-        }
-        // SAFETY: the second call succeeded, so the kernel has set the flags; every bit pattern is a number.
-        Ok(InterfaceFlags(unsafe { ifreq.ifr_ifru.ifru_flags }))
+        flags(&self.socket, &name(&self.socket, self.index)?)
     }
 }
 
@@ -115,14 +106,13 @@ pub fn index_of(name: &str) -> Result<InterfaceIndex> {
 /// The name of the interface `index`.
 ///
 /// # Errors
-/// `ENXIO` if it is not in the calling thread's network namespace.
+/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn name_of(index: InterfaceIndex) -> Result<String> {
-    let mut name = [0 as libc::c_char; libc::IF_NAMESIZE];
-    // SAFETY: if_indextoname(3) writes at most IF_NAMESIZE bytes, NUL included; `name` has that many and is ours.
-    let done = unsafe { libc::if_indextoname(index.0, name.as_mut_ptr()) };
-    check(if done.is_null() { -1 } else { 0 }, || format!("if_indextoname({index})"))?;
-    // SAFETY: the call succeeded, so `name` holds a NUL-terminated string; it is alive and no longer written.
-    Ok(unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned())
+    name(&request_socket()?, index)
+}
+
+fn name(socket: &OwnedFd, index: InterfaceIndex) -> Result<String> {
+    named(netdevice::index_to_name(socket, index.0), || format!("ioctl(SIOCGIFNAME, interface {index})"))
 }
 
 /// The link-layer address of the Ethernet interface `name` (`SIOCGIFHWADDR`).
@@ -151,7 +141,7 @@ fn hardware(name: &str) -> Result<libc::sockaddr> {
     // SAFETY: all zeroes is a value of the structure, which is plain data.
     let empty: libc::__c_anonymous_ifr_ifru = unsafe { std::mem::zeroed() };
     // SAFETY: SIOCGIFHWADDR reads the name only and writes `ifr_hwaddr` (netdevice(7)).
-    let answer = unsafe { request(name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
+    let answer = unsafe { request(&request_socket()?, name, libc::SIOCGIFHWADDR, empty, "SIOCGIFHWADDR") }?;
     // SAFETY: the request has filled `ifr_hwaddr`, which is plain data.
     Ok(unsafe { answer.ifru_hwaddr })
 }
@@ -161,6 +151,7 @@ fn hardware(name: &str) -> Result<libc::sockaddr> {
 /// # Safety
 /// `data` must be what the request reads, and every address in it valid for what the request does with it.
 pub(super) unsafe fn request(
+    socket: &OwnedFd,
     name: &str,
     request: libc::c_ulong,
     data: libc::__c_anonymous_ifr_ifru,
@@ -170,7 +161,6 @@ pub(super) unsafe fn request(
     if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
         return Err(SysError::argument(what(), "not a name that an interface can have"));
     }
-    let socket = request_socket()?;
     let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
     for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
@@ -184,7 +174,7 @@ pub(super) unsafe fn request(
 }
 
 /// A socket for requests about interfaces of the calling thread's network namespace.
-fn request_socket() -> Result<OwnedFd> {
+pub(super) fn request_socket() -> Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
     named(socket, || "socket(AF_INET)".into())
 }

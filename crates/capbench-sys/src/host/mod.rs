@@ -5,11 +5,9 @@
 
 pub mod affinity;
 pub mod capability;
-pub mod cgroup_memory;
 pub mod clock;
 #[cfg(feature = "landlock")]
 pub mod confinement;
-pub mod elevation;
 pub mod ethtool;
 mod every_thread;
 pub mod filesystem;
@@ -20,12 +18,12 @@ pub mod local_time;
 pub mod memory;
 pub mod namespace;
 pub mod privileges;
-mod proc_file;
+pub(crate) mod proc_file;
 pub mod process;
 pub mod sysfs;
 pub mod thread;
 pub mod trust;
-pub mod writable;
+pub mod wait;
 
 pub use affinity::CpuId;
 pub use capability::{Capability, CapabilitySet};

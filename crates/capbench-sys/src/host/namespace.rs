@@ -43,9 +43,8 @@ impl NetNamespace {
     }
 
     fn open(path: &str) -> Result<Self> {
-        let failed = |source| SysError::Call { what: format!("open({path})"), source };
-        let file = File::open(path).map_err(failed)?;
-        let inode = file.metadata().map_err(failed)?.ino();
+        let file = named(File::open(path), || format!("open({path})"))?;
+        let inode = named(file.metadata(), || format!("stat({path})"))?.ino();
         Ok(Self { descriptor: file.into(), inode })
     }
 
@@ -93,15 +92,12 @@ pub fn unshare_net() -> Result<NetNamespace> {
 /// host forbids user namespaces or removes the capabilities in them. The error names the step: after a failure to write the
 /// maps, the user namespace is useless and the process should end.
 pub fn enter_user_namespace() -> Result<()> {
-    const WHAT: &str = "unshare(user namespace)";
     let status = proc_file::read("/proc/self/status")?;
     let threads = proc_file::field(&status, "Threads");
     if threads != Some("1") {
         let count = threads.unwrap_or("an unknown number of");
-        return Err(SysError::argument(
-            WHAT,
-            format!("must be called before threads are started; there are {count}"),
-        ));
+        let reason = format!("must be called before threads are started; there are {count}");
+        return Err(SysError::argument("unshare(user namespace)", reason));
     }
     let user = identity::effective();
     unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS, "user namespace")?;
@@ -122,8 +118,7 @@ pub fn in_initial_pid_namespace() -> Result<bool> {
 }
 
 fn inode(file: &str) -> Result<u64> {
-    let failed = |source| SysError::Call { what: format!("stat({file})"), source };
-    std::fs::metadata(file).map(|data| data.ino()).map_err(failed)
+    named(std::fs::metadata(file), || format!("stat({file})")).map(|data| data.ino())
 }
 
 fn unshare(flags: UnshareFlags, what: &str) -> Result<()> {

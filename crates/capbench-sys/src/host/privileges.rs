@@ -3,10 +3,9 @@
 //! All sets of a thread are lowered: permitted, effective, inheritable, ambient and, with CAP_SETPCAP, the bounding set. Then
 //! each thread's remaining sets are read back, and any excess is an error.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::thread::{
     self, CapabilitySets, capability_is_in_bounding_set, clear_ambient_capability_set,
@@ -42,31 +41,23 @@ pub fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<
 }
 
 /// Whether the process could create files in a folder without these capabilities.
-///
-/// # Errors
-/// A thread cannot be queried.
 pub fn may_write_without(folder: &Path, without: CapabilitySet) -> Result<bool> {
-    let what = || format!("faccessat2({})", folder.display());
-    let text = CString::new(folder.as_os_str().as_bytes())
-        .map_err(|_| SysError::argument(what(), "the path contains a NUL"))?;
+    let path = folder.to_path_buf();
     // Capabilities belong to a thread: this one gives them up, is asked, and ends.
     let asked = move || {
         let sets = Sets::of_current_thread()?;
         named(lower(sets.permitted.less(without)), || "capset of a thread".into())?;
-        let rights = libc::W_OK | libc::X_OK;
-        // SAFETY: faccessat2(2) reads a NUL-terminated string, which is ours and alive, and takes numbers.
-        Ok(unsafe {
-            libc::syscall(libc::SYS_faccessat2, libc::AT_FDCWD, text.as_ptr(), rights, libc::AT_EACCESS) == 0
-        })
+        Ok(accessat(CWD, &path, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok())
     };
-    let started = std::thread::Builder::new().spawn(asked);
-    let thread = started.map_err(|source| SysError::Call { what: what(), source })?;
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let started = named(std::thread::Builder::new().spawn(asked), || {
+        format!("a thread to ask about {}", folder.display())
+    });
+    started?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Takes everything but `kept` out of the bounding set of the calling thread, where it may do so.
 fn lower_bounding(kept: CapabilitySet) -> rustix::io::Result<()> {
-    for number in (0..u64::BITS).filter(|number| !kept.has_number(*number)) {
+    for number in (0..u64::BITS).filter(|number| kept.bits() >> number & 1 == 0) {
         let one = thread::CapabilitySet::from_bits_retain(1 << number);
         match capability_is_in_bounding_set(one) {
             Ok(true) => {}

@@ -1,16 +1,26 @@
 //! Small text files of procfs, with the file's name in the error.
 
-use crate::{Result, SysError};
+use crate::Result;
+use crate::error::named;
 
 /// The whole text of `path`.
 pub(super) fn read(path: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|source| SysError::Call { what: format!("read({path})"), source })
+    named(std::fs::read_to_string(path), || format!("read({path})"))
 }
 
 /// Writes `text` to `path` in one write, as the kernel's small files demand.
 pub(super) fn write(path: &str, text: &str) -> Result<()> {
-    std::fs::write(path, text)
-        .map_err(|source| SysError::Call { what: format!("write({path}, {:?})", text.trim_end()), source })
+    named(std::fs::write(path, text), || format!("write({path}, {:?})", text.trim_end()))
+}
+
+/// The names in a folder that are numbers: of threads in `task`, of descriptors in `fd`.
+pub(crate) fn numbers_in(folder: &str) -> Result<Vec<i32>> {
+    let what = || format!("readdir({folder})");
+    let mut numbers = Vec::new();
+    for entry in named(std::fs::read_dir(folder), what)? {
+        numbers.extend(named(entry, what)?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+    }
+    Ok(numbers)
 }
 
 /// The value of the line `key:` of a file such as `/proc/meminfo` or `/proc/self/status`, trimmed.

@@ -1,8 +1,6 @@
 //! Foreign programs that this process starts and must end: faccessat(2), setsid(2), prctl(2), kill(2).
 
-use std::ffi::CString;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -15,8 +13,8 @@ use rustix::process::{
     test_kill_process, test_kill_process_group,
 };
 
+use crate::Result;
 use crate::error::named;
-use crate::{Result, SysError};
 
 /// The kernel's number of a process, within this process's PID namespace. Never 0 or 1: for kill(2) their negatives mean the
 /// caller's group and every process.
@@ -71,37 +69,25 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Those that a user can name.
-    const NAMED: [(&'static str, Self); 7] = [
-        ("INT", Self::Interrupt),
-        ("QUIT", Self::Quit),
-        ("HUP", Self::Hangup),
-        ("TERM", Self::Terminate),
-        ("USR1", Self::User1),
-        ("USR2", Self::User2),
-        ("KILL", Self::Kill),
+    /// Those that a user can name, with the kernel's. The probe is none of them.
+    const NAMED: [(&'static str, Self, process::Signal); 7] = [
+        ("INT", Self::Interrupt, process::Signal::INT),
+        ("QUIT", Self::Quit, process::Signal::QUIT),
+        ("HUP", Self::Hangup, process::Signal::HUP),
+        ("TERM", Self::Terminate, process::Signal::TERM),
+        ("USR1", Self::User1, process::Signal::USR1),
+        ("USR2", Self::User2, process::Signal::USR2),
+        ("KILL", Self::Kill, process::Signal::KILL),
     ];
 
     /// Whether `number` is a signal that users send, not a fault of the program.
     pub fn is_of_stopping(number: i32) -> bool {
-        Self::NAMED
-            .iter()
-            .filter_map(|(_, signal)| signal.of_kernel())
-            .any(|signal| signal.as_raw() == number)
+        Self::NAMED.iter().any(|(_, _, signal)| signal.as_raw() == number)
     }
 
     /// `None` for the probe.
     fn of_kernel(self) -> Option<process::Signal> {
-        match self {
-            Self::Probe => None,
-            Self::Interrupt => Some(process::Signal::INT),
-            Self::Quit => Some(process::Signal::QUIT),
-            Self::Hangup => Some(process::Signal::HUP),
-            Self::Terminate => Some(process::Signal::TERM),
-            Self::User1 => Some(process::Signal::USR1),
-            Self::User2 => Some(process::Signal::USR2),
-            Self::Kill => Some(process::Signal::KILL),
-        }
+        Self::NAMED.iter().find(|(_, signal, _)| *signal == self).map(|(_, _, signal)| *signal)
     }
 }
 
@@ -110,8 +96,9 @@ impl FromStr for Signal {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let name = text.strip_prefix("SIG").unwrap_or(text);
-        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, signal)| signal).ok_or_else(|| {
-            let known: Vec<_> = Self::NAMED.iter().map(|(known, _)| *known).collect();
+        let known = Self::NAMED.map(|(known, ..)| known);
+        let found = Self::NAMED.iter().find(|(known, ..)| *known == name).map(|(_, signal, _)| *signal);
+        found.ok_or_else(|| {
             format!("\"{text}\" is no signal to stop a program with; {} are", known.join(", "))
         })
     }
@@ -119,8 +106,8 @@ impl FromStr for Signal {
 
 impl fmt::Display for Signal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Self::NAMED.into_iter().find(|(_, signal)| signal == self) {
-            Some((name, _)) => write!(formatter, "SIG{name}"),
+        match Self::NAMED.iter().find(|(_, signal, _)| signal == self) {
+            Some((name, ..)) => write!(formatter, "SIG{name}"),
             None => formatter.write_str("signal 0"),
         }
     }
@@ -131,10 +118,8 @@ impl fmt::Display for Signal {
 /// # Errors
 /// `EACCES` if it may not, `ENOENT` if the file does not exist, and other errors of faccessat(2).
 pub fn may_execute(path: &Path) -> Result<()> {
-    let attempt = || format!("faccessat({}, X_OK)", path.display());
-    let text = CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| SysError::argument(attempt(), "a path has no octet 0 in it"))?;
-    named(accessat(CWD, &text, Access::EXEC_OK, AtFlags::EACCESS), attempt)
+    let accessed = accessat(CWD, path, Access::EXEC_OK, AtFlags::EACCESS);
+    named(accessed, || format!("faccessat({}, X_OK)", path.display()))
 }
 
 /// Makes `command` start its program as leader of a new session and process group, so that no terminal signal of the user
@@ -219,7 +204,7 @@ mod tests {
         let errno = |path: &str| may_execute(path.as_ref()).unwrap_err().errno();
         assert_eq!(errno("/proc/version"), Some(libc::EACCES));
         assert_eq!(errno("/no/such"), Some(libc::ENOENT));
-        assert_eq!(errno("a\0b"), None);
+        assert_eq!(errno("a\0b"), Some(libc::EINVAL));
     }
 
     #[test]

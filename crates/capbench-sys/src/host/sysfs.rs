@@ -5,10 +5,10 @@
 //! (fsopen(2), fsmount(2); Linux 5.2) and ends with it.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Mode, OFlags, openat};
+use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use crate::error::named;
@@ -45,30 +45,26 @@ impl SysfsView {
 
     /// The text of the file `path`, without the final line break.
     pub fn read(&self, path: &str) -> Result<String> {
-        let mut text = String::new();
-        self.open(path, OFlags::RDONLY)?
-            .read_to_string(&mut text)
-            .map_err(|source| SysError::Call { what: format!("read(sysfs {path})"), source })?;
-        Ok(text.trim_end().to_owned())
+        let text = std::io::read_to_string(self.file(path)?);
+        Ok(named(text, || format!("read(sysfs {path})"))?.trim_end().to_owned())
     }
 
     /// Writes `text` to the file `path` in one write, as sysfs requires.
     pub fn write(&self, path: &str, text: &str) -> Result<()> {
-        self.open(path, OFlags::WRONLY)?
-            .write_all(text.as_bytes())
-            .map_err(|source| SysError::Call { what: format!("write(sysfs {path}, {text:?})"), source })
+        let written = self.open(path, OFlags::WRONLY)?.write_all(text.as_bytes());
+        named(written, || format!("write(sysfs {path}, {text:?})"))
     }
 
     /// The names in the directory `path`, sorted.
     pub fn list(&self, path: &str) -> Result<Vec<String>> {
         let directory = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let failed = |source| SysError::Call { what: format!("readdir(sysfs {path})"), source };
-        // The descriptor's link in procfs leads into the unattached mount, where no path of its own does.
-        let entries =
-            std::fs::read_dir(format!("/proc/thread-self/fd/{}", directory.as_raw_fd())).map_err(failed)?;
+        let what = || format!("readdir(sysfs {path})");
         let mut names = Vec::new();
-        for entry in entries {
-            names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        for entry in named(Dir::new(directory), what)? {
+            let name = named(entry, what)?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
         }
         names.sort_unstable();
         Ok(names)

@@ -91,9 +91,6 @@ impl Trust {
     }
 
     /// Checks that nobody else can replace an entry of `owner` in this folder.
-    ///
-    /// # Errors
-    /// Who can. [`Controller::OwnerInShared`] is about the entry, all others about the folder.
     pub(super) fn check_entry(&self, folder: &Stat, owner: u32) -> Result<(), Controller> {
         let is_sticky = Mode::from_raw_mode(folder.st_mode).contains(Mode::SVTX);
         match self.check_owner_and_mode(folder) {
@@ -109,9 +106,6 @@ impl Trust {
     }
 
     /// Checks that nobody else owns or can write this file or folder.
-    ///
-    /// # Errors
-    /// Who does.
     pub(super) fn check_owner_and_mode(&self, file: &Stat) -> Result<(), Controller> {
         let mode = Mode::from_raw_mode(file.st_mode);
         let is_private = self.private_groups && file.st_gid == file.st_uid;

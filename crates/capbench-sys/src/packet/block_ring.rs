@@ -58,9 +58,6 @@ impl Shared {
 
 impl BlockRing {
     /// Takes over a mapping made with the same geometry.
-    ///
-    /// # Errors
-    /// When the mapping is smaller than the geometry says.
     pub(crate) fn new(map: Mapping, geometry: BlockGeometry) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("block ring", format!("{} bytes are mapped", map.length())));

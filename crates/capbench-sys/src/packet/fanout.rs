@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::str::FromStr;
 
 use super::socket::PacketSocket;
-use crate::error::{Result, SysError};
-use crate::socket_option;
+use crate::error::Result;
+use crate::socket_option::PACKET_FANOUT;
 
 /// Limit of a group's members: fixed before Linux 5.11, and the default of later kernels unless the first member requests more.
 pub const MOST_MEMBERS: usize = 256;
@@ -31,15 +31,6 @@ impl FanoutMode {
     /// All modes with their names, as users write them.
     pub const ALL: [(&'static str, Self); 4] =
         [("hash", Self::Hash), ("cpu", Self::Cpu), ("queue", Self::Queue), ("lb", Self::InTurn)];
-
-    fn number(self) -> u32 {
-        match self {
-            Self::Hash => libc::PACKET_FANOUT_HASH,
-            Self::Cpu => libc::PACKET_FANOUT_CPU,
-            Self::Queue => libc::PACKET_FANOUT_QM,
-            Self::InTurn => libc::PACKET_FANOUT_LB,
-        }
-    }
 }
 
 impl FromStr for FanoutMode {
@@ -73,88 +64,56 @@ pub struct FanoutRule {
 }
 
 impl FanoutRule {
-    fn flags(self) -> u32 {
-        let flag = |is_set, flag| if is_set { flag } else { 0 };
-        flag(self.rollover, libc::PACKET_FANOUT_FLAG_ROLLOVER)
-            | flag(self.ignore_outgoing, libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING)
-    }
-
     /// The option's value: the group in the lower half, mode and flags in the upper one.
     fn value(self, id: u16, more: u32) -> i32 {
-        (u32::from(id) | (self.mode.number() | self.flags() | more) << 16) as i32
+        let mode = match self.mode {
+            FanoutMode::Hash => libc::PACKET_FANOUT_HASH,
+            FanoutMode::Cpu => libc::PACKET_FANOUT_CPU,
+            FanoutMode::Queue => libc::PACKET_FANOUT_QM,
+            FanoutMode::InTurn => libc::PACKET_FANOUT_LB,
+        };
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(self.rollover, libc::PACKET_FANOUT_FLAG_ROLLOVER)
+            | flag(self.ignore_outgoing, libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING);
+        (u32::from(id) | (mode | flags | more) << 16) as i32
     }
 }
-
-const EINVAL: i32 = libc::EINVAL;
-const ENOSPC: i32 = libc::ENOSPC;
-const ENOMEM: i32 = libc::ENOMEM;
 
 impl PacketSocket {
     /// Makes a group with this socket as first member and returns the number that the kernel chose, unique in the network
     /// namespace (`PACKET_FANOUT_FLAG_UNIQUEID`, Linux 4.12). The socket must be bound.
-    ///
-    /// # Errors
-    /// The kernel's reason, with its meaning here.
     pub fn make_fanout(&self, rule: FanoutRule) -> Result<u16> {
         let value = rule.value(0, libc::PACKET_FANOUT_FLAG_UNIQUEID);
-        self.set_fanout(value).map_err(|error| {
-            explained(error, |errno| match errno {
-                EINVAL => Some(format!(
+        PACKET_FANOUT.set(&self.as_fd(), &value).map_err(|error| {
+            error.explained(|errno| match errno {
+                libc::EINVAL => Some(format!(
                     "this kernel does not know the fanout mode {}, or no groups with numbers of its own choice (Linux 4.12)",
                     rule.mode
                 )),
-                ENOMEM => Some("every number for a fanout group is taken in this network namespace".into()),
+                libc::ENOMEM => Some("every number for a fanout group is taken in this network namespace".into()),
                 _ => None,
             })
         })?;
-        self.fanout_group()
+        Ok(PACKET_FANOUT.get::<u32>(&self.as_fd())? as u16)
     }
 
     /// Joins a group. The socket must be bound like the other members.
-    ///
-    /// # Errors
-    /// The kernel's reason, with its meaning here.
     pub fn join_fanout(&self, id: u16, rule: FanoutRule) -> Result<()> {
-        self.set_fanout(rule.value(id, 0)).map_err(|error| {
-            explained(error, |errno| match errno {
-                EINVAL => Some(format!(
+        PACKET_FANOUT.set(&self.as_fd(), &rule.value(id, 0)).map_err(|error| {
+            error.explained(|errno| match errno {
+                libc::EINVAL => Some(format!(
                     "fanout group {id} of this network namespace belongs to another interface, or has another mode or other \
                      flags than {}{}; groups of other programs are in the way where numbers are chosen by hand",
                     rule.mode,
                     if rule.rollover { " with rollover" } else { "" }
                 )),
-                ENOSPC => Some(format!(
+                libc::ENOSPC => Some(format!(
                     "fanout group {id} is full: a group has {MOST_MEMBERS} members at most, unless its first one asked for \
                      more (Linux 5.11); use fewer"
                 )),
                 _ => None,
             })
         })
-    }
-
-    /// The number of the group that this socket is a member of.
-    ///
-    /// # Errors
-    /// The kernel's reason.
-    fn fanout_group(&self) -> Result<u16> {
-        let (value, _): (u32, usize) =
-            socket_option::get(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, "PACKET_FANOUT")?;
-        Ok((value & 0xffff) as u16)
-    }
-
-    fn set_fanout(&self, value: i32) -> Result<()> {
-        socket_option::set(&self.as_fd(), libc::SOL_PACKET, libc::PACKET_FANOUT, &value, "PACKET_FANOUT")
-    }
-}
-
-/// The error with what it means, where that is known.
-fn explained(error: SysError, meaning: impl FnOnce(i32) -> Option<String>) -> SysError {
-    match error {
-        SysError::Call { what, source } => match source.raw_os_error().and_then(meaning) {
-            Some(reason) => SysError::Refused { what, reason, source },
-            None => SysError::Call { what, source },
-        },
-        other => other,
     }
 }
 

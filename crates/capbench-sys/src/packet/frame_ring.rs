@@ -18,9 +18,6 @@ pub struct FrameRing {
 
 impl FrameRing {
     /// Takes over a mapping made with the same geometry and version.
-    ///
-    /// # Errors
-    /// When the mapping is smaller than the geometry says.
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, version: FrameVersion) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("packet ring", format!("{} bytes are mapped", map.length())));

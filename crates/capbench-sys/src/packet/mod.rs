@@ -28,7 +28,7 @@ pub mod stand_in;
 mod status;
 pub mod transmit_ring;
 
-pub use crate::socket_option::FilterInstruction;
+pub use crate::socket_option::{Filter, FilterInstruction, attach_filter};
 pub use block_ring::{Block, BlockRing};
 pub use fanout::{FanoutMode, FanoutRule};
 pub use frame::{Frame, PacketType, VlanTag};
@@ -36,8 +36,5 @@ pub use frame_ring::{FrameBatch, FrameRing};
 pub use geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 pub use receive_vector::ReceiveVector;
 pub use send_vector::{SendVector, Sent};
-pub use socket::{
-    Filter, FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version,
-    attach_filter,
-};
+pub use socket::{FlowHashes, PacketSocket, PacketStatistics, Protocol, Readiness, ReceiveMemory, Version};
 pub use transmit_ring::{Kick, Prefix, TransmitRing};

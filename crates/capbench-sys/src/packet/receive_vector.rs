@@ -68,9 +68,6 @@ impl ReceiveVector {
 
     /// Receives available frames, up to the vector's length, with recvmmsg(2); waits for the first one unless `dont_wait`.
     /// Returns their number, 0 if there is none (yet).
-    ///
-    /// # Errors
-    /// Like [`ReceiveVector::receive_one`].
     #[inline]
     pub fn receive_many(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<usize> {
         self.filled = 0;

@@ -3,36 +3,21 @@
 //! A socket is opened with protocol 0, so that it receives nothing, then configured, then bound. So it cannot contain a frame
 //! of another interface or from before its ring or filter existed (packet(7)).
 
-use std::mem::{size_of, zeroed};
+use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::block_ring::BlockRing;
 use super::frame_ring::FrameRing;
 use super::geometry::{BlockGeometry, FrameGeometry, FrameVersion};
 use super::transmit_ring::{Prefix, TransmitRing};
-use crate::error::{Result, SysError, check, named};
+use crate::error::{Result, check, named};
 use crate::host::interface::InterfaceIndex;
+use crate::host::wait;
 use crate::memory::Mapping;
-use crate::socket_option::{self, Buffer, FilterInstruction};
-
-/// `asm-generic/socket.h`.
-const SO_MEMINFO: libc::c_int = 55;
-
-/// A classic BPF program. Its return value is the number of bytes to capture; 0 drops the frame uncounted.
-pub type Filter = [FilterInstruction];
-
-/// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
-///
-/// # Errors
-/// `EINVAL` if the kernel's checker refuses the program.
-pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
-    socket_option::attach_filter(socket, filter)
-}
+use crate::socket_option::{self, *};
 
 /// Ring header version (`enum tpacket_versions`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,13 +111,7 @@ impl PacketSocket {
     /// # Errors
     /// `EINVAL` if the kernel does not know the version; `EBUSY` if a ring exists.
     pub fn set_version(&self, version: Version) -> Result<()> {
-        socket_option::set(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_VERSION,
-            &(version as i32),
-            "PACKET_VERSION",
-        )
+        PACKET_VERSION.set(&self.fd, &(version as i32))
     }
 
     /// Allocates and maps a receive ring of slots (`PACKET_VERSION`, `PACKET_RX_RING`). Only the ring accesses its memory: a
@@ -145,38 +124,32 @@ impl PacketSocket {
             FrameVersion::V1 => Version::V1,
             FrameVersion::V2 => Version::V2,
         })?;
-        let map = self.frame_ring(geometry, libc::PACKET_RX_RING, "PACKET_RX_RING")?;
+        let map = self.frame_ring(geometry, PACKET_RX_RING)?;
         FrameRing::new(map, geometry, version)
     }
 
     /// Allocates and maps a transmit ring of slots (`PACKET_TX_RING` with TPACKET_V2) with this prefix per frame
     /// (`PACKET_VNET_HDR`).
-    ///
-    /// # Errors
-    /// Like [`PacketSocket::receive_frames`].
     pub fn transmit_frames(&self, geometry: FrameGeometry, prefix: Prefix) -> Result<TransmitRing> {
         self.set_version(Version::V2)?;
         // Before the ring exists, or the kernel says EBUSY.
-        self.set_vnet_header(prefix != Prefix::None)?;
-        let map = self.frame_ring(geometry, libc::PACKET_TX_RING, "PACKET_TX_RING")?;
+        PACKET_VNET_HDR.set(&self.fd, &i32::from(prefix != Prefix::None))?;
+        let map = self.frame_ring(geometry, PACKET_TX_RING)?;
         TransmitRing::new(map, geometry, prefix)
     }
 
-    fn frame_ring(&self, geometry: FrameGeometry, option: libc::c_int, name: &str) -> Result<Mapping> {
+    fn frame_ring(&self, geometry: FrameGeometry, option: SocketOption<'_>) -> Result<Mapping> {
         let request = libc::tpacket_req {
             tp_block_size: geometry.block_size(),
             tp_block_nr: geometry.blocks(),
             tp_frame_size: geometry.frame_size(),
             tp_frame_nr: geometry.frames(),
         };
-        socket_option::set(&self.fd, libc::SOL_PACKET, option, &request, name)?;
+        option.set(&self.fd, &request)?;
         Mapping::of_file(self.as_fd(), geometry.bytes() as usize, 0, "a packet ring")
     }
 
     /// Allocates and maps a receive ring of blocks (`PACKET_RX_RING` with TPACKET_V3).
-    ///
-    /// # Errors
-    /// Like [`PacketSocket::receive_frames`].
     pub fn receive_blocks(&self, geometry: BlockGeometry, hashes: FlowHashes) -> Result<BlockRing> {
         self.set_version(Version::V3)?;
         let frame_size = 2048.min(geometry.block_size());
@@ -193,11 +166,9 @@ impl PacketSocket {
                 FlowHashes::None => 0,
             },
         };
-        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &request, "PACKET_RX_RING")?;
-        BlockRing::new(
-            Mapping::of_file(self.as_fd(), geometry.bytes() as usize, 0, "a packet ring")?,
-            geometry,
-        )
+        PACKET_RX_RING.set(&self.fd, &request)?;
+        let map = Mapping::of_file(self.as_fd(), geometry.bytes() as usize, 0, "a packet ring")?;
+        BlockRing::new(map, geometry)
     }
 
     /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).
@@ -218,9 +189,7 @@ impl PacketSocket {
 
     /// The packet socket behind somebody else's descriptor, by another one (dup(2)).
     pub(crate) fn duplicate_of(descriptor: BorrowedFd<'_>) -> Result<Self> {
-        let copy = descriptor.try_clone_to_owned();
-        let fd = copy.map_err(|source| SysError::Call { what: "dup of a packet socket".into(), source })?;
-        Ok(Self { fd })
+        Ok(Self { fd: named(descriptor.try_clone_to_owned(), || "dup of a packet socket".into())? })
     }
 
     /// Detaches the classic BPF program (`SO_DETACH_FILTER`).
@@ -228,7 +197,7 @@ impl PacketSocket {
     /// # Errors
     /// `ENOENT` if there is none.
     pub fn detach_filter(&self) -> Result<()> {
-        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, &0i32, "SO_DETACH_FILTER")
+        SO_DETACH_FILTER.set(&self.fd, &0i32)
     }
 
     /// Sets the interface promiscuous for the life of this socket (`PACKET_MR_PROMISC`). The kernel counts such requests and
@@ -243,100 +212,44 @@ impl PacketSocket {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        socket_option::set(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_ADD_MEMBERSHIP,
-            &request,
-            "PACKET_ADD_MEMBERSHIP(PROMISC)",
-        )
+        PACKET_ADD_MEMBERSHIP.called("PACKET_ADD_MEMBERSHIP(PROMISC)").set(&self.fd, &request)
     }
 
-    /// Omits frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20).
-    ///
-    /// # Errors
-    /// `ENOPROTOOPT` on older kernels.
+    /// Omits frames that this host sends (`PACKET_IGNORE_OUTGOING`, Linux 4.20; before that `ENOPROTOOPT`).
     pub fn ignore_outgoing(&self) -> Result<()> {
-        socket_option::set(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_IGNORE_OUTGOING,
-            &1i32,
-            "PACKET_IGNORE_OUTGOING",
-        )
+        PACKET_IGNORE_OUTGOING.set(&self.fd, &1i32)
     }
 
     /// Requests the VLAN tag and original length of each received frame (`PACKET_AUXDATA`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_auxiliary_data(&self) -> Result<()> {
-        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1i32, "PACKET_AUXDATA")
+        PACKET_AUXDATA.set(&self.fd, &1i32)
     }
 
     /// Requests a nanosecond time stamp of each received frame (`SO_TIMESTAMPNS`, socket(7)).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_timestamps(&self) -> Result<()> {
-        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32, "SO_TIMESTAMPNS")
+        SO_TIMESTAMPNS.set(&self.fd, &1i32)
     }
 
     /// Limits how long a blocking receive waits (`SO_RCVTIMEO`, socket(7)).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_receive_timeout(&self, timeout: Duration) -> Result<()> {
-        let value = libc::timeval {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_usec: libc::suseconds_t::from(timeout.subsec_micros()),
-        };
-        socket_option::set(&self.fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value, "SO_RCVTIMEO")
+        let tv_usec = libc::suseconds_t::from(timeout.subsec_micros());
+        SO_RCVTIMEO.set(&self.fd, &libc::timeval { tv_sec: timeout.as_secs() as libc::time_t, tv_usec })
     }
 
     /// Requests a receive buffer and returns the granted size in bytes of the kernel's accounting (the kernel doubles the
     /// request for its overhead, socket(7)). More than `net.core.rmem_max` needs CAP_NET_ADMIN.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_receive_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Receive, bytes)
     }
 
     /// Requests a send buffer; like [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
     /// Passes frames directly to the driver, bypassing the queueing discipline (`PACKET_QDISC_BYPASS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn set_qdisc_bypass(&self, on: bool) -> Result<()> {
-        socket_option::set(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_QDISC_BYPASS,
-            &i32::from(on),
-            "PACKET_QDISC_BYPASS",
-        )
-    }
-
-    /// Puts a `struct virtio_net_hdr` in front of each frame (`PACKET_VNET_HDR`); before any ring exists.
-    ///
-    /// # Errors
-    /// `EBUSY` when a ring exists.
-    fn set_vnet_header(&self, on: bool) -> Result<()> {
-        socket_option::set(
-            &self.fd,
-            libc::SOL_PACKET,
-            libc::PACKET_VNET_HDR,
-            &i32::from(on),
-            "PACKET_VNET_HDR",
-        )
+        PACKET_QDISC_BYPASS.set(&self.fd, &i32::from(on))
     }
 
     /// Skips malformed frames of a transmit ring instead of stopping at them (`PACKET_LOSS`).
@@ -344,7 +257,7 @@ impl PacketSocket {
     /// # Errors
     /// `EBUSY` if a ring exists.
     pub fn set_loss(&self, on: bool) -> Result<()> {
-        socket_option::set(&self.fd, libc::SOL_PACKET, libc::PACKET_LOSS, &i32::from(on), "PACKET_LOSS")
+        PACKET_LOSS.set(&self.fd, &i32::from(on))
     }
 
     /// Binds to an interface. From then on frames arrive.
@@ -360,26 +273,17 @@ impl PacketSocket {
             Protocol::All => (libc::ETH_P_ALL as u16).to_be(),
             Protocol::Nothing => 0,
         };
+        let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
         // SAFETY: the address is valid for the length given, and bind(2) only reads it.
-        let code = unsafe {
-            libc::bind(
-                self.fd.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
-            )
-        };
+        let code = unsafe { libc::bind(self.fd.as_raw_fd(), place, length) };
         check(code, || format!("bind of a packet socket to interface {interface}"))?;
         socket_option::pending_error(&self.fd, "packet socket")
     }
 
     /// Reads *and resets* the socket's counters (`PACKET_STATISTICS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn take_statistics(&self) -> Result<PacketStatistics> {
-        let (value, length): (libc::tpacket_stats_v3, usize) =
-            socket_option::get(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, "PACKET_STATISTICS")?;
-        let freezes = (length == size_of::<libc::tpacket_stats_v3>()).then_some(value.tp_freeze_q_cnt);
+        let (value, length) = PACKET_STATISTICS.get_with_length::<libc::tpacket_stats_v3>(&self.fd)?;
+        let freezes = (length == size_of_val(&value)).then_some(value.tp_freeze_q_cnt);
         Ok(PacketStatistics { packets: value.tp_packets, drops: value.tp_drops, freezes })
     }
 
@@ -388,8 +292,7 @@ impl PacketSocket {
     /// # Errors
     /// `ENOPROTOOPT` on older kernels.
     pub fn receive_memory(&self) -> Result<ReceiveMemory> {
-        let (values, _): ([u32; 9], usize) =
-            socket_option::get(&self.fd, libc::SOL_SOCKET, SO_MEMINFO, "SO_MEMINFO")?;
+        let values: [u32; 9] = SO_MEMINFO.get(&self.fd)?;
         Ok(ReceiveMemory {
             used: values[libc::SK_MEMINFO_RMEM_ALLOC as usize],
             of: values[libc::SK_MEMINFO_RCVBUF as usize],
@@ -401,18 +304,11 @@ impl PacketSocket {
     /// # Errors
     /// An error of the socket, for example `ENETDOWN` after its interface went down.
     pub fn wait_readable(&self, timeout: Duration) -> Result<Readiness> {
-        let mut entry = [PollFd::new(&self.fd, PollFlags::IN)];
-        // Whole milliseconds, rounded up: a wait of under a millisecond must not become a spin.
-        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as i64;
-        let timeout = Timespec { tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000 };
-        match poll(&mut entry, Some(&timeout)) {
-            Err(Errno::INTR) => return Ok(Readiness::Nothing),
-            waited => named(waited, || "poll of a packet socket".into())?,
-        };
-        let found = entry[0].revents();
-        if found.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+        let mut entry = [libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        wait::poll(&mut entry, timeout, "a packet socket")?;
+        if entry[0].revents & !libc::POLLIN != 0 {
             socket_option::pending_error(&self.fd, "packet socket")?;
         }
-        Ok(if found.contains(PollFlags::IN) { Readiness::Ready } else { Readiness::Nothing })
+        Ok(if entry[0].revents & libc::POLLIN != 0 { Readiness::Ready } else { Readiness::Nothing })
     }
 }

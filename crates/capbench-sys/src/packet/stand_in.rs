@@ -77,9 +77,6 @@ pub struct FrameKernel {
 
 impl FrameKernel {
     /// A ring on heap memory and its reader.
-    ///
-    /// # Errors
-    /// When the memory cannot be had.
     pub fn with_ring(geometry: FrameGeometry, version: FrameVersion) -> Result<(Self, FrameRing)> {
         let (region, view) = Region::pair(geometry.bytes())?;
         let ring = FrameRing::new(view, geometry, version)?;
@@ -182,9 +179,6 @@ const TIME_NS: u64 = 1_000_000_002;
 
 impl BlockKernel {
     /// A ring on heap memory and its reader.
-    ///
-    /// # Errors
-    /// When the memory cannot be had.
     pub fn with_ring(geometry: BlockGeometry) -> Result<(Self, BlockRing)> {
         let (region, view) = Region::pair(geometry.bytes())?;
         let ring = BlockRing::new(view, geometry)?;

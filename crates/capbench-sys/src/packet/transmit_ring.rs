@@ -74,9 +74,6 @@ impl TransmitRing {
     }
 
     /// Takes over a mapping made with the same geometry.
-    ///
-    /// # Errors
-    /// When the mapping is smaller than the geometry says.
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument(
@@ -217,9 +214,6 @@ impl TransmitRing {
 
     /// Withdraws the frames that the kernel has not accepted, so that no later kick sends them; returns their number. Call
     /// [`TransmitRing::take_count`] first: frames accepted since then cannot be distinguished from withdrawn ones.
-    ///
-    /// # Errors
-    /// Like [`TransmitRing::take_count`].
     pub fn withdraw(&mut self) -> Result<u32> {
         // What the kernel has taken is its own until the driver lets go of it.
         self.take_count()?;

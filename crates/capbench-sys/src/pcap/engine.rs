@@ -4,10 +4,10 @@ use std::os::fd::RawFd;
 use std::path::Path;
 
 use super::ring;
-use crate::error::Result;
+use crate::host::proc_file;
 use crate::packet::Version;
 use crate::pf_ring::FAMILY;
-use crate::socket_option;
+use crate::socket_option::{PACKET_VERSION, SO_DOMAIN, SocketOption};
 
 /// The engine that captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +56,12 @@ pub struct Blocks {
     pub retire_timeout_ms: u32,
 }
 
-/// `SO_GET_RING_ID` of ntop's `linux/pf_ring.h`, release 8.
-const RING_NUMBER: i32 = 175;
+/// Of ntop's `linux/pf_ring.h`, release 8.
+const SO_GET_RING_ID: SocketOption<'_> = SocketOption { level: 0, number: 175, name: "SO_GET_RING_ID" };
 
 /// The descriptors that this process has now.
 pub(super) fn descriptors() -> Vec<RawFd> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    proc_file::numbers_in("/proc/self/fd").unwrap_or_default()
 }
 
 /// What the capture that was opened since `before` captures by: the descriptor that libpcap calls its own; where it
@@ -82,23 +81,16 @@ fn of(fd: RawFd) -> Engine {
     let target = std::fs::read_link(format!("/proc/self/fd/{fd}"));
     let target = target.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     // What has no such option is of another kind.
-    let option = |level, option, name: &str| {
-        let found: Result<(i32, usize)> = socket_option::get(&fd, level, option, name);
-        found.ok().map(|(value, _)| value)
-    };
-    match option(libc::SOL_SOCKET, libc::SO_DOMAIN, "SO_DOMAIN") {
+    let option = |option: SocketOption<'_>| option.get::<i32>(&fd).ok();
+    match option(SO_DOMAIN) {
         Some(libc::AF_PACKET) => {
-            let version = match option(libc::SOL_PACKET, libc::PACKET_VERSION, "PACKET_VERSION") {
-                Some(0) => Some(Version::V1),
-                Some(1) => Some(Version::V2),
-                Some(2) => Some(Version::V3),
-                _ => None,
-            };
+            let known = [Version::V1, Version::V2, Version::V3];
+            let version = option(PACKET_VERSION);
+            let version = known.into_iter().find(|known| Some(*known as i32) == version);
             Engine::Packet { version, ring: ring::of(&target) }
         }
         Some(FAMILY) => {
-            let number = option(0, RING_NUMBER, "SO_GET_RING_ID");
-            Engine::PfRing { number: number.and_then(|number| number.try_into().ok()) }
+            Engine::PfRing { number: option(SO_GET_RING_ID).and_then(|number| number.try_into().ok()) }
         }
         Some(family) => Engine::Socket(family),
         None if target.is_empty() => Engine::Hidden,

@@ -60,9 +60,6 @@ impl PcapLibrary {
     }
 
     /// The text of an instruction at this line of a program (bpf_image).
-    ///
-    /// # Errors
-    /// The library has no such function, or returns no text.
     pub fn image(&self, instruction: &FilterInstruction, line: u16) -> Result<String> {
         let image = self.functions.bpf_image.ok_or_else(|| lacks(self, "bpf_image"))?;
         let _alone = alone();
@@ -127,9 +124,6 @@ impl Pcap {
 
     /// Sets a program: packets for which it returns 0 are not delivered. libpcap gives it to the kernel if the kernel accepts
     /// it, and otherwise runs it itself: see [`Pcap::kernel_filter`].
-    ///
-    /// # Errors
-    /// libpcap's message.
     pub fn set_filter(&mut self, filter: &Filter) -> Result<()> {
         let set = self.library.functions.pcap_setfilter;
         let set = set.ok_or_else(|| lacks(&self.library, "pcap_setfilter"))?;
@@ -152,9 +146,6 @@ impl Pcap {
     }
 
     /// The link-layer header of its packets.
-    ///
-    /// # Errors
-    /// libpcap's message.
     pub fn link_type(&self) -> Result<LinkType> {
         let Some(link_type) = self.library.functions.pcap_datalink else {
             return Err(lacks(&self.library, "pcap_datalink"));

@@ -2,7 +2,6 @@
 
 use std::ffi::{CString, c_int};
 use std::fmt;
-use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -15,8 +14,9 @@ use super::functions::{
 use super::library::{PcapLibrary, text};
 use super::read::Current;
 use super::ticker::Ticker;
-use crate::error::{Result, SysError, check};
-use crate::library_call::{broken, c_string, milliseconds};
+use crate::error::{Result, SysError, by_code};
+use crate::host::wait;
+use crate::library_call::{broken, c_string};
 use crate::packet::{PacketSocket, Readiness};
 
 /// Settings before a capture is activated.
@@ -108,8 +108,7 @@ impl Pcap {
         // SAFETY: the name ends with a zero octet, and libpcap writes at most PCAP_ERRBUF_SIZE octets of text.
         let handle = unsafe { (library.functions.pcap_create)(name.as_ptr(), message.as_mut_ptr()) };
         let Some(handle) = NonNull::new(handle) else {
-            let reason = text(message.as_ptr()).unwrap_or_else(|| "it gave no reason".into());
-            return Err(broken(library.name(), "pcap_create", &reason));
+            return Err(broken(library.name(), "pcap_create", &reason(text(message.as_ptr()))));
         };
         // From here on dropping it closes the handle.
         let mut pcap = Self {
@@ -143,32 +142,23 @@ impl Pcap {
     fn set(&mut self, settings: &Settings) -> Result<()> {
         let functions = &self.library.functions;
         let handle = self.handle.as_ptr();
-        let number = |value: u32, function| {
-            c_int::try_from(value)
-                .map_err(|_| SysError::argument(function, format!("{value} is out of range")))
-        };
-        let (snap, timeout) = (
-            number(settings.snap_length, "pcap_set_snaplen")?,
-            number(settings.timeout_ms, "pcap_set_timeout")?,
-        );
-        let buffer = number(settings.buffer, "pcap_set_buffer_size")?;
-        // SAFETY: the handle is open and not yet active, here and below.
-        self.check(unsafe { (functions.pcap_set_snaplen)(handle, snap) }, "pcap_set_snaplen")?;
-        // SAFETY: as above.
-        let code = unsafe { (functions.pcap_set_promisc)(handle, c_int::from(settings.promiscuous)) };
-        self.check(code, "pcap_set_promisc")?;
-        // SAFETY: as above.
-        self.check(unsafe { (functions.pcap_set_timeout)(handle, timeout) }, "pcap_set_timeout")?;
-        // SAFETY: as above.
-        self.check(unsafe { (functions.pcap_set_buffer_size)(handle, buffer) }, "pcap_set_buffer_size")?;
+        for (name, set, value) in [
+            ("pcap_set_snaplen", functions.pcap_set_snaplen, settings.snap_length),
+            ("pcap_set_promisc", functions.pcap_set_promisc, settings.promiscuous.into()),
+            ("pcap_set_timeout", functions.pcap_set_timeout, settings.timeout_ms),
+            ("pcap_set_buffer_size", functions.pcap_set_buffer_size, settings.buffer),
+        ] {
+            let value = c_int::try_from(value)
+                .map_err(|_| SysError::argument(name, format!("{value} is out of range")))?;
+            // SAFETY: the handle is open and not yet active, here and below.
+            self.check(unsafe { set(handle, value) }, name)?;
+        }
         if settings.immediate {
-            let Some(set_immediate) = functions.pcap_set_immediate_mode else {
-                return Err(
-                    self.failed("pcap_set_immediate_mode", "this library has no immediate mode".into())
-                );
-            };
+            const NAME: &str = "pcap_set_immediate_mode";
+            let set = functions.pcap_set_immediate_mode;
+            let set = set.ok_or_else(|| self.failed(NAME, "this library has no immediate mode".into()))?;
             // SAFETY: as above.
-            self.check(unsafe { set_immediate(handle, 1) }, "pcap_set_immediate_mode")?;
+            self.check(unsafe { set(handle, 1) }, NAME)?;
         }
         if let Some(set_precision) = functions.pcap_set_tstamp_precision {
             // SAFETY: as above.
@@ -196,14 +186,12 @@ impl Pcap {
             return Ok(());
         }
         let reason = match (code, self.error_text()) {
-            (ERROR, Some(reason)) => reason,
-            (ERROR, None) => "it gave no reason".into(),
+            (ERROR, text) => reason(text),
             (code, Some(detail)) => format!("{} ({detail})", self.status_text(code)),
             (code, None) => self.status_text(code),
         };
         if code == ERROR_PERMISSION || code == ERROR_PROMISCUOUS_PERMISSION {
-            let what = format!("{function} of {}: {reason}", self.library.name());
-            return Err(SysError::Call { what, source: io::Error::from_raw_os_error(libc::EPERM) });
+            return Err(by_code(format!("{function} of {}: {reason}", self.library.name()), libc::EPERM));
         }
         Err(self.failed(function, reason))
     }
@@ -224,9 +212,6 @@ impl Pcap {
     }
 
     /// Whether reading may block. pcap_loop has to; the others find an empty buffer at once when they may not.
-    ///
-    /// # Errors
-    /// What libpcap says.
     pub(super) fn set_blocking(&mut self, is_blocking: bool) -> Result<()> {
         if self.is_blocking == is_blocking {
             return Ok(());
@@ -241,8 +226,7 @@ impl Pcap {
             )
         };
         if code < 0 {
-            let reason = text(message.as_ptr()).unwrap_or_else(|| "it gave no reason".into());
-            return Err(self.failed("pcap_setnonblock", reason));
+            return Err(self.failed("pcap_setnonblock", reason(text(message.as_ptr()))));
         }
         self.is_blocking = is_blocking;
         Ok(())
@@ -269,9 +253,6 @@ impl Pcap {
     }
 
     /// libpcap's counters.
-    ///
-    /// # Errors
-    /// libpcap's message.
     pub fn statistics(&mut self) -> Result<Statistics> {
         let mut raw = RawStatistics::default();
         // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.
@@ -322,13 +303,12 @@ impl Pcap {
             std::thread::sleep(timeout.min(LOOK_AGAIN));
             return Ok(Readiness::Ready);
         };
-        let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid pollfd, and the count says one.
-        let code = unsafe { libc::poll(&raw mut entry, 1, milliseconds(timeout)) };
-        if code < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
-            return Ok(Readiness::Nothing);
-        }
-        check(code, || "poll of libpcap's descriptor".into())?;
-        Ok(if entry.revents == 0 { Readiness::Nothing } else { Readiness::Ready })
+        let mut entry = [libc::pollfd { fd, events: libc::POLLIN, revents: 0 }];
+        let is_ready = wait::poll(&mut entry, timeout, "libpcap's descriptor")?;
+        Ok(if is_ready { Readiness::Ready } else { Readiness::Nothing })
     }
+}
+
+fn reason(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "it gave no reason".into())
 }

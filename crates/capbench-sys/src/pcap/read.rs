@@ -112,9 +112,6 @@ impl Pcap {
     }
 
     /// Reads one packet with pcap_next_ex; whether there was one.
-    ///
-    /// # Errors
-    /// libpcap's message.
     #[inline]
     pub fn read_next_ex(&mut self) -> Result<bool> {
         self.current = None;
@@ -140,9 +137,6 @@ impl Pcap {
     }
 
     /// Calls `each` for the available packets, up to a limit, with pcap_dispatch; returns their number.
-    ///
-    /// # Errors
-    /// libpcap's message.
     #[inline]
     pub fn dispatch(&mut self, most: u16, each: impl FnMut(&Frame<'_>)) -> Result<u64> {
         self.set_blocking(false)?;
@@ -178,9 +172,6 @@ impl Pcap {
 
     /// Reads one packet with pcap_dispatch and copies it; whether there was one. For batches from a handle that is otherwise
     /// read by callbacks. No measurement calls it.
-    ///
-    /// # Errors
-    /// libpcap's message.
     pub fn copy_one(&mut self) -> Result<bool> {
         self.current = None;
         let mut copy = std::mem::take(&mut self.copy);

@@ -1,9 +1,10 @@
 //! The ring of a packet socket that another component made: whether this process has mapped it, its size, and the kernel's
 //! description of its blocks (sock_diag(7), `linux/packet_diag.h`). This needs no privilege.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use rustix::net::netlink;
 
 use super::engine::{Blocks, Ring};
+use crate::netlink::{Answers, HEADER, attribute, u16_at, u32_at};
 
 /// The ring behind a descriptor that /proc shows as `socket:[inode]`.
 pub(super) fn of(target: &str) -> Option<Ring> {
@@ -27,8 +28,6 @@ fn mapped(maps: &str, file: &str) -> Option<u64> {
     (total > 0).then_some(total)
 }
 
-/// Length of `struct nlmsghdr`.
-const HEADER: usize = 16;
 /// Length of `struct packet_diag_msg`.
 const MESSAGE: usize = 16;
 /// `SOCK_DIAG_BY_FAMILY` of `linux/sock_diag.h`.
@@ -40,27 +39,15 @@ const RX_RING: u16 = 2;
 
 /// What the kernel says of the receive ring of the socket with this inode; `None` where it does not say.
 fn blocks(inode: u32) -> Option<Blocks> {
-    // SAFETY: socket(2) takes no pointers.
-    let fd = unsafe {
-        libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG)
-    };
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: the descriptor is fresh and nobody else's.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let request = request();
-    // SAFETY: the buffer is live and of this length.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
-    if sent != request.len() as isize {
-        return None;
-    }
+    let what = || "packet_diag".into();
+    // `struct packet_diag_req`: a dump of all packet sockets with their rings.
+    let words = [u32::from_ne_bytes([libc::AF_PACKET as u8, 0, 0, 0]), 0, SHOW_RING, u32::MAX, u32::MAX];
+    let request: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let kind = (SOCK_DIAG_BY_FAMILY, libc::NLM_F_REQUEST | libc::NLM_F_DUMP);
+    let answers = Answers::of(Some(netlink::SOCK_DIAG), kind, &request, what).ok()?;
     let mut buffer = vec![0u8; 1 << 16];
     loop {
-        // SAFETY: the buffer is live, writable and of this length.
-        let got = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        let got = usize::try_from(got).ok().filter(|&got| got > 0)?;
-        match search(&buffer[..got], inode) {
+        match search(answers.next(&mut buffer, what).ok().filter(|got| !got.is_empty())?, inode) {
             Search::Found(blocks) => return Some(blocks),
             Search::End => return None,
             Search::Continue => {}
@@ -68,35 +55,11 @@ fn blocks(inode: u32) -> Option<Blocks> {
     }
 }
 
-/// A dump of all packet sockets with their rings.
-fn request() -> Vec<u8> {
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16;
-    let mut bytes = Vec::with_capacity(36);
-    bytes.extend(36u32.to_ne_bytes());
-    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-    bytes.extend(flags.to_ne_bytes());
-    bytes.extend([0; 8]);
-    // `struct packet_diag_req`.
-    bytes.extend([libc::AF_PACKET as u8, 0, 0, 0]);
-    for word in [0, SHOW_RING, u32::MAX, u32::MAX] {
-        bytes.extend(word.to_ne_bytes());
-    }
-    bytes
-}
-
 #[derive(Debug, PartialEq)]
 enum Search {
     Found(Blocks),
     Continue,
     End,
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// Looks through the messages of one datagram.
@@ -117,23 +80,10 @@ fn search(mut datagram: &[u8], inode: u32) -> Search {
 }
 
 /// The receive ring among a message's attributes.
-fn ring_attribute(mut attributes: &[u8]) -> Option<Blocks> {
-    loop {
-        let (length, kind) = (usize::from(u16_at(attributes, 0)?), u16_at(attributes, 2)?);
-        if length < 4 {
-            return None;
-        }
-        if kind == RX_RING {
-            let word = |index: usize| u32_at(attributes, 4 + 4 * index);
-            return Some(Blocks {
-                size: word(0)?,
-                count: word(1)?,
-                frames: word(3)?,
-                retire_timeout_ms: word(4)?,
-            });
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
+fn ring_attribute(attributes: &[u8]) -> Option<Blocks> {
+    let ring = attribute(attributes, RX_RING)?;
+    let word = |index: usize| u32_at(ring, 4 * index);
+    Some(Blocks { size: word(0)?, count: word(1)?, frames: word(3)?, retire_timeout_ms: word(4)? })
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ mod listing;
 #[cfg(feature = "libraries")]
 mod ring;
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, socket_with};
 
 #[cfg(feature = "libraries")]
 pub use abi::MOST_CAPTURED;
@@ -18,7 +21,7 @@ pub use listing::{FOLDER, ListedRing, listed};
 #[cfg(feature = "libraries")]
 pub use ring::{Ring, Statistics};
 
-use crate::error::{Result, check};
+use crate::error::{Result, named};
 
 /// `PF_RING` of `linux/pf_ring.h`: the address family of the kernel module's sockets.
 pub const FAMILY: i32 = 27;
@@ -28,10 +31,8 @@ pub const FAMILY: i32 = 27;
 /// # Errors
 /// `EAFNOSUPPORT` without the kernel module, `EPERM` without CAP_NET_RAW.
 pub fn open_socket() -> Result<OwnedFd> {
-    let every = i32::from((libc::ETH_P_ALL as u16).to_be());
-    // SAFETY: socket(2) takes no pointers.
-    let fd = unsafe { libc::socket(FAMILY, libc::SOCK_RAW | libc::SOCK_CLOEXEC, every) };
-    let fd = check(fd, || "socket(PF_RING, SOCK_RAW)".into())?;
-    // SAFETY: the descriptor is fresh and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let every = NonZeroU32::new(u32::from((libc::ETH_P_ALL as u16).to_be())).map(Protocol::from_raw);
+    let family = AddressFamily::from_raw(FAMILY as u16);
+    let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, every);
+    named(socket, || "socket(PF_RING, SOCK_RAW)".into())
 }

@@ -11,8 +11,8 @@ use super::abi::{
 };
 use super::{PfRing, Reading, RingOptions, Version};
 use crate::error::{Result, SysError};
-use crate::fetch::Fetch;
-use crate::library_call::{broken, by_errno, c_string, forget_errno, milliseconds};
+use crate::host::wait::milliseconds;
+use crate::library_call::{Fetch, broken, by_errno, c_string, forget_errno};
 use crate::packet::{Frame, PacketType};
 
 /// Packets copied in one round: enough to spread a round's cost, few enough to stay in the cache.
@@ -181,9 +181,6 @@ impl Ring {
     }
 
     /// Its counts.
-    ///
-    /// # Errors
-    /// The library does not report them.
     pub fn statistics(&self) -> Result<Statistics> {
         let functions = &self.api.functions;
         let mut counts = super::abi::Statistics::default();

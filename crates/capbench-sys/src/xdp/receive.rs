@@ -8,8 +8,9 @@ use super::frame_queue::{FrameBatch, FrameQueue, Share};
 use super::socket::{BindOptions, XdpSocket, XdpStatistics};
 use super::umem::{Umem, UmemGeometry};
 use crate::busy_poll::{BusyPoll, incoming_napi};
-use crate::error::{Result, check};
+use crate::error::Result;
 use crate::host::interface::InterfaceIndex;
+use crate::host::wait;
 use crate::packet::Readiness;
 
 /// Entries of a completion ring that nobody uses: the kernel wants one with every UMEM.
@@ -55,9 +56,6 @@ pub struct Receiver {
     busy: bool,
     next: usize,
 }
-
-// SAFETY: `pollfd` is plain data; it names descriptors that `ports` owns.
-unsafe impl Send for Receiver {}
 
 impl Receiver {
     /// Makes the UMEM and binds a socket to each queue, in the network namespace of the calling thread.
@@ -160,15 +158,7 @@ impl Receiver {
     /// # Errors
     /// `ENETDOWN` after the interface went down or was removed.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
-        // Rounded up: a wait of under a millisecond must not become a spin.
-        let milliseconds = timeout.as_micros().div_ceil(1000).min(i32::MAX as u128) as libc::c_int;
-        // SAFETY: valid entries, as many as the count says, whose descriptors are open as long as `ports` lives.
-        let code =
-            unsafe { libc::poll(self.polls.as_mut_ptr(), self.polls.len() as libc::nfds_t, milliseconds) };
-        if code < 0 && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted {
-            return Ok(Readiness::Nothing);
-        }
-        check(code, || "poll of AF_XDP sockets".into())?;
+        wait::poll(&mut self.polls, timeout, "AF_XDP sockets")?;
         let readable = self.polls.iter().any(|entry| entry.revents & libc::POLLIN != 0);
         let alarmed = self.polls.iter().any(|entry| entry.revents & !libc::POLLIN != 0);
         if alarmed || !readable {
@@ -181,25 +171,16 @@ impl Receiver {
     }
 
     /// The counters of each socket.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn statistics(&self) -> impl Iterator<Item = Result<XdpStatistics>> {
         self.ports.iter().map(|port| port.socket.statistics())
     }
 
     /// Whether zero-copy is active; `None` if the kernel does not report it. All queues of an interface have the same mode.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<Option<bool>> {
         self.ports.first().map_or(Ok(None), |port| port.socket.zero_copy())
     }
 
     /// The NAPI instances of the sockets, one per queue.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn napis(&self) -> impl Iterator<Item = Result<Option<u32>>> {
         self.ports.iter().map(|port| incoming_napi(&port.socket))
     }

@@ -97,9 +97,6 @@ pub(crate) struct Producer<T> {
 
 impl<T: Entry> Producer<T> {
     /// Takes over the producing side of a fresh ring.
-    ///
-    /// # Errors
-    /// When the ring does not lie in the mapping.
     pub(crate) fn new(map: Mapping, offsets: Offsets, size: u32) -> Result<Self> {
         let ring = Ring::new(map, offsets, size)?;
         let (next, consumed) = (ring.producer(), ring.consumer());
@@ -227,9 +224,6 @@ pub(crate) struct Consumer<T> {
 
 impl<T: Entry> Consumer<T> {
     /// Takes over the consuming side of a fresh ring.
-    ///
-    /// # Errors
-    /// When the ring does not lie in the mapping.
     pub(crate) fn new(map: Mapping, offsets: Offsets, size: u32) -> Result<Self> {
         let ring = Ring::new(map, offsets, size)?;
         let (produced, next) = (ring.producer(), ring.consumer());

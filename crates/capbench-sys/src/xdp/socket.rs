@@ -3,19 +3,21 @@
 //! Code that makes rings or registers memory is private to this crate: [`super::receive`] and [`super::transmit`] combine the
 //! parts so that each chunk has one owner.
 
-use std::mem::{offset_of, size_of};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{xdp_mmap_offsets, xdp_options, xdp_statistics};
+use rustix::net::xdp::{XdpMmapOffsets, XdpOptionsFlags, XdpRingOffset};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::ring::{Consumer, Entry, Offsets, Producer};
 use super::umem::Umem;
-use crate::error::{Result, SysError, check};
+use crate::error::{Result, SysError, check, named};
 use crate::host::interface::InterfaceIndex;
 use crate::memory::Mapping;
-use crate::socket_option::{self, Buffer};
+use crate::socket_option::{self, *};
 
-/// `XDP_MAX_TX_SKB_BUDGET` of `linux/if_xdp.h` (Linux 6.17); the libc crate does not have it.
-const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 /// How long the kernel may take to give a queue free.
 const RELEASE: Duration = Duration::from_secs(1);
 
@@ -75,11 +77,8 @@ impl XdpSocket {
     /// # Errors
     /// `EPERM` without CAP_NET_RAW, `EAFNOSUPPORT` from a kernel without AF_XDP.
     pub fn open() -> Result<Self> {
-        // SAFETY: socket(2) takes no pointers.
-        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        let fd = check(fd, || "socket(AF_XDP, SOCK_RAW)".into())?;
-        // SAFETY: the descriptor is fresh and nobody else's.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let fd = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None);
+        Ok(Self { fd: named(fd, || "socket(AF_XDP, SOCK_RAW)".into())? })
     }
 
     /// The socket behind a descriptor, which is one of AF_XDP, with whatever it was set to.
@@ -95,93 +94,57 @@ impl XdpSocket {
     pub(super) fn register(&self, umem: &Umem) -> Result<()> {
         // SAFETY: the kernel pins the pages that the registration names and so has them until the socket is closed. They
         // are a mapping that holds chunks and nothing else (`Umem::of_pages`), each of which has one owner at a time.
-        unsafe {
-            socket_option::set_with_addresses(
-                &self.fd,
-                libc::SOL_XDP,
-                libc::XDP_UMEM_REG,
-                &umem.registration(),
-                "XDP_UMEM_REG",
-            )
-        }
+        unsafe { XDP_UMEM_REG.set_with_addresses(&self.fd, &umem.registration()) }
     }
 
-    /// Makes and maps the fill ring (`XDP_UMEM_FILL_RING`). A socket has one, which this returns: a second call fails.
+    /// Makes and maps the fill ring. A socket has one ring of each kind: a second call fails.
     pub(super) fn fill_ring(&self, entries: u32) -> Result<Producer<u64>> {
-        let offsets = offset_of!(libc::xdp_mmap_offsets, fr);
-        let page = libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t;
+        let page = libc::XDP_UMEM_PGOFF_FILL_RING;
         let (map, offsets) =
-            self.ring::<u64>(libc::XDP_UMEM_FILL_RING, entries, offsets, page, "fill ring")?;
+            self.ring::<u64>(XDP_UMEM_FILL_RING, entries, page, |all| all.fr, "fill ring")?;
         Producer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the completion ring (`XDP_UMEM_COMPLETION_RING`), once.
+    /// Makes and maps the completion ring.
     pub(super) fn completion_ring(&self, entries: u32) -> Result<Consumer<u64>> {
-        let offsets = offset_of!(libc::xdp_mmap_offsets, cr);
-        let page = libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t;
+        let page = libc::XDP_UMEM_PGOFF_COMPLETION_RING;
         let (map, offsets) =
-            self.ring::<u64>(libc::XDP_UMEM_COMPLETION_RING, entries, offsets, page, "completion ring")?;
+            self.ring::<u64>(XDP_UMEM_COMPLETION_RING, entries, page, |all| all.cr, "completion ring")?;
         Consumer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the receive ring (`XDP_RX_RING`), once.
+    /// Makes and maps the receive ring.
     pub(super) fn receive_ring(&self, entries: u32) -> Result<Consumer<libc::xdp_desc>> {
-        let offsets = offset_of!(libc::xdp_mmap_offsets, rx);
-        let page = libc::XDP_PGOFF_RX_RING;
+        let page = libc::XDP_PGOFF_RX_RING as u64;
         let (map, offsets) =
-            self.ring::<libc::xdp_desc>(libc::XDP_RX_RING, entries, offsets, page, "receive ring")?;
+            self.ring::<libc::xdp_desc>(XDP_RX_RING, entries, page, |all| all.rx, "receive ring")?;
         Consumer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the transmit ring (`XDP_TX_RING`), once.
+    /// Makes and maps the transmit ring.
     pub(super) fn transmit_ring(&self, entries: u32) -> Result<Producer<libc::xdp_desc>> {
-        let offsets = offset_of!(libc::xdp_mmap_offsets, tx);
-        let page = libc::XDP_PGOFF_TX_RING;
+        let page = libc::XDP_PGOFF_TX_RING as u64;
         let (map, offsets) =
-            self.ring::<libc::xdp_desc>(libc::XDP_TX_RING, entries, offsets, page, "transmit ring")?;
+            self.ring::<libc::xdp_desc>(XDP_TX_RING, entries, page, |all| all.tx, "transmit ring")?;
         Producer::new(map, offsets, entries)
     }
 
     fn ring<T: Entry>(
         &self,
-        option: libc::c_int,
+        option: SocketOption<'_>,
         entries: u32,
-        which: usize,
-        page: libc::off_t,
+        page: u64,
+        which: impl FnOnce(XdpMmapOffsets) -> XdpRingOffset,
         what: &str,
     ) -> Result<(Mapping, Offsets)> {
-        socket_option::set(
-            &self.fd,
-            libc::SOL_XDP,
-            option,
-            &entries,
-            &format!("AF_XDP {what} of {entries} entries"),
-        )?;
-        let offsets = self.offsets(which)?;
-        let length = offsets.entries + entries as usize * size_of::<T>();
-        let map = Mapping::of_file(self.as_fd(), length, page as u64, &format!("an AF_XDP {what}"))?;
-        Ok((map, offsets))
-    }
-
-    /// Where things lie in a ring's mapping (`XDP_MMAP_OFFSETS`); `which` is where in `struct xdp_mmap_offsets` that ring
-    /// stands. Kernels before 5.4 give a shorter structure, without the flags.
-    fn offsets(&self, which: usize) -> Result<Offsets> {
-        let (all, length): (libc::xdp_mmap_offsets, usize) =
-            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, "XDP_MMAP_OFFSETS")?;
-        // SAFETY: both structures are integers only, of which any bits are valid, and the shorter one fits inside.
-        let words: [u64; size_of::<libc::xdp_mmap_offsets>() / 8] = unsafe { std::mem::transmute(all) };
-        let ring = which / size_of::<libc::xdp_ring_offset>();
-        let has_flags = length == size_of::<libc::xdp_mmap_offsets>();
-        if !has_flags && length != size_of::<libc::xdp_mmap_offsets_v1>() {
-            return Err(SysError::argument("XDP_MMAP_OFFSETS", format!("{length} bytes from the kernel")));
-        }
-        let first = ring * if has_flags { 4 } else { 3 };
-        Ok(Offsets {
-            producer: words[first] as usize,
-            consumer: words[first + 1] as usize,
-            entries: words[first + 2] as usize,
-            flags: has_flags.then_some(words[first + 3] as usize),
-        })
+        option.called(&format!("AF_XDP {what} of {entries} entries")).set(&self.fd, &entries)?;
+        let all = named(xdp_mmap_offsets(&self.fd), || "getsockopt(XDP_MMAP_OFFSETS)".into())?;
+        let XdpRingOffset { producer, consumer, desc, flags } = which(all);
+        let [producer, consumer, first] = [producer, consumer, desc].map(|offset| offset as usize);
+        let flags = flags.map(|offset| offset as usize);
+        let length = first + entries as usize * size_of::<T>();
+        let map = Mapping::of_file(self.as_fd(), length, page, &format!("an AF_XDP {what}"))?;
+        Ok((map, Offsets { producer, consumer, entries: first, flags }))
     }
 
     /// Binds to a queue of an interface, with the socket's own UMEM or with the one of another socket.
@@ -229,43 +192,33 @@ impl XdpSocket {
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: shared.map_or(0, |socket| socket.fd.as_raw_fd() as u32),
         };
+        let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
         // SAFETY: the address is valid for the length given, and bind(2) only reads it.
-        let code = unsafe {
-            libc::bind(
-                self.fd.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
-            )
-        };
+        let code = unsafe { libc::bind(self.fd.as_raw_fd(), place, length) };
         check(code, || format!("bind of an AF_XDP socket to queue {queue} of interface {interface}"))
             .map(drop)
     }
 
     /// Whether zero-copy is active (`XDP_OPTIONS`, Linux 5.3); `None` if the kernel does not report it.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn zero_copy(&self) -> Result<Option<bool>> {
-        match socket_option::get::<libc::xdp_options>(
-            &self.fd,
-            libc::SOL_XDP,
-            libc::XDP_OPTIONS,
-            "XDP_OPTIONS",
-        ) {
-            Ok((options, _)) => Ok(Some(options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0)),
-            Err(error) if error.errno() == Some(libc::EOPNOTSUPP) => Ok(None),
-            Err(error) => Err(error),
+        match xdp_options(&self.fd) {
+            Err(Errno::OPNOTSUPP) => Ok(None),
+            options => named(options, || "getsockopt(XDP_OPTIONS)".into())
+                .map(|flags| Some(flags.contains(XdpOptionsFlags::XDP_OPTIONS_ZEROCOPY))),
         }
     }
 
     /// The socket's counters (`XDP_STATISTICS`).
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn statistics(&self) -> Result<XdpStatistics> {
-        let (value, length): (libc::xdp_statistics, usize) =
-            socket_option::get(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS")?;
-        Ok(XdpStatistics::of(&value, length))
+        let counts = named(xdp_statistics(&self.fd), || "getsockopt(XDP_STATISTICS)".into())?;
+        Ok(XdpStatistics {
+            rx_dropped: counts.rx_dropped,
+            rx_invalid_descs: counts.rx_invalid_descs,
+            tx_invalid_descs: counts.tx_invalid_descs,
+            rx_ring_full: counts.rx_ring_full,
+            rx_fill_ring_empty_descs: counts.rx_fill_ring_empty_descs,
+            tx_ring_empty_descs: counts.tx_ring_empty_descs,
+        })
     }
 
     /// Makes the kernel do receive work now, without waiting (recvfrom(2)): for busy polling and drivers with wake-up.
@@ -276,7 +229,7 @@ impl XdpSocket {
     pub fn drive_receive(&self) -> Result<()> {
         // SAFETY: recv(2) with length 0 writes nothing; AF_XDP looks at no buffer.
         let code = unsafe { libc::recv(self.fd.as_raw_fd(), std::ptr::null_mut(), 0, libc::MSG_DONTWAIT) };
-        self.driven(code, "recvfrom on an AF_XDP socket").map(drop)
+        driven(code, "recvfrom on an AF_XDP socket").map(drop)
     }
 
     /// Has the kernel send what is in the transmit ring, without waiting (sendto(2)). `Ok(Some(errno))` when it stopped
@@ -288,30 +241,16 @@ impl XdpSocket {
     pub(super) fn drive_transmit(&self) -> Result<Option<i32>> {
         // SAFETY: send(2) with length 0 reads nothing; AF_XDP looks at no buffer.
         let code = unsafe { libc::send(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
-        self.driven(code, "sendto on an AF_XDP socket")
-    }
-
-    fn driven(&self, code: isize, what: &str) -> Result<Option<i32>> {
-        if code >= 0 {
-            return Ok(None);
-        }
-        match std::io::Error::last_os_error().raw_os_error() {
-            Some(errno @ (libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)) => Ok(Some(errno)),
-            _ => Err(SysError::last(|| what.into())),
-        }
+        driven(code, "sendto on an AF_XDP socket")
     }
 
     /// Frames that one [`Self::drive_transmit`] sends at most in copy mode (`XDP_MAX_TX_SKB_BUDGET`, Linux 6.17); 32 else.
     /// Whether the kernel knows the option.
     pub(super) fn set_transmit_budget(&self, frames: u32) -> bool {
-        socket_option::set(&self.fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &frames, "XDP_MAX_TX_SKB_BUDGET")
-            .is_ok()
+        XDP_MAX_TX_SKB_BUDGET.set(&self.fd, &frames).is_ok()
     }
 
     /// Asks for a send buffer and returns what the kernel granted, as [`crate::packet::PacketSocket::set_send_buffer`].
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
         socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
@@ -346,51 +285,21 @@ impl XdpStatistics {
             tx_ring_empty_descs: both(self.tx_ring_empty_descs, more.tx_ring_empty_descs),
         }
     }
+}
 
-    /// What the kernel filled `length` bytes of; before Linux 5.9 these were the first three counters.
-    fn of(value: &libc::xdp_statistics, length: usize) -> Self {
-        let told = |field: usize, count: u64| (length >= field + size_of::<u64>()).then_some(count);
-        Self {
-            rx_dropped: value.rx_dropped,
-            rx_invalid_descs: value.rx_invalid_descs,
-            tx_invalid_descs: value.tx_invalid_descs,
-            rx_ring_full: told(offset_of!(libc::xdp_statistics, rx_ring_full), value.rx_ring_full),
-            rx_fill_ring_empty_descs: told(
-                offset_of!(libc::xdp_statistics, rx_fill_ring_empty_descs),
-                value.rx_fill_ring_empty_descs,
-            ),
-            tx_ring_empty_descs: told(
-                offset_of!(libc::xdp_statistics, tx_ring_empty_descs),
-                value.tx_ring_empty_descs,
-            ),
-        }
+fn driven(code: isize, what: &str) -> Result<Option<i32>> {
+    if code >= 0 {
+        return Ok(None);
+    }
+    match std::io::Error::last_os_error().raw_os_error() {
+        Some(errno @ (libc::EAGAIN | libc::EBUSY | libc::ENOBUFS | libc::EINTR)) => Ok(Some(errno)),
+        _ => Err(SysError::last(|| what.into())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_that_an_older_kernel_does_not_fill_are_absent() {
-        let value = libc::xdp_statistics {
-            rx_dropped: 1,
-            rx_invalid_descs: 2,
-            tx_invalid_descs: 3,
-            rx_ring_full: 4,
-            rx_fill_ring_empty_descs: 5,
-            tx_ring_empty_descs: 6,
-        };
-        let new = XdpStatistics::of(&value, size_of::<libc::xdp_statistics>());
-        assert_eq!(new.rx_ring_full, Some(4));
-        assert_eq!((new.rx_fill_ring_empty_descs, new.tx_ring_empty_descs), (Some(5), Some(6)));
-        let old = XdpStatistics::of(&value, size_of::<libc::xdp_statistics_v1>());
-        assert_eq!((old.rx_dropped, old.rx_invalid_descs, old.tx_invalid_descs), (1, 2, 3));
-        assert_eq!(
-            (old.rx_ring_full, old.rx_fill_ring_empty_descs, old.tx_ring_empty_descs),
-            (None, None, None)
-        );
-    }
 
     #[test]
     fn a_sum_is_absent_where_a_part_is() {

@@ -54,9 +54,6 @@ pub struct ReceiveKernel {
 
 impl ReceiveKernel {
     /// A queue on heap memory and its reader, with chunks of 2048 bytes.
-    ///
-    /// # Errors
-    /// Sizes that cannot be.
     pub fn with_queue(sizes: QueueSizes) -> Result<(Self, FrameQueue)> {
         let geometry = UmemGeometry::new(2048, sizes.chunks)?;
         let (memory, umem) = chunks(geometry)?;

@@ -106,9 +106,6 @@ impl Transmitter {
 
     /// Withdraws frames that the kernel has not accepted, so that no later call sends them. Returns the number of newly
     /// accepted frames and of withdrawn ones.
-    ///
-    /// # Errors
-    /// The kernel does not report its counters.
     pub fn withdraw(&mut self) -> Result<(u32, u32)> {
         let taken = self.queue.take_count();
         let pending = self.queue.pending();

@@ -100,17 +100,11 @@ pub(crate) struct Umem {
 
 impl Umem {
     /// A UMEM of fresh pages.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(crate) fn of_pages(geometry: UmemGeometry) -> Result<Arc<Self>> {
         Self::new(Mapping::of_pages(geometry.bytes() as usize, "a UMEM")?, geometry)
     }
 
     /// Takes over memory.
-    ///
-    /// # Errors
-    /// When it is smaller than the geometry says.
     pub(crate) fn new(map: Mapping, geometry: UmemGeometry) -> Result<Arc<Self>> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("UMEM", format!("{} bytes are mapped", map.length())));

@@ -5,12 +5,10 @@ use std::collections::HashMap;
 
 use capbench_sys::memory::page_size;
 
-use super::diag::Seen;
-use super::from_diag::shown;
-use super::kinds::{cut_to, fanout_kind, method};
+use super::diag::{Seen, shown};
 use super::processes::Process;
 use super::records::Record;
-use super::socket::{Fanout, Method, Ring, Socket};
+use super::socket::{Fanout, Method, Ring, Socket, cut_to, fanout_kind, method};
 use super::{Scope, Sockets, Where};
 
 const AF_XDP: u32 = 44;
@@ -88,8 +86,6 @@ fn packet(record: &Record, seen: Option<&Seen>) -> Socket {
         receives: receives(record),
         ring,
         receive_buffer: Some(record.receive_buffer),
-        queue: None,
-        zero_copy: None,
         fanout: (record.fanout_members != 0).then(|| Fanout {
             id: record.fanout_id,
             kind: fanout_kind(record.fanout_type),
@@ -101,11 +97,8 @@ fn packet(record: &Record, seen: Option<&Seen>) -> Socket {
         accepted: Some(record.packets),
         dropped: Some(record.dropped),
         dropped_in_all: Some(record.dropped),
-        ring_full: None,
-        fill_empty: None,
         freezes: (method == Method::PacketV3).then_some(record.freezes.into()),
-        at_least: false,
-        closed: false,
+        ..Socket::default()
     }
 }
 
@@ -125,7 +118,6 @@ fn xdp(record: &Record) -> Socket {
         namespace: record.space.into(),
         method: Method::AfXdp,
         interface: record.interface_name(),
-        every_interface: false,
         receives: receives(record),
         ring: Some(Ring {
             blocks: record.blocks,
@@ -133,21 +125,15 @@ fn xdp(record: &Record) -> Socket {
             slots: record.frames,
             slot_octets: record.frame_octets,
         }),
-        receive_buffer: None,
         queue: Some(record.queue),
         zero_copy: Some(record.zero_copy != 0),
-        fanout: None,
         filter: Some(false),
-        cut_to: None,
         outgoing: Some(false),
-        accepted: None,
         // The kernel's statistics count a full ring separately from the other reasons.
         dropped: Some(record.dropped + record.full),
         dropped_in_all: Some(record.dropped + record.full),
         ring_full: Some(record.full),
         fill_empty: Some(record.starved),
-        freezes: None,
-        at_least: false,
-        closed: false,
+        ..Socket::default()
     }
 }

@@ -3,20 +3,16 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `socket` | the data of one socket |
+//! | `socket` | the data of one socket; names for the kernel's numbers |
 //! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes from the kernel's structures |
 //! | `records`, `from_records` | loads that program; reads its records |
-//! | `diag`, `from_diag` | the packet sockets of this network namespace, by netlink |
+//! | `diag` | the packet sockets of this network namespace, by netlink |
 //! | `pf_ring` | the rings of PF_RING's kernel module, by its files in /proc |
-//! | `tally` | sums their counts although owners reset them |
-//! | `closed` | which closed sockets are listed one by one, and the sums of the others |
-//! | `processes`, `kinds` | the processes that have them open; names for the kernel's numbers |
+//! | `tally` | sums their counts although owners reset them, and those of closed sockets |
+//! | `processes` | the processes that have them open |
 
-mod closed;
 pub(crate) mod diag;
-mod from_diag;
 mod from_records;
-mod kinds;
 mod pf_ring;
 pub(crate) mod processes;
 pub(super) mod records;
@@ -29,12 +25,12 @@ use std::path::PathBuf;
 use capbench_sys::host::{InterfaceIndex, namespace};
 use serde::Serialize;
 
-pub use closed::ClosedSockets;
 use diag::Seen;
 pub use processes::Process;
 pub(super) use processes::are_hidden as are_processes_hidden;
 use records::Reader;
 pub use socket::{Fanout, Method, Ring, Socket};
+pub use tally::ClosedSockets;
 pub(super) use tally::Tally;
 
 /// The sockets at one moment, or their counts in an interval.
@@ -149,7 +145,7 @@ impl Source {
         };
         let records = match records {
             Ok(records) => records,
-            Err(reason) => return from_diag::without_records(&reason, seen, self.here),
+            Err(reason) => return diag::without_records(&reason, seen, self.here),
         };
         let seen = seen.unwrap_or_default();
         let recorded: HashSet<u64> = records.iter().map(|record| record.inode).collect();

@@ -56,20 +56,10 @@ fn socket(ring: &ListedRing, here: Where) -> Socket {
         every_interface,
         receives: ring.receives,
         ring: ring.memory.map(size),
-        receive_buffer: None,
-        queue: None,
-        zero_copy: None,
-        fanout: None,
-        filter: None,
         cut_to: ring.bucket.and_then(|octets| octets.try_into().ok()),
-        outgoing: None,
         accepted: ring.stored,
         dropped: ring.lost,
         dropped_in_all: ring.lost,
-        ring_full: None,
-        fill_empty: None,
-        freezes: None,
-        at_least: false,
-        closed: false,
+        ..Socket::default()
     }
 }

@@ -7,10 +7,11 @@ use serde::Serialize;
 use super::processes::Process;
 
 /// How a socket receives frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// AF_PACKET without a ring: one copy per call.
+    #[default]
     Recv,
     /// AF_PACKET with a ring of slots, TPACKET_V1.
     PacketV1,
@@ -64,7 +65,7 @@ pub struct Fanout {
 
 /// A socket that captures. Counters count since its owner last read them, or since the socket was created; in an interval, they
 /// count the interval only.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Socket {
     /// Its unique number: its inode; for a ring of PF_RING 2^52 and the module's number.
     pub inode: u64,
@@ -153,12 +154,36 @@ impl Socket {
         });
         Self {
             processes: processes.collect(),
-            accepted: count(self.accepted, before.accepted),
-            dropped: count(self.dropped, before.dropped),
-            ring_full: count(self.ring_full, before.ring_full),
-            fill_empty: count(self.fill_empty, before.fill_empty),
-            freezes: count(self.freezes, before.freezes),
             at_least: is_reset || before.at_least,
+            ..self.with_counts(before, count)
+        }
+    }
+
+    /// The later socket with the counts of both.
+    pub(super) fn plus(&self, later: &Self) -> Self {
+        let processes = later.processes.iter().map(|process| {
+            let before = self.processes.iter().find(|other| other.pid == process.pid);
+            let cpu_s = match (before.and_then(|before| before.cpu_s), process.cpu_s) {
+                (Some(before), Some(now)) => Some(before + now),
+                (before, now) => before.or(now),
+            };
+            Process { cpu_s, ..process.clone() }
+        });
+        Self {
+            processes: processes.collect(),
+            at_least: self.at_least || later.at_least,
+            ..later.with_counts(self, |one, other| Some(one? + other?))
+        }
+    }
+
+    /// The same socket, each count computed from its own and that of another reading.
+    fn with_counts(&self, other: &Self, of: impl Fn(Option<u64>, Option<u64>) -> Option<u64>) -> Self {
+        Self {
+            accepted: of(self.accepted, other.accepted),
+            dropped: of(self.dropped, other.dropped),
+            ring_full: of(self.ring_full, other.ring_full),
+            fill_empty: of(self.fill_empty, other.fill_empty),
+            freezes: of(self.freezes, other.freezes),
             ..self.clone()
         }
     }
@@ -172,4 +197,42 @@ pub(super) fn since(now: &[Socket], before: &HashMap<u64, &Socket>) -> Vec<Socke
     };
     let then = |socket: &Socket| before.get(&socket.inode);
     now.iter().map(|socket| then(socket).map_or_else(|| new(socket), |old| socket.since(old))).collect()
+}
+
+/// The method by `enum tpacket_versions`.
+pub(super) fn method(has_ring: bool, version: u32) -> Method {
+    match (has_ring, version) {
+        (false, _) => Method::Recv,
+        (true, 0) => Method::PacketV1,
+        (true, 1) => Method::PacketV2,
+        (true, _) => Method::PacketV3,
+    }
+}
+
+/// Captured octets per frame: limited by the filter's verdict or by the size of a slot.
+pub(super) fn cut_to(method: Method, ring: Option<Ring>, reserve: u32, filter: Option<u32>) -> Option<u32> {
+    /// Octets of a slot before the frame: its header, the sender's address and the alignment (packet_mmap).
+    const IN_FRONT: u32 = 66;
+    let slot = match method {
+        Method::PacketV1 | Method::PacketV2 => {
+            ring.map(|ring| ring.slot_octets.saturating_sub(IN_FRONT + reserve))
+        }
+        _ => None,
+    };
+    [slot, filter.filter(|octets| *octets > 0)].into_iter().flatten().min()
+}
+
+/// The name by `PACKET_FANOUT_*` of linux/if_packet.h.
+pub(super) fn fanout_kind(kind: u32) -> String {
+    match kind {
+        0 => "hash".into(),
+        1 => "lb".into(),
+        2 => "cpu".into(),
+        3 => "rollover".into(),
+        4 => "rnd".into(),
+        5 => "qm".into(),
+        6 => "cbpf".into(),
+        7 => "ebpf".into(),
+        other => format!("kind {other}"),
+    }
 }

@@ -1,11 +1,15 @@
 //! Sums the counts of sockets between frequent reads. Owners reset counters whenever they read them; each time only the counts
 //! since our last read are lost. Closed sockets stay in the sum.
+//!
+//! Programs that open and close sockets all the time would fill memory and the list of sockets. So the closed ones that lost most
+//! are listed one by one, the others as sums by kind.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::Sockets;
-use super::processes::Process;
-use super::socket::Socket;
+use serde::Serialize;
+
+use super::{Method, Socket, Sockets};
 
 /// The counts of sockets since a moment.
 #[derive(Debug, Clone)]
@@ -69,30 +73,87 @@ impl Sockets {
         self.closed = earlier.closed;
         self.keep_worst_closed();
     }
+
+    /// The sums of closed sockets that captured on the interface.
+    pub fn closed_here(&self) -> impl Iterator<Item = &ClosedSockets> {
+        self.closed.iter().filter(|group| group.here)
+    }
+
+    /// Adds closed sockets to the sum of their kind.
+    fn add_closed(&mut self, more: ClosedSockets) {
+        let kind = |group: &ClosedSockets| (group.here, group.method, group.every_interface);
+        match self.closed.iter_mut().find(|group| kind(group) == kind(&more)) {
+            Some(group) => {
+                group.sockets += more.sockets;
+                group.accepted += more.accepted;
+                group.dropped += more.dropped;
+                group.unknown += more.unknown;
+                group.at_least |= more.at_least;
+            }
+            None => self.closed.push(more),
+        }
+    }
+
+    /// Keeps the [`KEPT`] closed sockets that lost most in the lists, and sums the others.
+    fn keep_worst_closed(&mut self) {
+        let closed = self.all().filter(|socket| socket.closed);
+        let mut closed: Vec<_> = closed.map(|socket| (Reverse(socket.dropped), socket.inode)).collect();
+        if closed.len() <= KEPT {
+            return;
+        }
+        let (_, _, surplus) = closed.select_nth_unstable(KEPT - 1);
+        let surplus: HashSet<u64> = surplus.iter().map(|(_, inode)| *inode).collect();
+        for here in [true, false] {
+            let list = if here { &mut self.here } else { &mut self.elsewhere };
+            let is_surplus = |socket: &mut Socket| socket.closed && surplus.contains(&socket.inode);
+            let gone: Vec<_> = list.extract_if(.., is_surplus).collect();
+            for socket in &gone {
+                self.add_closed(ClosedSockets::of(socket, here));
+            }
+        }
+    }
 }
 
-impl Socket {
-    /// The later socket with the counts of both.
-    fn plus(&self, later: &Self) -> Self {
-        let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
-        let processes = later.processes.iter().map(|process| {
-            let before = self.processes.iter().find(|other| other.pid == process.pid);
-            let cpu_s = match (before.and_then(|before| before.cpu_s), process.cpu_s) {
-                (Some(before), Some(now)) => Some(before + now),
-                (before, now) => before.or(now),
-            };
-            Process { cpu_s, ..process.clone() }
-        });
+/// Number of closed sockets that stay in the lists.
+pub(super) const KEPT: usize = 64;
+
+/// Sum of closed sockets of one kind that are in no list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClosedSockets {
+    /// Whether they captured on the interface, like those of [`Sockets::here`].
+    pub here: bool,
+    /// Their capture method.
+    pub method: Method,
+    /// Whether they received frames of every interface of their namespace.
+    pub every_interface: bool,
+    /// Number of sockets.
+    pub sockets: u64,
+    /// Frames that they received, as far as known. AF_XDP does not count them.
+    pub accepted: u64,
+    /// Frames that they lost because buffers were full, as far as known.
+    pub dropped: u64,
+    /// Number of sockets with unknown losses.
+    pub unknown: u64,
+    /// Whether an owner was seen to read, and thereby reset, the counters: then they are lower bounds.
+    pub at_least: bool,
+}
+
+impl ClosedSockets {
+    fn of(socket: &Socket, here: bool) -> Self {
         Self {
-            processes: processes.collect(),
-            accepted: sum(self.accepted, later.accepted),
-            dropped: sum(self.dropped, later.dropped),
-            ring_full: sum(self.ring_full, later.ring_full),
-            fill_empty: sum(self.fill_empty, later.fill_empty),
-            freezes: sum(self.freezes, later.freezes),
-            at_least: self.at_least || later.at_least,
-            closed: later.closed,
-            ..later.clone()
+            here,
+            method: socket.method,
+            every_interface: socket.every_interface,
+            sockets: 1,
+            accepted: socket.accepted.unwrap_or(0),
+            dropped: socket.dropped.unwrap_or(0),
+            unknown: u64::from(socket.dropped.is_none()),
+            at_least: socket.at_least,
         }
+    }
+
+    /// Frames that they lost; absent if the loss of one of them is unknown.
+    pub fn dropped(&self) -> Option<u64> {
+        (self.unknown == 0).then_some(self.dropped)
     }
 }

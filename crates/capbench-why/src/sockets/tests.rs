@@ -1,4 +1,4 @@
-use super::from_diag::without_records;
+use super::diag::without_records;
 use super::from_records::from_records;
 use super::records::Record;
 use super::*;
@@ -268,7 +268,7 @@ proptest! {
             let interval = if moment % every == 0 { tally.take() } else { Sockets::default() };
             for sum in [tally.total(), &interval] {
                 let kept = sum.all().filter(|socket| socket.closed).count();
-                prop_assert!(kept <= closed::KEPT && sum.closed.len() <= 2, "{kept} {:?}", sum.closed);
+                prop_assert!(kept <= tally::KEPT && sum.closed.len() <= 2, "{kept} {:?}", sum.closed);
             }
         }
         let total = tally.total();
@@ -284,7 +284,7 @@ proptest! {
         let least = total.all().map(|socket| socket.dropped.unwrap()).min().unwrap();
         let mut lost: Vec<_> = lives.iter().map(|(_, length, per_reading, _)| *length as u64 * per_reading).collect();
         lost.sort_unstable();
-        let place = lost.len().saturating_sub(closed::KEPT);
+        let place = lost.len().saturating_sub(tally::KEPT);
         prop_assert_eq!(least, lost[place]);
     }
 }
@@ -297,6 +297,6 @@ fn the_closed_sockets_that_lost_least_become_one_sum() {
     }
     tally.add(Sockets::default());
     let total = tally.total();
-    assert_eq!((total.here.len(), total.closed.len()), (closed::KEPT, 1));
+    assert_eq!((total.here.len(), total.closed.len()), (tally::KEPT, 1));
     assert_eq!((total.closed[0].sockets, total.closed[0].dropped()), (36, Some((1..=36).sum())));
 }

@@ -8,8 +8,8 @@ use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::{Fanout, MethodSpec};
 use capbench_measure::programs::Programs;
 use capbench_record::file::{FileFormat, HashAlgorithm};
-use capbench_record::hand_off::{self, WhenFull};
 use capbench_record::recording::{Plan, Workers};
+use capbench_record::worker_pool::{self, WhenFull};
 use capbench_record::writing::{Retention, Rotation, WriteOptions};
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::{online_cpus, parse_cpu_list};
@@ -185,8 +185,8 @@ pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// The path from captures to the file, for the second line.
-pub fn workers_in_words(plan: &hand_off::Plan) -> String {
-    let hand_off::Plan { workers, queue, .. } = *plan;
+pub fn workers_in_words(plan: &worker_pool::Plan) -> String {
+    let worker_pool::Plan { workers, queue, .. } = *plan;
     format!(
         "{workers} worker{} with {queue} batch{} waiting for each at most; {}",
         if workers == 1 { "" } else { "s" },

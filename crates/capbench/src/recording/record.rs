@@ -56,13 +56,13 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     // Here the captures are open, and nothing is written yet.
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
-    let hand_off = opened.hand_off();
+    let pool = opened.worker_pool();
     let write = opened.plan().write.clone();
     let session = opened.start()?;
     drop(pipe);
     tell!("capbench: listening on {what}");
-    if let Some(hand_off) = hand_off {
-        tell!("capbench: {}", plan::workers_in_words(&hand_off));
+    if let Some(pool) = pool {
+        tell!("capbench: {}", plan::workers_in_words(&pool));
     }
     for running in &running {
         tell!("capbench: {}: {}; {}", running.method, running.engine, running.ring);

@@ -9,9 +9,7 @@ use std::process::Command;
 use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, program, run, scratch_of_root};
 use capbench_capture::SnapLength;
 use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_record::file::{
-    Encoder, HashAlgorithm, InterfaceDescription, PcapngEncoder, SectionDescription,
-};
+use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
 const HOSTILE: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f}\r\u{202e}\u{2066}";
@@ -42,7 +40,7 @@ fn pcapng() -> Vec<u8> {
         InterfaceDescription { name: Some(format!("{HOSTILE}\nforged line")), ..Default::default() };
     let section = SectionDescription::default();
     let encoder =
-        PcapngEncoder::new(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
+        Encoder::pcapng(&section, &[interface], SnapLength::EVERYTHING, HashAlgorithm::default()).unwrap();
     encoder.header()
 }
 

@@ -7,8 +7,8 @@ use crate::support::{HOST, PATIENCE, Scratch, capbench, lossy, run};
 use capbench_capture::{Frame, Loss, PacketType, Place, SnapLength};
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
 use capbench_record::file::{
-    Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts, PcapEncoder,
-    PcapngEncoder, SectionDescription,
+    ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
+    SectionDescription,
 };
 
 /// Octets of the frames, with FCS.
@@ -39,7 +39,7 @@ fn sequences(trial: u16, numbers: impl IntoIterator<Item = u64>) -> Vec<Made> {
 }
 
 /// A file of two interfaces with these packets, and statistics behind them.
-fn encoded(encoder: &impl Encoder, packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
+fn encoded(encoder: &Encoder, packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
     let mut file = encoder.header();
     let mut room = vec![0; encoder.largest_record()];
     for (number, Made { octets, interface, dropped }) in packets.iter().enumerate() {
@@ -65,7 +65,7 @@ fn pcapng(packets: &[Made], statistics: &[InterfaceStatistics]) -> Vec<u8> {
     let interfaces = [interface("eth1"), interface("eth2")];
     let snap = SnapLength::EVERYTHING;
     let section = SectionDescription::default();
-    let encoder = PcapngEncoder::new(&section, &interfaces, snap, HashAlgorithm::default()).unwrap();
+    let encoder = Encoder::pcapng(&section, &interfaces, snap, HashAlgorithm::default()).unwrap();
     encoded(&encoder, packets, statistics)
 }
 
@@ -103,7 +103,7 @@ fn a_whole_file_is_right_in_either_format() {
         "whole_pcapng",
         of(&pcapng(&packets, &[lost(50, 50, 0)]), "--trial 7 --frames 50")
     );
-    let file = encoded(&PcapEncoder::new(SnapLength::EVERYTHING), &packets, &[]);
+    let file = encoded(&Encoder::pcap(ETHERNET, SnapLength::EVERYTHING), &packets, &[]);
     insta::assert_snapshot!("whole_pcap", of(&file, "--trial 7 --frames 50"));
 }
 

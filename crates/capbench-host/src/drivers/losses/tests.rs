@@ -18,12 +18,12 @@ fn deltas(text: &str) -> Vec<CounterDelta> {
 
 /// What was lost, zeros aside.
 fn lost(driver: &str, link: LinkStats, counters: &str) -> Vec<(Meaning, u64)> {
-    let losses = nic_losses(Some(known(driver).unwrap()), Some(&link), &deltas(counters));
+    let losses = nic_losses(Some(known(driver).unwrap()), Some(&LinkDeltas::from(&link)), &deltas(counters));
     losses.iter().filter(|loss| loss.count > 0).map(|loss| (loss.meaning, loss.count)).collect()
 }
 
 fn source(driver: &str, link: LinkStats, counters: &str) -> String {
-    let losses = nic_losses(Some(known(driver).unwrap()), Some(&link), &deltas(counters));
+    let losses = nic_losses(Some(known(driver).unwrap()), Some(&LinkDeltas::from(&link)), &deltas(counters));
     losses.into_iter().find(|loss| loss.count > 0).unwrap().source
 }
 
@@ -114,7 +114,7 @@ fn ena_s_drops_are_at_most_as_many_as_the_link_statistics_say() {
     let counters = "bw_in_allowance_exceeded: 1200\npps_allowance_exceeded: 3\nqueue_0_rx_xdp_drop: 100\n\
                     queue_0_rx_empty_rx_ring: 4\n";
     assert_eq!(lost("ena", link, counters), [(Meaning::Missed, 400), (Meaning::Xdp, 100)]);
-    let losses = nic_losses(known("ena"), Some(&link), &deltas(counters));
+    let losses = nic_losses(known("ena"), Some(&LinkDeltas::from(&link)), &deltas(counters));
     assert!(!losses[0].exact && losses[1].exact);
     assert_eq!(known("ena").unwrap().row_of("pps_allowance_exceeded").unwrap().meaning, Meaning::Allowance);
 }
@@ -139,7 +139,7 @@ fn virtio_s_drops_contain_those_of_xdp_under_old_and_new_names() {
     let link = LinkStats { rx_dropped: 13, rx_length_errors: 1, ..LinkStats::default() };
     assert_eq!(lost("virtio_net", link, old), expected);
     assert_eq!(lost("virtio_net", link, new), expected);
-    let missed = nic_losses(known("virtio_net"), Some(&link), &deltas(new));
+    let missed = nic_losses(known("virtio_net"), Some(&LinkDeltas::from(&link)), &deltas(new));
     assert!(missed.iter().all(|loss| loss.meaning != Meaning::Missed), "it cannot tell, which is not 0");
 }
 
@@ -185,7 +185,11 @@ fn the_other_drivers() {
 #[test]
 fn a_driver_that_the_table_does_not_know_is_judged_by_the_link_statistics() {
     let link = LinkStats { rx_missed_errors: 9, rx_fifo_errors: 9, rx_crc_errors: 2, ..LinkStats::default() };
-    let losses = nic_losses(None, Some(&link), &deltas("rx_drops_of_some_kind: 50\nrx_missed_errors: 99\n"));
+    let losses = nic_losses(
+        None,
+        Some(&LinkDeltas::from(&link)),
+        &deltas("rx_drops_of_some_kind: 50\nrx_missed_errors: 99\n"),
+    );
     let counts: Vec<_> = losses.iter().map(|loss| (loss.meaning, loss.count)).collect();
     assert_eq!(
         counts,
@@ -198,7 +202,7 @@ fn a_driver_that_the_table_does_not_know_is_judged_by_the_link_statistics() {
 fn a_counter_that_grows_by_being_read_outvotes_the_link_statistics_made_from_it() {
     let counters = [CounterDelta { name: "rx_missed_errors".into(), count: 20, by_register: true }];
     let link = LinkStats { rx_missed_errors: 5000, ..LinkStats::default() };
-    let losses = nic_losses(known("e1000"), Some(&link), &counters);
+    let losses = nic_losses(known("e1000"), Some(&LinkDeltas::from(&link)), &counters);
     assert_eq!((losses[0].count, losses[0].meaning), (20, Meaning::Missed));
     assert!(losses[0].source.contains("grows by being read"), "{}", losses[0].source);
 }
@@ -217,8 +221,8 @@ proptest! {
             .collect();
         let unknown: Vec<_> = all.iter().filter(|delta| driver.row_of(&delta.name).is_none()).cloned().collect();
         prop_assert_eq!(
-            nic_losses(Some(driver), Some(&LinkStats::default()), &unknown),
-            nic_losses(Some(driver), Some(&LinkStats::default()), &[]),
+            nic_losses(Some(driver), Some(&LinkDeltas::from(&LinkStats::default())), &unknown),
+            nic_losses(Some(driver), Some(&LinkDeltas::from(&LinkStats::default())), &[]),
         );
         nic_losses(Some(driver), None, &all);
         crate::drivers::raw(Some(driver), &all);
@@ -237,7 +241,7 @@ proptest! {
             .map(|(name, count)| CounterDelta { name, count: *count, by_register: false })
             .collect();
         let most = counters.iter().fold(0u64, |all, delta| all.saturating_add(delta.count));
-        for loss in nic_losses(Some(driver), Some(&LinkStats::default()), &counters) {
+        for loss in nic_losses(Some(driver), Some(&LinkDeltas::from(&LinkStats::default())), &counters) {
             prop_assert!(loss.count <= most);
         }
     }

@@ -8,8 +8,8 @@ use super::{Kept, Whole, packets};
 use crate::error::RecordError;
 use crate::file::facts::PacketFacts;
 use crate::file::{
-    CaptureReader, Encoder, Extent, HashAlgorithm, InterfaceDescription, InterfaceFilter,
-    InterfaceStatistics, LEAST_BUFFER, PcapEncoder, PcapngEncoder, Record, SectionDescription, check_buffer,
+    CaptureReader, ETHERNET, Encoder, Extent, HashAlgorithm, InterfaceDescription, InterfaceFilter,
+    InterfaceStatistics, LEAST_BUFFER, Record, SectionDescription, check_buffer,
 };
 
 /// `TP_STATUS_*` that stand in a file: checksum not ready, checksum valid, TCP segments.
@@ -86,14 +86,14 @@ fn made() -> impl Strategy<Value = Made> {
     )
 }
 
-fn pcapng(snap: SnapLength) -> PcapngEncoder {
+fn pcapng(snap: SnapLength) -> Encoder {
     let interfaces = ["eth0", "eth1", "eth2"]
         .map(|name| InterfaceDescription { name: Some(name.into()), ..InterfaceDescription::default() });
-    PcapngEncoder::new(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz).unwrap()
+    Encoder::pcapng(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz).unwrap()
 }
 
 /// A file of all frames, laid into buffers of that size, which are swapped when one has no room.
-fn file(encoder: &impl Encoder, frames: &[Made], buffer: usize) -> Vec<u8> {
+fn file(encoder: &Encoder, frames: &[Made], buffer: usize) -> Vec<u8> {
     let mut file = encoder.header();
     let (mut memory, mut filled) = (vec![0xaa; buffer], 0);
     for made in frames {
@@ -152,7 +152,7 @@ proptest! {
         snap in prop::sample::select(vec![1, 13, 64, 0]),
     ) {
         let snap = SnapLength::new(snap);
-        let encoder = PcapEncoder::new(snap);
+        let encoder = Encoder::pcap(ETHERNET, snap);
         let records = Whole::of(&file(&encoder, &frames, encoder.largest_record()));
         prop_assert_eq!(packets(&records).count(), frames.len());
         for (made, seen) in frames.iter().zip(packets(&records)) {
@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn a_record_needs_its_octets_and_no_more(made in made(), snap in prop::sample::select(vec![14, 96, 0])) {
         let snap = SnapLength::new(snap);
-        fn check(encoder: &impl Encoder, made: &Made) -> Vec<u8> {
+        fn check(encoder: &Encoder, made: &Made) -> Vec<u8> {
             let encode = |room: &mut [u8]| encoder.encode(&made.frame(), &made.facts, room);
             let length = encode(&mut vec![0; encoder.largest_record()]).unwrap();
             for room in [0, length / 2, length - 1] {
@@ -177,17 +177,16 @@ proptest! {
             record
         }
         let of = |length: usize, interface| Some(Extent { length, packet_of: Some(interface), frames: 1 });
-        let record = check(&pcapng(snap), &made);
-        prop_assert_eq!(PcapngEncoder::extent(&record), of(record.len(), made.facts.interface));
-        prop_assert_eq!(PcapngEncoder::extent(&record[..15]), None);
-        let record = check(&PcapEncoder::new(snap), &made);
-        prop_assert_eq!(PcapEncoder::extent(&record), of(record.len(), 0));
-        prop_assert_eq!(PcapEncoder::extent(&record[..15]), None);
+        for (encoder, interface) in [(pcapng(snap), made.facts.interface), (Encoder::pcap(ETHERNET, snap), 0)] {
+            let record = check(&encoder, &made);
+            prop_assert_eq!(encoder.extent()(&record), of(record.len(), interface));
+            prop_assert_eq!(encoder.extent()(&record[..15]), None);
+        }
     }
 
     #[test]
     fn a_drop_count_can_be_added_later(made in made(), dropped in any::<u64>(), snap in prop::sample::select(vec![11, 96, 0])) {
-        fn check(encoder: &impl Encoder, made: &Made, dropped: u64) {
+        fn check(encoder: &Encoder, made: &Made, dropped: u64) {
             let encode = |dropped| {
                 let mut record = vec![0; encoder.largest_record()];
                 let facts = PacketFacts { dropped, ..made.facts };
@@ -206,7 +205,7 @@ proptest! {
             assert_eq!((&room[..with.len()], room[with.len()]), (&with[..], 0xaa));
         }
         check(&pcapng(SnapLength::new(snap)), &made, dropped);
-        check(&PcapEncoder::new(SnapLength::new(snap)), &made, dropped);
+        check(&Encoder::pcap(ETHERNET, SnapLength::new(snap)), &made, dropped);
         let record = pcapng(SnapLength::new(snap)).header();
         prop_assert!(pcapng(SnapLength::new(snap)).with_drop_count(&record[..20], 1, &mut [0; 99]).is_none(), "no record");
     }
@@ -267,7 +266,7 @@ proptest! {
         };
         let snap = SnapLength::new(96);
         let encoder =
-            PcapngEncoder::new(&section, std::slice::from_ref(&interface), snap, HashAlgorithm::default());
+            Encoder::pcapng(&section, std::slice::from_ref(&interface), snap, HashAlgorithm::default());
         let records = Whole::of(&encoder.unwrap().header());
         prop_assert_eq!(&records[0], &Kept::Section(section));
         let Kept::Interface(0, read) = &records[1] else { panic!("{records:?}") };
@@ -281,12 +280,12 @@ fn descriptions_and_statistics_are_records_of_no_frame() {
     let octets = [encoder.header(), encoder.statistics(&InterfaceStatistics::default()).unwrap()].concat();
     let mut at = 0;
     for _ in 0..5 {
-        let Extent { length, packet_of, frames } = PcapngEncoder::extent(&octets[at..]).unwrap();
+        let Extent { length, packet_of, frames } = encoder.extent()(&octets[at..]).unwrap();
         assert_eq!((packet_of, frames), (None, 0));
         at += length;
     }
     assert_eq!(at, octets.len());
-    assert_eq!(PcapngEncoder::extent(&[0; 16]), None);
+    assert_eq!(encoder.extent()(&[0; 16]), None);
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn a_text_that_is_too_long_is_refused_by_name() {
         ..Default::default()
     };
     let section = SectionDescription::default();
-    let error = PcapngEncoder::new(&section, &[interface], SnapLength::new(0), HashAlgorithm::default());
+    let error = Encoder::pcapng(&section, &[interface], SnapLength::new(0), HashAlgorithm::default());
     assert!(matches!(error, Err(RecordError::FileOption { what: "filter", octets: 65536 })), "{error:?}");
     // A comment about losses is cut instead: the capture goes on.
     let statistics =
@@ -313,5 +312,5 @@ fn buffers_that_no_frame_may_exceed_are_checked_at_the_beginning() {
     assert!(check_buffer(ByteCount(LEAST_BUFFER as u64), &encoder).is_ok());
     let text = check_buffer(ByteCount(65536), &encoder).unwrap_err().to_string();
     assert!(text.starts_with("write buffers of 64KiB do not hold the largest record"), "{text}");
-    assert!(check_buffer(ByteCount(256), &PcapEncoder::new(SnapLength::new(96))).is_ok());
+    assert!(check_buffer(ByteCount(256), &Encoder::pcap(ETHERNET, SnapLength::new(96))).is_ok());
 }

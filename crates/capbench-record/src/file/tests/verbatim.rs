@@ -10,7 +10,7 @@ use super::{Kept, Whole, packets};
 use crate::file::verbatim::{MAGIC, PAGE, enclose, padding};
 use crate::file::{
     Encoder, FileError, FileFormat, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts,
-    PcapngEncoder, SectionDescription, VerbatimEncoder,
+    SectionDescription,
 };
 
 const BLOCK: usize = 16 << 10;
@@ -71,16 +71,16 @@ fn filled(frames: &[Beside]) -> Block {
     block
 }
 
-fn pcapng(snap: u32) -> PcapngEncoder {
+fn pcapng(snap: u32) -> Encoder {
     let interface = InterfaceDescription { name: Some("eth7".into()), ..InterfaceDescription::default() };
     let section = SectionDescription { system: Some("Linux".into()), ..SectionDescription::default() };
-    PcapngEncoder::new(&section, &[interface], SnapLength::new(snap), HashAlgorithm::Unassigned).unwrap()
+    Encoder::pcapng(&section, &[interface], SnapLength::new(snap), HashAlgorithm::Unassigned).unwrap()
 }
 
 /// A pcapng file and a verbatim one of the same blocks, with frames lost before each, and statistics between them.
 fn both(blocks: &[(Vec<Beside>, u64)], snap: u32) -> (Vec<u8>, Vec<u8>) {
     let encoder = pcapng(snap);
-    let (mut plain, mut verbatim) = (encoder.header(), VerbatimEncoder::new(encoder.clone()).header());
+    let (mut plain, mut verbatim) = (encoder.header(), encoder.clone().verbatim().header());
     let mut room = vec![0; encoder.largest_record()];
     for (number, (frames, lost)) in blocks.iter().enumerate() {
         let mut block = filled(frames);

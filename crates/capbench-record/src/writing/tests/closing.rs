@@ -8,12 +8,12 @@ use std::thread;
 use capbench_capture::units::ByteCount;
 use capbench_testing::Scratch;
 
-use super::super::fake::{FakeEnds, read_record};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::Output;
 use super::super::retention::FreeSpace;
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
+use super::fake::{FakeEnds, read_record};
 use super::stage::{ALL, By, Stage, open, put};
 
 /// Files of so many packets each.

@@ -3,10 +3,10 @@ use std::io::ErrorKind;
 use proptest::prelude::*;
 
 use super::super::counts::PacketCounts;
-use super::super::fake::FakeEnds;
 use super::super::options::WhenFull;
 use super::super::output::{NoRoom, Output, Recorded};
 use super::super::writer::Ending;
+use super::fake::FakeEnds;
 use super::stage::{ALL, By, Stage, open, put};
 
 /// Where a packet of an interface went, summed up.

@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::super::fake::{FakeEnds, read_file, read_record};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::Output;
 use super::super::writer::Ending;
+use super::fake::{FakeEnds, read_file, read_record};
 use super::stage::{Directory, put};
 
 const PART: &str = "CAPBENCH_TEST_RECORDER";
@@ -110,7 +110,7 @@ fn a_pipe_that_is_closed_ends_the_recording_and_has_whole_records() {
     assert!(said.contains("ReaderGone\n"), "{said}");
     child.wait().unwrap();
     // The test program says first what it runs.
-    let header = bytes.windows(16).position(|window| window == super::super::fake::HEADER).unwrap();
+    let header = bytes.windows(16).position(|window| window == super::fake::HEADER).unwrap();
     let contents = read_file(&bytes[header..]);
     assert!(contents.numbers.iter().zip(0..).all(|(found, number)| *found == number));
 }
@@ -132,7 +132,7 @@ fn a_pipe_that_does_not_block_is_waited_for() {
     pipe.read_exact(&mut bytes).unwrap();
     drop(pipe);
     child.wait().unwrap();
-    let header = bytes.windows(16).position(|window| window == super::super::fake::HEADER).unwrap();
+    let header = bytes.windows(16).position(|window| window == super::fake::HEADER).unwrap();
     assert!(read_file(&bytes[header..]).numbers.len() > 1000);
 }
 

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::fake::read_record;
-use super::super::fake::{FakeEnds, HEADER, TRAILER_FILL, read_file};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::{NoRoom, Output};
 use super::super::rotation::Rotation;
 use super::super::writer::Ending;
+use super::fake::read_record;
+use super::fake::{FakeEnds, HEADER, TRAILER_FILL, read_file};
 use super::stage::{ALL, By, Directory, Stage, open, put};
 
 const SECOND: u64 = 1_000_000_000;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use super::super::buffer::Origin;
 use super::super::compress::Compressed;
 use super::super::direct::Direct;
-use super::super::fake::{self, FakeEnds, read_record};
 use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
 use super::super::sink::{Medium, Plain, Sink};
+use super::fake::{self, FakeEnds, read_record};
 
 /// What files are written by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::buffer::Origin;
-use super::super::fake::{FakeEnds, read_file, read_record};
 use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::{FileEnds, Output};
-use super::super::records::Record;
 use super::super::rotation::Rotation;
+use super::fake::{FakeEnds, read_file, read_record};
 use super::stage::{Directory, put};
+use crate::file::Extent;
 
 /// The header of a pcap file with microseconds, snap length 65535 and Ethernet (pcap-savefile(5)).
 fn pcap_header() -> Vec<u8> {
@@ -70,7 +70,7 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
         let mut options = WriteOptions::new(ours.0.join("o.pcap"));
         options.rotation = Rotation { bytes: Some(1_000_000), files: files_kept, ..Rotation::default() };
         options.when_full = WhenFull::Wait;
-        let reader = |bytes: &[u8]| Some(Record { length: bytes.len(), packet_of: Some(0), packets: 1 });
+        let reader = |bytes: &[u8]| Some(Extent { length: bytes.len(), packet_of: Some(0), frames: 1 });
         let mut output = Output::open(&options, reader, 0, &mut Pcap).unwrap();
         for number in packets.clone() {
             let bytes = packet(number);

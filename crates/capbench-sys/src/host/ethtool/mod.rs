@@ -69,10 +69,11 @@ fn ask(interface: &str, command: Command, question: &[u32], length: usize) -> Re
     for (to, word) in words.iter_mut().zip([&[command.number], question].concat()) {
         *to = word.to_ne_bytes();
     }
+    let socket = interface::request_socket()?;
     let data = libc::__c_anonymous_ifr_ifru { ifru_data: memory.bytes().as_mut_ptr().cast() };
     // SAFETY: SIOCETHTOOL reads and writes from `ifr_data` on what the command says, in which there are no addresses. The memory
     // is exclusively ours, alive, and ends at a guard page: where the structure is longer, the kernel stops there with EFAULT.
-    unsafe { interface::request(interface, libc::SIOCETHTOOL, data, command.name) }?;
+    unsafe { interface::request(&socket, interface, libc::SIOCETHTOOL, data, command.name) }?;
     Ok(memory.bytes()[..length].to_vec())
 }
 

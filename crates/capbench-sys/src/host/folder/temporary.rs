@@ -22,9 +22,6 @@ pub struct Temporary<'f> {
 
 impl Folder {
     /// A new file in this folder with an unpredictable name. The umask applies to `mode`.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn temporary(&self, mode: u32) -> io::Result<Temporary<'_>> {
         let mut tries = 0;
         loop {
@@ -48,9 +45,6 @@ impl Temporary<'_> {
     }
 
     /// The same with this content appended.
-    ///
-    /// # Errors
-    /// The kernel's reason.
     pub fn with(mut self, content: &[u8]) -> io::Result<Self> {
         self.file.write_all(content)?;
         Ok(self)

@@ -1,5 +1,5 @@
-//! Records a single capture without heap and thread: the capturing thread encodes frames in the ring, or writes ring blocks
-//! unchanged.
+//! Records a single capture without heap and merging thread: the capture's thread encodes frames in the ring, or writes ring
+//! blocks unchanged.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,25 +7,32 @@ use std::time::Duration;
 
 use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
 use capbench_capture::error::{CaptureError, Result};
+use capbench_capture::occupancy::Occupancy;
+use capbench_capture::running::TimeSource;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 
-use super::super::board::InterfaceBoard;
-use super::super::capture_side::{CaptureSide, Delivered};
-use super::super::file_recorder::FileRecorder;
-use super::super::hold_up::HoldUp;
-use super::super::source::{Consumer, Due};
-use super::{Port, settle, tend, wait_for_writer};
+use super::board::InterfaceBoard;
+use super::capture_side::{CaptureSide, Delivered};
+use super::file_recorder::FileRecorder;
+use super::merging::{Port, settle, tend, wait_for_writer};
+use super::source::{Consumer, Due};
 
 /// A block is written straight from the ring if at least one `WORTH_WRITING`th of it is in use. With little traffic, pages of a
 /// block would be mostly empty.
 const WORTH_WRITING: usize = 8;
 
+/// Maximum length of one wait for the writer: the ring fills meanwhile.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// Reads between two checks of a ring that is too full, for methods that deliver few frames at once.
+const TAKES: u32 = 64;
+
 /// Records the frames of the only capture.
-pub(in super::super) struct MergeOfOne<'e> {
+pub(super) struct Alone<'e> {
     recorder: FileRecorder,
     port: Port,
-    lane: Arc<InterfaceBoard>,
+    board: Arc<InterfaceBoard>,
     /// Whether to record blocks of a ring unchanged, if they are full enough.
     by_block: bool,
     side: &'e CaptureSide,
@@ -38,7 +45,7 @@ pub(in super::super) struct MergeOfOne<'e> {
     failure: Option<CaptureError>,
 }
 
-impl Taker for MergeOfOne<'_> {
+impl Taker for Alone<'_> {
     #[inline]
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
@@ -53,19 +60,19 @@ impl Taker for MergeOfOne<'_> {
     }
 }
 
-impl<'e> MergeOfOne<'e> {
-    pub(in super::super) fn new(
+impl<'e> Alone<'e> {
+    pub(super) fn new(
         capture: &mut impl Capture,
         side: &'e CaptureSide,
         port: Port,
         recorder: FileRecorder,
-        lane: Arc<InterfaceBoard>,
+        board: Arc<InterfaceBoard>,
         by_block: bool,
     ) -> Self {
         Self {
             recorder,
             port,
-            lane,
+            board,
             by_block,
             side,
             hold_up: HoldUp::of(capture),
@@ -78,8 +85,8 @@ impl<'e> MergeOfOne<'e> {
     }
 
     /// Returns the recorder, to be finished.
-    pub(in super::super) fn finish(mut self) -> FileRecorder {
-        settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.lane), &mut self.recorder);
+    pub(super) fn finish(mut self) -> FileRecorder {
+        settle(std::slice::from_mut(&mut self.port), std::slice::from_ref(&self.board), &mut self.recorder);
         self.recorder
     }
 
@@ -135,7 +142,7 @@ impl<'e> MergeOfOne<'e> {
     }
 }
 
-impl Consumer for MergeOfOne<'_> {
+impl Consumer for Alone<'_> {
     #[inline]
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
         let outcome = self.take_next(capture, timeout);
@@ -163,10 +170,50 @@ impl Consumer for MergeOfOne<'_> {
 
     #[inline]
     fn tend(&mut self, due: Due) {
-        tend(std::slice::from_ref(&self.port), std::slice::from_ref(&self.lane), &mut self.recorder, due);
+        tend(std::slice::from_ref(&self.port), std::slice::from_ref(&self.board), &mut self.recorder, due);
     }
 
     fn wait_for_room(&self) -> Duration {
         if self.recorder.has_ended() { Duration::ZERO } else { wait_for_writer(&self.recorder.gauge()) }
+    }
+}
+
+/// Decides whether to leave frames in the ring for a moment, because the writer would drop them now. A quarter of the ring stays
+/// free for frames that arrive until the next check. If the ring is fuller, frames are read, and lost at the writer.
+#[derive(Clone, Copy, Debug)]
+struct HoldUp {
+    /// Absent if frames cannot wait.
+    takes: Option<u32>,
+    unasked: u32,
+}
+
+impl HoldUp {
+    fn of(capture: &mut impl Capture) -> Self {
+        // Frames that are stamped when they are read would get a time that depends on the writer.
+        let have_times = matches!(capture.running().time_source, TimeSource::Kernel(_));
+        let takes = if capture.packing().is_some() { TAKES } else { 1 };
+        Self { takes: have_times.then_some(takes), unasked: 0 }
+    }
+
+    /// Whether the next frames should wait; waits a moment for the writer.
+    #[inline]
+    fn is_due(&mut self, capture: &mut impl Capture, recorder: &FileRecorder) -> bool {
+        match self.takes {
+            Some(takes) if recorder.is_short() => self.waited(takes, capture, recorder),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn waited(&mut self, takes: u32, capture: &mut impl Capture, recorder: &FileRecorder) -> bool {
+        if self.unasked > 0 {
+            self.unasked -= 1;
+            return false;
+        }
+        if capture.fill().is_some_and(Occupancy::has_room) {
+            return recorder.stays_short(MOMENT);
+        }
+        self.unasked = takes - 1;
+        false
     }
 }

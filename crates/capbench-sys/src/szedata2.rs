@@ -1,22 +1,51 @@
-//! CESNET's COMBO cards through libsze2 (szedata2), which is opened at run time (`libsze2.h`).
+//! CESNET's COMBO cards through libsze2 (szedata2), which is opened at run time (`libsze2.h` of its 2008 to 2010 releases,
+//! the last public ones).
 //!
 //! A packet is in the card's DMA ring and valid until the next call of `szedata_read_next` or `szedata_close`. Here it is
 //! borrowed from the [`Card`], and every library call needs the card by `&mut`, so the compiler refuses a packet that outlives
 //! its memory. A card is used on the thread that opened it.
 
-mod abi;
-
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_char, c_int, c_short, c_uint};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
-use abi::{ALL_INTERFACES, Functions, HEADER, POLL_RECEIVE, READ_TIMEOUT, Szedata};
-
-use crate::error::{Result, SysError};
-use crate::fetch::Fetch;
+use crate::error::{Result, SysError, by_code};
+use crate::host::wait::milliseconds;
 use crate::library::Library;
-use crate::library_call::{broken, by_code, by_errno, c_string, forget_errno, milliseconds};
+use crate::library_call::{Fetch, broken, by_errno, c_string, forget_errno, function_table};
 use crate::packet::{Frame, PacketType};
+
+/// `struct szedata`.
+#[repr(C)]
+pub(super) struct Szedata {
+    opaque: [u8; 0],
+}
+
+/// `SZE2_ALL_INTERFACES`: the driver subscribes those that the card has.
+const ALL_INTERFACES: u32 = u32::MAX;
+/// `SZEDATA_POLLRX`.
+const POLL_RECEIVE: c_short = libc::POLLIN;
+/// Octets of `struct szedata2_packet` in front of a packet: its size and that of the card's own data, 16 bits each.
+const HEADER: usize = 4;
+/// The variable that says for how many milliseconds `szedata_read_next` waits.
+const READ_TIMEOUT: &str = "SZE2_RX_POLL_TIMEOUT";
+
+function_table! {
+    /// Functions of `libsze2.h`.
+    struct Functions;
+    required {
+        szedata_open: unsafe extern "C" fn(*const c_char) -> *mut Szedata,
+        szedata_subscribe3: unsafe extern "C" fn(*mut Szedata, *mut u32, *mut u32) -> c_int,
+        szedata_start: unsafe extern "C" fn(*mut Szedata) -> c_int,
+        szedata_poll: unsafe extern "C" fn(*mut Szedata, *mut c_short, c_int) -> c_int,
+        szedata_read_next: unsafe extern "C" fn(*mut Szedata, *mut c_uint) -> *mut u8,
+        szedata_decode_packet: unsafe extern "C" fn(
+            *mut u8, *mut *mut u8, *mut *mut u8, *mut c_uint, *mut c_uint,
+        ) -> c_uint,
+        szedata_close: unsafe extern "C" fn(*mut Szedata),
+    }
+    optional {}
+}
 
 /// The open libsze2.
 #[derive(Debug)]

@@ -1,13 +1,23 @@
-//! Memory shared with the kernel, and its heap stand-in for tests.
+//! Page-aligned memory: shared with the kernel (or a heap stand-in for tests), before a guard page, or in pieces for writing files.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+use rustix::mm::{
+    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap,
+};
 
 use crate::error::{Result, SysError, named};
+
+/// Bytes in a page of this machine (sysconf(3)).
+pub fn page_size() -> u32 {
+    // SAFETY: sysconf reads a constant of the system.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u32::try_from(size).unwrap_or(4096)
+}
 
 /// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
 /// except to parts that user space owns, and that is the business of the ring types built on it.
@@ -43,17 +53,11 @@ impl Mapping {
     }
 
     /// Zeroed memory of whole pages, none of which needs to be present yet.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
-    pub(super) fn of_zeroes(length: usize, what: &str) -> Result<Self> {
+    fn of_zeroes(length: usize, what: &str) -> Result<Self> {
         Self::map(length, MapFlags::PRIVATE, None, what)
     }
 
     /// Zeroed memory of whole pages, all of them present, to be registered with the kernel (an AF_XDP UMEM).
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(crate) fn of_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::map(length, MapFlags::PRIVATE | MapFlags::POPULATE, None, what)?;
         // Without this a fork would make the pages copy-on-write, and this process could end up with other pages than
@@ -67,9 +71,6 @@ impl Mapping {
     /// Zeroed memory that is present, too, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer
     /// translations for whoever fills it, and fewer pages to pin for direct I/O from it. Not for memory that the kernel
     /// holds for longer than a call: a fork makes it copy-on-write.
-    ///
-    /// # Errors
-    /// When there is not enough memory.
     pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::of_zeroes(length, what)?;
         let advise = |advice: Advice| {
@@ -110,9 +111,6 @@ impl Mapping {
     }
 
     /// Zeroed heap memory of the same alignment, so that rings can be tested without a kernel.
-    ///
-    /// # Errors
-    /// When `length` is 0 or too large for an allocation.
     pub(crate) fn on_heap(length: usize) -> Result<Self> {
         let layout = Layout::from_size_align(length, 4096)
             .ok()
@@ -157,9 +155,99 @@ impl Drop for Mapping {
     }
 }
 
+/// Zeroed octets for a kernel answer whose length the kernel decides. They end at a protected page: an answer longer than
+/// expected fails with `EFAULT` instead of overwriting other memory.
+pub(crate) struct GuardedMemory {
+    map: Mapping,
+    /// Offset of the first usable octet.
+    start: usize,
+    length: usize,
+}
+
+impl GuardedMemory {
+    /// At least `length` octets, aligned to 8.
+    pub(crate) fn new(length: usize) -> Result<Self> {
+        const WHAT: &str = "memory for an answer of the kernel";
+        let page = page_size() as usize;
+        let length = length.next_multiple_of(8);
+        let usable = length.next_multiple_of(page);
+        let map = Mapping::of_zeroes(usable + page, WHAT)?;
+        let guard = map.at(usable, page).expect("the mapping has a page more");
+        // SAFETY: the last page of the mapping made above, which begins at a multiple of the page size; nothing refers to
+        // it.
+        let protected = unsafe { mprotect(guard.cast(), page, MprotectFlags::empty()) };
+        named(protected, || format!("mprotect of {WHAT}"))?;
+        Ok(Self { map, start: usable - length, length })
+    }
+
+    /// The octets, for the kernel and for whoever reads its answer.
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        let first = self.map.at(self.start, self.length).expect("they lie in the mapping");
+        // SAFETY: these octets of the mapping are readable, writable, initialised (anonymous memory is zero) and live as long
+        // as `self`, which is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(first, self.length) }
+    }
+}
+
+/// Alignment of pieces, and factor of their lengths, in bytes. It is the smallest page of any architecture, and at least the
+/// block size of any disk that supports direct I/O.
+pub const ALIGNMENT: usize = 4096;
+
+/// A separate piece of memory. Its bytes are initially zero.
+#[derive(Debug)]
+pub struct Pages {
+    map: Arc<Mapping>,
+    offset: usize,
+    length: usize,
+}
+
+/// `count` pieces of `length` bytes each, from one mapping whose pages are all present: using them allocates nothing and faults
+/// no page in. Dropping the last piece unmaps it.
+///
+/// # Errors
+/// A length that is 0 or no multiple of [`ALIGNMENT`]; not enough memory.
+pub fn carve(count: usize, length: usize) -> Result<Vec<Pages>> {
+    const WHAT: &str = "memory for buffers";
+    if length == 0 || !length.is_multiple_of(ALIGNMENT) {
+        return Err(SysError::argument(WHAT, format!("{length} bytes are no multiple of {ALIGNMENT}")));
+    }
+    let total = count
+        .checked_mul(length)
+        .ok_or_else(|| SysError::argument(WHAT, format!("{count} times {length} bytes")))?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let map = Arc::new(Mapping::of_huge_pages(total, WHAT)?);
+    Ok((0..count).map(|piece| Pages { map: Arc::clone(&map), offset: piece * length, length }).collect())
+}
+
+impl Deref for Pages {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        let start = self.map.at(self.offset, self.length).expect("a piece lies in its mapping");
+        // SAFETY: the bytes lie in a live private mapping that `map` keeps, and are initialised, as anonymous memory is
+        // zero. `carve` gave each range to one `Pages` only, so that whoever writes them has borrowed this one mutably.
+        unsafe { std::slice::from_raw_parts(start, self.length) }
+    }
+}
+
+impl DerefMut for Pages {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let start = self.map.at(self.offset, self.length).expect("a piece lies in its mapping");
+        // SAFETY: as for `deref`; `self` is borrowed mutably, and no other `Pages` has a byte of this range.
+        unsafe { std::slice::from_raw_parts_mut(start, self.length) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Mapping;
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
 
     #[test]
     fn addresses_outside_are_refused() {
@@ -169,5 +257,47 @@ mod tests {
         assert!(map.at(8191, 2).is_none());
         assert!(map.at(usize::MAX, 2).is_none());
         assert!(Mapping::on_heap(0).is_err());
+    }
+
+    #[test]
+    fn all_of_it_can_be_used() {
+        for length in [1, 8, 12, 4095, 4096, 4097, 1 << 20] {
+            let mut memory = GuardedMemory::new(length).unwrap();
+            assert!(memory.bytes().len() >= length && memory.bytes().iter().all(|octet| *octet == 0));
+            memory.bytes().fill(7);
+            assert_eq!(memory.bytes().as_ptr() as usize % 8, 0);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_refused_by_the_kernel() {
+        let mut memory = GuardedMemory::new(64).unwrap();
+        let zero = std::fs::File::open("/proc/self/cmdline").unwrap();
+        assert!((&zero).read(memory.bytes()).unwrap() > 0);
+        let zero = std::fs::File::open("/dev/zero").unwrap();
+        let length = memory.bytes().len();
+        // SAFETY: read(2) into memory of ours whose end the length exceeds on purpose: the kernel stops at the guard page.
+        let read = unsafe { libc::read(zero.as_raw_fd(), memory.bytes().as_mut_ptr().cast(), length + 8) };
+        assert!(read <= length as isize, "{read}");
+    }
+
+    #[test]
+    fn pieces_are_aligned_zero_and_apart() {
+        let mut pieces = carve(3, 2 * ALIGNMENT).unwrap();
+        for (fill, piece) in (1..).zip(&mut pieces) {
+            assert!(piece.len() == 2 * ALIGNMENT && piece.iter().all(|byte| *byte == 0));
+            assert_eq!(piece.as_ptr() as usize % ALIGNMENT, 0);
+            piece.fill(fill);
+        }
+        let last = pieces.pop().unwrap();
+        drop(pieces);
+        assert!(last.iter().all(|byte| *byte == 3), "it outlives the others");
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        assert!(carve(1, 0).is_err() && carve(1, ALIGNMENT + 1).is_err());
+        assert!(carve(usize::MAX, ALIGNMENT).is_err());
+        assert!(carve(0, ALIGNMENT).unwrap().is_empty());
     }
 }

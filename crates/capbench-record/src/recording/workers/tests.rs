@@ -1,0 +1,435 @@
+//! Batches through workers, of rings for which the test plays the kernel, into a file that is read again.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use capbench_capture::capture::{LossMark, OwnedBatch};
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::interface::Interface;
+use capbench_capture::method_spec::MethodSpec;
+use capbench_capture::options::CaptureOptions;
+use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_sys::packet::stand_in::BlockKernel;
+use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
+use capbench_testing::Scratch;
+use proptest::prelude::*;
+
+use super::super::board::{InterfaceBoard, Requests};
+use super::super::file_recorder::FileRecorder;
+use super::super::merging::{self, Port};
+use super::super::plan::{self, Source};
+use super::*;
+use crate::file::{
+    CaptureReader, FileFormat, HashAlgorithm, InterfaceDescription, Record, SectionDescription,
+};
+use crate::merge::PortPlan;
+use crate::worker_pool::{WhenFull, WorkerCounts};
+use crate::writing::WriteOptions;
+
+/// CLOCK_REALTIME at the beginning of a test, ns.
+const START: u64 = 1_700_000_000_000_000_000;
+const US: u64 = 1000;
+
+/// A recording of captures that the test plays, one interface each.
+struct Rig {
+    plan: plan::Plan,
+    boards: Vec<Arc<CaptureBoard>>,
+    filter: Option<SoftwareFilter>,
+    rings: Vec<(BlockKernel, BlockRing)>,
+    given: Vec<u64>,
+}
+
+/// What stands in a file of a packet.
+#[derive(Clone, Debug, PartialEq)]
+struct Kept {
+    interface: u32,
+    time_ns: Option<u64>,
+    octets: Vec<u8>,
+    dropped: Option<u64>,
+    rest: (u32, Option<u32>, Option<u32>, Option<Vec<u8>>),
+}
+
+/// A file, and what was counted.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    packets: Vec<Kept>,
+    /// What the last statistics of each interface say was lost.
+    lost: Vec<String>,
+    /// By interface: lost frames told in the file, those behind its last packet, and frames that the filter left out.
+    told: Vec<[u64; 3]>,
+    late: u64,
+}
+
+/// Packets with an odd octet at 20 are wanted.
+fn odd() -> SoftwareFilter {
+    let step = |code, jt, jf, k| FilterInstruction { code, jt, jf, k };
+    let program =
+        [step(0x30, 0, 0, 20), step(0x45, 0, 1, 1), step(0x06, 0, 0, u32::MAX), step(0x06, 0, 0, 0)];
+    let filter = Filter::new(program.to_vec()).unwrap();
+    SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
+}
+
+impl Rig {
+    fn new(ports: usize, filter: Option<SoftwareFilter>) -> Self {
+        let source = || Source {
+            interface: Interface::of_name("lo", 1500).unwrap(),
+            method: MethodSpec::plain("packet-v3"),
+            options: CaptureOptions::default(),
+            members: 1,
+            description: InterfaceDescription::default(),
+        };
+        let plan = plan::Plan {
+            sources: (0..ports).map(|_| source()).collect(),
+            format: FileFormat::Pcapng,
+            section: SectionDescription::default(),
+            snap_length: SnapLength::EVERYTHING,
+            hash: HashAlgorithm::default(),
+            write: WriteOptions::new(PathBuf::new()),
+            packets: None,
+            packet_buffered: false,
+            workers: None,
+            cpus: Vec::new(),
+        };
+        let ring = |_| BlockKernel::with_ring(BlockGeometry::new(8192, 128, 10).unwrap()).unwrap();
+        Self {
+            plan,
+            boards: (0..ports).map(|_| Arc::default()).collect(),
+            filter,
+            rings: (0..ports).map(ring).collect(),
+            given: vec![0; ports],
+        }
+    }
+
+    /// A block of a port with frames of these times, behind so many lost ones.
+    fn batch(&mut self, port: usize, lost: u64, frames: &[(u64, Vec<u8>)]) -> (OwnedBatch, LossReport) {
+        let (kernel, ring) = &mut self.rings[port];
+        let timed = frames.iter().map(|(time_ns, octets)| (*time_ns, &octets[..]));
+        assert_eq!(kernel.fill_timed(timed), Some(frames.len()));
+        let batch = OwnedBatch::Block(ring.take().unwrap());
+        assert_eq!(batch.loss_mark(), LossMark::Batch(false));
+        let mark = batch.loss_mark();
+        let losses = LossReport { lost, read_ns: frames[0].0, number: self.given[port], mark };
+        self.given[port] += 1;
+        (batch, losses)
+    }
+
+    fn port_plan(&self) -> PortPlan {
+        // Nothing goes out for having waited long enough.
+        PortPlan { hold: Duration::from_secs(3600), batches: 10_000, ..PortPlan::new(Duration::ZERO, 8) }
+    }
+
+    fn setup(&self, plan: Plan, recorder: &FileRecorder) -> Setup {
+        let lane = |interface| (interface, self.filter.clone());
+        Setup {
+            plan,
+            encoder: recorder.encoder().clone(),
+            lanes: (0..self.boards.len() as u32).map(lane).collect(),
+            merge_holds: 10_000 * self.boards.len(),
+            cpus: Vec::new(),
+        }
+    }
+
+    /// Gives a batch to a worker.
+    fn give(&self, workers: &Workers, port: usize, (batch, losses): (OwnedBatch, LossReport)) {
+        let frames = batch.frame_count() as u64;
+        workers.give(port, frames, Unencoded::new(batch, losses, &self.boards[port])).unwrap();
+    }
+
+    /// Records what `give` gives into a file, and reads it.
+    fn record(&self, give: impl FnOnce(&FileRecorder, SyncSender<MergeEvent>) -> Option<Workers>) -> Outcome {
+        let folder = Scratch::new();
+        let mut plan = self.plan.clone();
+        plan.write = WriteOptions { pool: ByteCount(4 << 20), ..WriteOptions::new(folder.file("file")) };
+        plan.workers = Some(plan::Workers { count: 1, queue: None, when_full: WhenFull::Drop });
+        let lanes: Vec<_> = self
+            .boards
+            .iter()
+            .map(|board| (Arc::new(InterfaceBoard::default()), vec![Arc::clone(board)]))
+            .collect();
+        let descriptions = vec![InterfaceDescription::default(); self.boards.len()];
+        let recorder = FileRecorder::open(&plan, &descriptions, &lanes).unwrap();
+        let (merge, events) = sync_channel(4096);
+        let workers = give(&recorder, merge.clone());
+        for port in 0..self.boards.len() {
+            merge.send(MergeEvent::Ended(port, 0)).unwrap();
+        }
+        let port = |(interface, board): (usize, &Arc<CaptureBoard>)| {
+            Port::new(interface as u32, self.port_plan(), self.filter.clone(), Arc::clone(board))
+        };
+        let ports = self.boards.iter().enumerate().map(port).collect();
+        let boards: Vec<_> = lanes.iter().map(|(lane, _)| Arc::clone(lane)).collect();
+        let (recorder, tally) = merging::merge(ports, &events, recorder, &boards, &Requests::default());
+        recorder.finish();
+        drop(workers);
+        let load = |count: &std::sync::atomic::AtomicU64| count.load(std::sync::atomic::Ordering::Relaxed);
+        let (packets, lost) = read(&plan.write.path, boards.len());
+        Outcome {
+            packets,
+            lost,
+            told: boards
+                .iter()
+                .map(|lane| [&lane.told, &lane.pending_drops, &lane.filtered].map(load))
+                .collect(),
+            late: tally.ports.iter().map(|port| port.late).sum(),
+        }
+    }
+}
+
+fn read(path: &Path, interfaces: usize) -> (Vec<Kept>, Vec<String>) {
+    let octets = std::fs::read(path).unwrap();
+    let mut reader = CaptureReader::new(&octets[..]).unwrap();
+    let (mut packets, mut lost) = (Vec::new(), vec![String::new(); interfaces]);
+    while let Some(record) = reader.next_record().unwrap() {
+        match record {
+            Record::Packet(packet) => packets.push(Kept {
+                interface: packet.interface,
+                time_ns: packet.time_ns,
+                octets: packet.data.to_vec(),
+                dropped: packet.dropped,
+                rest: (
+                    packet.original_length,
+                    packet.flags,
+                    packet.queue,
+                    packet.hash.map(|hash| hash.value.to_vec()),
+                ),
+            }),
+            Record::Statistics(block) => lost[block.interface as usize] = block.comments.concat(),
+            _ => {}
+        }
+    }
+    (packets, lost)
+}
+
+/// The octets of a frame: its number among those of its port, and more.
+fn octets(number: u64, length: usize) -> Vec<u8> {
+    let mut octets = vec![number as u8; length];
+    octets[..8].copy_from_slice(&number.to_be_bytes());
+    octets
+}
+
+fn number_of(kept: &Kept) -> u64 {
+    u64::from_be_bytes(kept.octets[..8].try_into().unwrap())
+}
+
+/// What a worker with this number does before each batch: it reports that it begins, and waits for a permission as long as
+/// somebody can give it.
+fn gated(gates: Vec<Receiver<()>>, started: Sender<usize>) -> impl Fn(usize, &Job<Unencoded>) + Send + Sync {
+    let gates: Vec<_> = gates.into_iter().map(Mutex::new).collect();
+    move |worker, _| {
+        let _ = started.send(worker);
+        let _ = gates[worker.min(gates.len() - 1)].lock().unwrap().recv();
+    }
+}
+
+/// Batches that each worker has processed.
+fn worked(workers: &Workers) -> Vec<u64> {
+    workers.counts_of(&[0, 1, 2]).iter().map(|counts| counts.worked.batches).collect()
+}
+
+/// Blocks of two frames each.
+fn pair(rig: &mut Rig, port: usize, number: u64) -> (OwnedBatch, LossReport) {
+    let frame = |at| (START + at * US, octets(at, 60));
+    rig.batch(port, 0, &[frame(2 * number), frame(2 * number + 1)])
+}
+
+#[test]
+fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
+    let mut rig = Rig::new(2, None);
+    // The second port gives the sixth batch, which is lost, and the eleventh.
+    let port_of = |number: u64| usize::from(number == 5 || number == 10);
+    let given: Vec<_> =
+        (0..12).map(|number| (port_of(number), pair(&mut rig, port_of(number), number))).collect();
+    let outcome = rig.record(|recorder, merge| {
+        let (started, starts) = mpsc::channel();
+        let (closed, gate) = mpsc::channel::<()>();
+        let setup = rig.setup(Plan { workers: 2, queue: 1, when_full: WhenFull::Drop }, recorder);
+        let workers = setup.start_as(merge, gated(vec![gate, mpsc::channel().1], started)).unwrap();
+        for (number, (port, batch)) in (0u64..).zip(given) {
+            if number == 8 {
+                closed.send(()).unwrap();
+                (0..2).for_each(|port| workers.wait_through(port));
+                // From here on it goes as fast as the other one.
+                (0..9).for_each(|_| closed.send(()).unwrap());
+            }
+            rig.give(&workers, port, batch);
+            if number == 0 {
+                assert_eq!(starts.recv(), Ok(0));
+            }
+            // The other one has its hands free again.
+            while number < 4 && worked(&workers)[1] < number {
+                std::thread::yield_now();
+            }
+            if number >= 8 {
+                workers.wait_through(port);
+            }
+        }
+        let lost =
+            |ports: &[usize]| workers.losses_of(ports).iter().map(|loss| loss.count).collect::<Vec<_>>();
+        assert_eq!((lost(&[0]), lost(&[1])), (vec![Some(6), Some(0)], vec![Some(2), Some(0)]));
+        Some(workers)
+    });
+    let told: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
+    let dropped =
+        |number| [(16, 6), (20, 2)].iter().find(|(at, _)| *at == number).map(|(_, dropped)| *dropped);
+    let expected: Vec<_> = (0..8).chain(16..24).map(|number| (number, dropped(number))).collect();
+    assert_eq!(told, expected);
+    assert_eq!(
+        outcome.lost,
+        [
+            "lost: link unknown, application queue (ours) 6, writer (ours) 0",
+            "lost: link unknown, application queue (ours) 2, writer (ours) 0"
+        ]
+    );
+    for (kernel, ring) in &mut rig.rings {
+        for _ in 0..256 {
+            assert!(kernel.fill(&[&[0; 60]]).is_some() && ring.take().is_some(), "every block is back");
+        }
+    }
+}
+
+#[test]
+fn what_a_worker_had_when_it_panicked_is_lost_and_the_others_go_on() {
+    let mut rig = Rig::new(1, None);
+    let given: Vec<_> = (0..40).map(|number| pair(&mut rig, 0, number)).collect();
+    let outcome = rig.record(|recorder, merge| {
+        let setup = rig.setup(Plan { workers: 2, queue: 1, when_full: WhenFull::Wait }, recorder);
+        let is_nine = |frame: Frame<'_>| frame.data[..8] == 9_u64.to_be_bytes();
+        let delicate = move |_, job: &Job<Unencoded>| {
+            assert!(!job.batch.batch.frames().any(is_nine), "frame 9 is not to my taste");
+        };
+        let workers = setup.start_as(merge, delicate).unwrap();
+        for batch in given {
+            rig.give(&workers, 0, batch);
+            // One at a time: it has nothing else in its queue.
+            workers.wait_through(0);
+        }
+        let failures = workers.take_failures();
+        assert!(failures.len() == 1 && failures[0].to_string().contains("frame 9"), "{failures:?}");
+        Some(workers)
+    });
+    let told: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
+    let expected: Vec<_> = (0..8).chain(10..80).map(|number| (number, (number == 10).then_some(2))).collect();
+    assert_eq!(told, expected);
+}
+
+/// A batch of the property tests: the port, the frames lost before it, and of each frame by how much its time is later than
+/// that of the one before, less some disorder, and how many octets it has.
+type Made = (usize, u64, Vec<(u64, u64, usize)>);
+
+fn made(ports: usize) -> impl Strategy<Value = Vec<Made>> {
+    let frame = (0u64..3000, 0u64..4000, 21usize..150);
+    let lost = prop_oneof![3 => Just(0), 1 => 1u64..100];
+    let batch = (0..ports, lost, prop::collection::vec(frame, 1..25));
+    prop::collection::vec(batch, 1..80)
+}
+
+/// The batches, in the order in which they are given.
+fn batches(rig: &mut Rig, made: &[Made]) -> Vec<(usize, (OwnedBatch, LossReport))> {
+    let (mut now, mut number) = (START, vec![0; rig.boards.len()]);
+    let mut batch = |(port, lost, frames): &Made| {
+        let frame = |&(later, back, length): &(u64, u64, usize)| {
+            now += later * US;
+            number[*port] += 1;
+            (now - back * US, octets(number[*port] - 1, length))
+        };
+        let frames: Vec<_> = frames.iter().map(frame).collect();
+        (*port, rig.batch(*port, *lost, &frames))
+    };
+    made.iter().map(&mut batch).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Whatever comes, and however many workers there are: the file is the one that there is without them.
+    #[test]
+    fn a_file_is_the_same_with_workers_and_without(
+        made in made(3),
+        workers in 1usize..4,
+        queue in 1usize..4,
+        filters in any::<bool>(),
+    ) {
+        let mut rig = Rig::new(3, filters.then(odd));
+        let given = batches(&mut rig, &made);
+        let without = rig.record(|_, merge| {
+            for (port, (batch, losses)) in given {
+                let batch = BatchWithLosses { frames: Frames::Captured(batch), losses };
+                merge.send(MergeEvent::Batch(port, batch)).unwrap();
+            }
+            None
+        });
+        prop_assert_eq!(without.late, 0);
+        let mut rig = Rig::new(3, filters.then(odd));
+        let given = batches(&mut rig, &made);
+        let with = rig.record(|recorder, merge| {
+            let setup = rig.setup(Plan { workers, queue, when_full: WhenFull::Wait }, recorder);
+            let workers = setup.start(merge).unwrap();
+            for (port, batch) in given {
+                rig.give(&workers, port, batch);
+            }
+            (0..3).for_each(|port| workers.wait_through(port));
+            Some(workers)
+        });
+        prop_assert_eq!(with, without);
+    }
+
+    /// Workers that go on only when they are let, and queues that overflow meanwhile: what is missing stands in front of
+    /// the right packet, and in the account.
+    #[test]
+    fn what_queues_lose_is_told_where_it_is_missing(
+        made in made(2),
+        workers in 1usize..4,
+        queue in 1usize..3,
+        lets in prop::collection::vec(0u64..3, 80),
+    ) {
+        let made: Vec<_> = made.into_iter().map(|(port, _, frames)| {
+            // In order, so that a number that is missing is one that was lost.
+            (port, 0, frames.into_iter().map(|(later, _, length)| (later + 1, 0, length)).collect())
+        }).collect();
+        let mut rig = Rig::new(2, None);
+        let frames_of = |port| -> u64 {
+            made.iter().filter(|(of, _, _): &&Made| *of == port).map(|(_, _, frames)| frames.len() as u64).sum()
+        };
+        let given = batches(&mut rig, &made);
+        let mut lost = Vec::new();
+        let outcome = rig.record(|recorder, merge| {
+            let (open, gate) = mpsc::channel::<()>();
+            let setup = rig.setup(Plan { workers, queue, when_full: WhenFull::Drop }, recorder);
+            let workers = setup.start_as(merge, gated(vec![gate], mpsc::channel().0)).unwrap();
+            let mut allowed = 0;
+            for ((port, batch), lets) in given.into_iter().zip(lets) {
+                rig.give(&workers, port, batch);
+                let queued = |counts: &WorkerCounts| counts.given.batches - counts.lost().batches;
+                let queued: u64 = workers.counts_of(&[0, 1]).iter().map(queued).sum();
+                for _ in 0..lets.min(queued - allowed) {
+                    open.send(()).unwrap();
+                    allowed += 1;
+                }
+                while worked(&workers).iter().sum::<u64>() < allowed {
+                    std::thread::yield_now();
+                }
+            }
+            drop(open);
+            (0..2).for_each(|port| workers.wait_through(port));
+            for port in 0..2 {
+                let counts = workers.losses_of(&[port]);
+                lost.push(counts.iter().filter_map(|loss| loss.count).sum::<u64>());
+            }
+            Some(workers)
+        });
+        for (port, lost) in lost.into_iter().enumerate() {
+            let mut next = 0;
+            for kept in outcome.packets.iter().filter(|kept| kept.interface == port as u32) {
+                prop_assert_eq!(next + kept.dropped.unwrap_or(0), number_of(kept));
+                next = number_of(kept) + 1;
+            }
+            let [told, behind, _] = outcome.told[port];
+            prop_assert_eq!((told + behind, behind), (lost, frames_of(port) - next));
+            prop_assert_eq!(rig.boards[port].gaps.frames(), lost);
+            let comment = format!("application queue (ours) {}, writer (ours) 0", lost);
+            prop_assert!(outcome.lost[port].ends_with(&comment), "{}", outcome.lost[port]);
+        }
+    }
+}
