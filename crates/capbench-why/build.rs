@@ -6,5 +6,5 @@ mod compile_bpf;
 fn main() {
     compile_bpf::compile_bpf("src/sockets");
     // Faults for tests.
-    compile_bpf::compile_bpf("../capbench-measure/tests/bpf");
+    compile_bpf::compile_bpf("../capbench-lab/tests/bpf");
 }

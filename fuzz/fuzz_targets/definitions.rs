@@ -3,4 +3,7 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_measure::fuzzing::definitions(octets));
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
+    capbench_lab::fuzzing::definitions(octets);
+    capbench_plan::fuzzing::goals(octets);
+});

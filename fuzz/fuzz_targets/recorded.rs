@@ -3,4 +3,4 @@
 #![no_main]
 #![forbid(unsafe_code)]
 
-libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_measure::fuzzing::recorded(octets));
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| capbench_lab::fuzzing::recorded(octets));

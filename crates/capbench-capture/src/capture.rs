@@ -6,14 +6,15 @@ mod place;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capbench_model::counters::LossMark;
 use capbench_sys::packet::Frame;
 
-use crate::counters::{Counters, WaitCounts};
 use crate::error::Result;
-use crate::mark::Tally;
 use crate::occupancy::Occupancy;
-use crate::running::Running;
 use crate::stats_socket::StatsSocket;
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::mark::Tally;
+use capbench_model::running::Running;
 
 pub use owned::{OwnedBatch, Packed, Packing};
 pub use place::{Place, SeekableBatch};
@@ -220,29 +221,5 @@ impl<F: FnMut(&Frame<'_>)> Taker for Each<F> {
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
         (self.0)(frame);
-    }
-}
-
-/// How a method reports where in the stream it lost frames. A mark says: frames were lost since the last counter read, all of
-/// them before the marked place. [`Capture::counters`] removes the mark from later frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossMark {
-    /// The method does not report it.
-    Unknown,
-    /// Each batch is marked as a whole; no frames are lost within a batch.
-    Batch(bool),
-    /// Each frame is marked: see [`Frame::is_losing`].
-    Frames,
-}
-
-impl LossMark {
-    /// Whether a frame, or the batch that starts with it, is marked.
-    #[inline]
-    pub fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
-        match self {
-            Self::Unknown => false,
-            Self::Batch(is_marked) => is_marked && begins_batch,
-            Self::Frames => frame.is_losing(),
-        }
     }
 }

@@ -4,7 +4,7 @@ mod expression;
 
 use capbench_sys::SysError;
 
-use crate::units::ByteCount;
+use capbench_model::units::ByteCount;
 
 pub use expression::ExpressionPlace;
 use expression::MarkedExpression;

@@ -7,7 +7,7 @@ use capbench_sys::packet::{Frame, PacketType};
 
 use crate::filter::{Beside, Compiler, Filter, FilterText, Listing, Optimise, Tags};
 use crate::interface::Interface;
-use crate::units::SnapLength;
+use capbench_model::units::SnapLength;
 
 /// A filter file. Its program runs on the remaining octets as a frame and ends. It parses back from its printed form.
 pub fn filter(octets: &[u8]) {

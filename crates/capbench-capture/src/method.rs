@@ -6,8 +6,8 @@ use capbench_sys::host::identity;
 
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 
 /// Properties of a method before it runs.
 #[derive(Debug)]
@@ -43,8 +43,6 @@ pub struct Method {
     pub has_queues: bool,
     /// Where the outermost VLAN tag of a frame is. The kernel or the card may remove it from the frame.
     pub vlan_tags: VlanTags,
-    /// How frames reach the application.
-    pub delivery: Delivery,
     /// Checks its settings and options: [`Method::accepts`] calls it.
     pub check: fn(&MethodSpec, &Interface, &CaptureOptions) -> Result<()>,
     /// Whether it can run in the calling thread's namespace, or the reason why not.
@@ -148,17 +146,6 @@ pub enum CapturePoint {
     Stack,
     /// The driver (native XDP): in its NAPI poll, before any packet steering.
     Driver,
-}
-
-/// How frames reach the application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// System calls copy them out of a socket's queue.
-    Copied,
-    /// Frames are in memory that the kernel or the card shares with the application.
-    Ring,
-    /// Not at all: the kernel counts frames.
-    Counted,
 }
 
 /// Where a method has the outermost VLAN tag of a frame.

@@ -9,9 +9,9 @@ use crate::capture::Capture;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::{Method, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// Work on a capture whose method is known only at run time.
 pub trait Visitor {
@@ -144,10 +144,10 @@ fn unknown(name: &str) -> CaptureError {
 #[cfg(test)]
 mod tests {
     use super::{METHODS, find, of_members};
-    use crate::fanout::Fanout;
     use crate::interface::Interface;
-    use crate::method_spec::MethodSpec;
-    use crate::options::CaptureOptions;
+    use capbench_model::fanout::Fanout;
+    use capbench_model::method_spec::MethodSpec;
+    use capbench_model::options::CaptureOptions;
     use capbench_sys::host::interface::InterfaceIndex;
     use capbench_sys::packet::FanoutMode;
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use crate::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT, Place};
+use capbench_model::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT};
+use capbench_model::places::Place;
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -59,7 +60,8 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::Accumulator;
-    use crate::counters::{Counters, Place};
+    use capbench_model::counters::Counters;
+    use capbench_model::places::Place;
     use capbench_sys::packet::PacketStatistics;
 
     #[test]

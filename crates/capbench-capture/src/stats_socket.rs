@@ -3,9 +3,9 @@
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
 use crate::context::Context;
-use crate::counters::Counters;
 use crate::error::Result;
 use crate::socket_counters::Accumulator;
+use capbench_model::counters::Counters;
 
 /// The program that drops every frame: it returns 0 (`BPF_RET | BPF_K`).
 pub(crate) const NOTHING: FilterInstruction = FilterInstruction { code: 0x06, jt: 0, jf: 0, k: 0 };
@@ -31,7 +31,7 @@ impl StatsSocket {
     }
 
     /// The socket's counters since the capture was opened. Reading removes the kernel's loss marks from later frames
-    /// ([`crate::LossMark`]), as reading the capture's counters does. `None` if only the capture may read them.
+    /// ([`capbench_model::counters::LossMark`]), as reading the capture's counters does. `None` if only the capture may read them.
     ///
     /// # Errors
     /// When the kernel refuses to report them.

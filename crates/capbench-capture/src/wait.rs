@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::Result;
 use capbench_sys::packet::PacketSocket;
 
-use crate::counters::WaitCounts;
+use capbench_model::counters::WaitCounts;
 
 /// Waits for a ring.
 #[derive(Debug)]

@@ -7,10 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, MethodSpec, PacketType,
-    Running, SnapLength, Visitor, VlanTag, open_with,
-};
+use capbench_capture::{Capture, CaptureError, Interface, PacketType, Visitor, VlanTag, open_with};
+use capbench_model::counters::Counters;
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
 

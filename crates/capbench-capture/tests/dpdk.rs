@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::packet_v2::PacketV2;
-use capbench_capture::{
-    ByteCount, Capture, CaptureError, CaptureOptions, Interface, MethodSpec, PacketType, Place as At,
-    SnapLength, VlanTag,
-};
+use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place as At;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::missing;
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};

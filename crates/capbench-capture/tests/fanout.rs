@@ -10,9 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Direction, Fanout, FanoutMode, Filter, Interface,
-    MembersVisitor, MethodSpec, SnapLength, Visitor, open_members, open_with,
+    Batch, Capture, FanoutMode, Filter, Interface, MembersVisitor, Visitor, open_members, open_with,
 };
+use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use etherparse::PacketBuilder;
 use wire::{Wire, frame};

@@ -7,10 +7,12 @@ mod stand_in;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Direction, Interface, MethodSpec, Place,
-    SnapLength, Visitor, methods, open_with,
-};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, Visitor, methods, open_with};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{PATIENCE, privileges};
 use stand_in::{StandIn, Taken, take};
 

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use capbench_capture::backends::libpcap::Libpcap;
-use capbench_capture::{Capture, CaptureOptions, Interface};
+use capbench_capture::{Capture, Interface};
+use capbench_model::options::CaptureOptions;
 use capbench_sys::pcap::PcapLibrary;
 use capbench_testing::missing;
 use capbench_testing::network::privileges;

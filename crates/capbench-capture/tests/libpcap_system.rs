@@ -8,10 +8,11 @@ mod wire;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::libpcap::Libpcap;
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureError, CaptureOptions, Counters, Direction, Interface, PacketType,
-    SnapLength,
-};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
+use capbench_model::counters::Counters;
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use stand_in::StandIn;
 use wire::{Wire, frame, now_ns};

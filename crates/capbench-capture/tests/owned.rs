@@ -4,9 +4,10 @@ mod wire;
 
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, ByteCount, Capture, CaptureOptions, Interface, LossMark, OwnedBatch, Visitor, VlanTag, open_with,
-};
+use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, VlanTag, open_with};
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{Seen, Wire, frame, now_ns};
 

@@ -7,7 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
-use capbench_capture::{Capture, CaptureOptions, Direction, Interface, PacketType, Place as At, SnapLength};
+use capbench_capture::{Capture, Interface, PacketType};
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place as At;
+use capbench_model::units::SnapLength;
 use capbench_sys::pf_ring;
 use capbench_testing::network::{Place, privileges};
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};

@@ -6,7 +6,11 @@ mod stand_ins;
 use std::time::Duration;
 
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
-use capbench_capture::{Batch, Capture, CaptureOptions, Direction, Place, SnapLength};
+use capbench_capture::{Batch, Capture};
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 fn open(stand_in: &StandIn, device: &Device) -> Result<Szedata2, String> {

@@ -6,10 +6,11 @@ mod wire;
 use std::time::Duration;
 
 use capbench_capture::backends::{recv::Recv, xdp_count::XdpCount};
-use capbench_capture::{
-    Batch, Capture, CaptureError, CaptureOptions, Direction, FrameMark, Interface, MaskedOctet, MethodSpec,
-    Tally, methods,
-};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, methods};
+use capbench_model::direction::Direction;
+use capbench_model::mark::{FrameMark, MaskedOctet, Tally};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_sys::host::interface::index_of;
 use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges};
 use wire::{OTHER_MAC, Wire};

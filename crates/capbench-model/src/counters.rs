@@ -1,5 +1,6 @@
 //! Counters of a method since it was opened.
 
+use capbench_sys::packet::Frame;
 use std::borrow::Cow;
 
 pub use crate::places::Place;
@@ -136,6 +137,30 @@ impl WaitCounts {
             waits: self.waits - before.waits,
             empty: self.empty - before.empty,
             spun: self.spun - before.spun,
+        }
+    }
+}
+
+/// How a method reports where in the stream it lost frames. A mark says: frames were lost since the last counter read, all of
+/// them before the marked place. Reading the counters removes the mark from later frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossMark {
+    /// The method does not report it.
+    Unknown,
+    /// Each batch is marked as a whole; no frames are lost within a batch.
+    Batch(bool),
+    /// Each frame is marked: see [`Frame::is_losing`].
+    Frames,
+}
+
+impl LossMark {
+    /// Whether a frame, or the batch that starts with it, is marked.
+    #[inline]
+    pub fn is_on(self, frame: &Frame<'_>, begins_batch: bool) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Batch(is_marked) => is_marked && begins_batch,
+            Self::Frames => frame.is_losing(),
         }
     }
 }

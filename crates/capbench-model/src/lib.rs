@@ -7,6 +7,12 @@
 //! | [`placement`], [`moderation`] | which CPUs do what, and how interrupts are delayed |
 //! | [`ledger`], [`places`], [`traced_losses`], [`arrivals`] | where each frame went |
 //! | [`disturbance`] | disturbances of a trial by the host |
+//! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
+//! | [`work`] | the application's work per frame |
+//! | [`evidence`] | books the ledger from counters |
+//! | [`loss_shape`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
+//! | [`limit`] | what limited a method |
+//! | `for_tests` | values that tests begin with; needs the feature `testing` |
 //! | [`environment`] | the host, as recorded in results |
 //! | [`statistics`], [`figures`], [`csv_text`] | significance; numbers as text; CSV without formulas |
 
@@ -18,10 +24,18 @@ pub mod csv_text;
 pub mod direction;
 pub mod disturbance;
 pub mod environment;
+pub mod error;
+pub mod evidence;
 pub mod fanout;
 pub mod figures;
 pub mod filter;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
+pub mod laboratory;
+pub mod latency;
 pub mod ledger;
+pub mod limit;
+pub mod loss_shape;
 pub mod mark;
 pub mod method_spec;
 pub mod moderation;
@@ -31,4 +45,8 @@ pub mod places;
 pub mod running;
 pub mod statistics;
 pub mod traced_losses;
+pub mod trial;
 pub mod units;
+pub mod work;
+
+pub use error::{Result, TrialError};

@@ -24,6 +24,17 @@ pub struct Setting {
     pub value: Option<String>,
 }
 
+/// How frames reach the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// System calls copy them out of a socket's queue.
+    Copied,
+    /// Frames are in memory that the kernel or the card shares with the application.
+    Ring,
+    /// Not at all: the kernel counts frames.
+    Counted,
+}
+
 impl MethodSpec {
     /// A method by its bare name.
     pub fn plain(name: &str) -> Self {
@@ -33,6 +44,16 @@ impl MethodSpec {
     /// The method's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How frames reach the application; `None` for other programs.
+    pub fn delivery(&self) -> Option<Delivery> {
+        match self.name() {
+            "cmd" => None,
+            "recv" | "recvmmsg" => Some(Delivery::Copied),
+            "xdp-count" => Some(Delivery::Counted),
+            _ => Some(Delivery::Ring),
+        }
     }
 
     /// The argument after the colon.

@@ -13,9 +13,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    Batch, Capture, CaptureOptions, Counters, Interface, MethodSpec, OwnedBatch, Visitor, open_with,
-};
+use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, open_with};
+use capbench_model::counters::Counters;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_record::worker_pool::{Job, Plan, WhenFull, WorkerCounts, WorkerPool};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 

@@ -17,8 +17,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use capbench_capture::Interface;
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::{ByteCount, CaptureOptions, Interface, MethodSpec, SnapLength};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, PacketFacts, SectionDescription};
 use capbench_record::writing::{FileEnds, Origin, Output, WhenFull, WriteOptions};
 use capbench_sys::host::clock::{monotonic_ns, process_cpu_ns};

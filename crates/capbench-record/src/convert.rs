@@ -12,7 +12,7 @@ use std::mem::take;
 use std::ops::Range;
 use std::rc::Rc;
 
-use capbench_capture::units::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_sys::packet::Frame;
 
 use crate::error::RecordError;

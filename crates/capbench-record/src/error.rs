@@ -1,7 +1,7 @@
 //! Errors of recording, and of reading and writing capture files.
 
 use capbench_capture::error::CaptureError;
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 
 /// The error of recording, and of reading and writing capture files.
 #[derive(Debug, thiserror::Error)]

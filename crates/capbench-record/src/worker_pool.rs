@@ -24,7 +24,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use capbench_capture::counters::{Loss, Place};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use crate::error::{RecordError, Result};
 

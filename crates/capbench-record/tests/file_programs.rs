@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use capbench_capture::{Frame, PacketType, SnapLength, VlanTag};
+use capbench_capture::{Frame, PacketType, VlanTag};
+use capbench_model::units::SnapLength;
 use capbench_record::file::{
     Booking, CaptureReader, ETHERNET, Encoder, FileFormat, HashAlgorithm, InterfaceDescription,
     InterfaceFilter, InterfaceStatistics, LEAST_BUFFER, LostAt, PacketFacts, Record, SectionDescription,

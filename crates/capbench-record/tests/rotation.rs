@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use capbench_capture::{ByteCount, Frame, PacketType, SnapLength};
+use capbench_capture::{Frame, PacketType};
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_record::file::{
     CaptureReader, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, PacketFacts, Record,
     SectionDescription,

@@ -91,7 +91,13 @@ pub enum ReportError {
         /// Where and why.
         source: serde_json::Error,
     },
-    /// The report cannot be written.
+    /// Runs that cannot be compared.
+    #[error("compare: {reason}")]
+    Comparison {
+        /// Why they cannot be compared, and which runs to name.
+        reason: String,
+    },
+    /// A file of results or of a report cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Unwritable {
         /// The file.
@@ -111,3 +117,13 @@ pub enum ReportError {
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, ReportError>;
+
+impl ReportError {
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unreadable { path: path.into(), source }
+    }
+
+    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Unwritable { path: path.into(), source }
+    }
+}

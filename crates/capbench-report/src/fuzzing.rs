@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use capbench_measure::compare::of_runs;
-use capbench_measure::comparison::Thresholds;
+use crate::compare::of_runs;
+use capbench_plan::comparison::Thresholds;
 
 use crate::formats::{FORMATS, Source};
 use crate::{read, report};

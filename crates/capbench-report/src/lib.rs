@@ -3,9 +3,11 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`results`] | saved results: one directory per run |
 //! | [`read`] | the only reader of saved results, complete or not |
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
+//! | [`mod@compare`] | compares two runs |
 //! | [`mod@warnings`] | what to know before you trust a run |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | [`sections`] | charts |
@@ -18,8 +20,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 mod error;
 pub mod figures;
+#[cfg(any(test, feature = "testing"))]
+pub mod for_tests;
 pub mod formats;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -31,6 +36,7 @@ pub mod palette;
 pub mod printable;
 pub mod read;
 pub mod report;
+pub mod results;
 pub mod save;
 #[cfg(test)]
 mod schema_tests;

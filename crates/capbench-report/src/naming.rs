@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Results;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use crate::results::Results;
+use capbench_model::places::Place;
+use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_plan::search::SearchOutcome;
 
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};

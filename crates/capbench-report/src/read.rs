@@ -14,8 +14,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::results::{Results, SCHEMA_VERSION};
-use capbench_measure::soak::segment;
+use crate::results::{Results, SCHEMA_VERSION};
+use capbench_plan::soak::segment;
 
 use crate::error::{ReportError, Result};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use capbench_measure::comparison::Comparison;
-use capbench_measure::results::{Finding, Results};
+use crate::results::{Finding, Results};
+use capbench_plan::comparison::Comparison;
 
 use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};

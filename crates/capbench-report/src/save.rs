@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::results::RunDirectory;
+use crate::results::RunDirectory;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;
 

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use capbench_measure::compare;
-use capbench_measure::results::{self, Results};
+use crate::compare;
+use crate::results::{self, Results};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

@@ -21,9 +21,9 @@ mod search;
 mod soak;
 pub(crate) mod sweep;
 mod trials;
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::trial::{TrialResult, Verdict};
+use crate::results::{Finding, Results};
 use capbench_model::figures::{grouped, percent};
+use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};

@@ -31,7 +31,7 @@ pub(crate) mod summary;
 mod sweeps;
 pub(crate) mod trials;
 
-use capbench_measure::results::Results;
+use crate::results::Results;
 
 use crate::model::{Section, Sentence, Table};
 use crate::sections::BOUNDS;

@@ -3,7 +3,7 @@
 //! In each trial `intended` = the sum of `count` over its rows, if every place is known: delivered and unexplained frames have
 //! rows, too. Discarded attempts and probes have separate rows, marked in `kept`. Only rows with `kept` = `result` are results.
 
-use capbench_measure::trial::TrialResult;
+use capbench_model::trial::TrialResult;
 
 use crate::naming::key;
 use crate::read::Run;

@@ -1,7 +1,8 @@
 //! What to know before you trust a report.
 
-use capbench_measure::results::{NotMeasured, Results};
-use capbench_measure::trial::{TrialResult, Verdict};
+use crate::results::Results;
+use capbench_model::trial::{TrialResult, Verdict};
+use capbench_plan::session::NotMeasured;
 
 use crate::naming::{frames, many};
 use crate::read::Run;

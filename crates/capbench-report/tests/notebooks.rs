@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use capbench_measure::results::Results;
 use capbench_report::formats::{self, Format};
 use capbench_report::read::Run;
+use capbench_report::results::Results;
 use capbench_report::save;
 use capbench_testing::Scratch;
 

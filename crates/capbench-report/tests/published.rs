@@ -15,13 +15,13 @@ mod runs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use capbench_measure::reproduction::outcome::Comparison;
-use capbench_measure::results::Results;
 use capbench_report::figures;
 use capbench_report::formats::{self, Format, text};
 use capbench_report::model::Unit;
 use capbench_report::read::Run;
+use capbench_report::results::Results;
 use capbench_report::{report, save};
+use capbench_reproduce::outcome::Comparison;
 
 use decimal::Decimal;
 use printed::Printed;
@@ -169,7 +169,7 @@ struct Data {
 
 impl Data {
     fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-measure/src/reproduction/published")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-reproduce/src/published")
     }
 
     fn read(name: &str) -> Self {

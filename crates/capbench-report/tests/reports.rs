@@ -7,15 +7,15 @@ mod runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use capbench_measure::comparison::{Comparison, Conclusion, Judgement};
-use capbench_measure::reproduction::outcome::Side;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;
+use capbench_report::results::Results;
 use capbench_report::{report, save, tidy};
+use capbench_reproduce::outcome::Side;
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }
@@ -454,7 +454,7 @@ fn every_table_is_whole_and_has_a_name_of_its_own() {
 #[test]
 fn the_trials_have_all_that_trials_csv_has() {
     let results = runs::bench();
-    let written = capbench_measure::results::trials_csv(&results.trials).unwrap();
+    let written = capbench_report::results::trials_csv(&results.trials).unwrap();
     let head: Vec<String> =
         ::csv::Reader::from_reader(written.as_slice()).headers().unwrap().iter().map(String::from).collect();
     let report = report::report(&run(results));
@@ -484,7 +484,7 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
 
 #[test]
 fn a_slow_cpu_is_told_apart_from_what_the_host_disturbed() {
-    use capbench_measure::guards::{CpuDisturbance, Pace};
+    use capbench_model::disturbance::{CpuDisturbance, Pace};
 
     let mut results = runs::small_bench();
     let pace = Some(Pace { before_ns: 0.5, after_ns: 0.4, fastest_ns: 0.4 });

@@ -10,15 +10,17 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{
-    ByteCount, Capture, CaptureOptions, Interface, METHODS, MethodSpec, Visitor, methods, open_with,
-};
+use capbench_capture::{Capture, Interface, METHODS, Visitor, methods, open_with};
 use capbench_frames::{
     Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId,
 };
 use capbench_host::bed::{Bed, BedOptions};
-use capbench_measure::receiver::Verifier;
-use capbench_measure::work::{LoopSpeed, Work, WorkModel};
+use capbench_lab::receiver::Verifier;
+use capbench_lab::work::{LoopSpeed, Work};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, PacketType};
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};

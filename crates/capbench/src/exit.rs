@@ -3,18 +3,23 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use capbench_capture::{CaptureError, MethodSpec};
+use capbench_capture::CaptureError;
 use capbench_frames::FrameError;
 use capbench_host::HostError;
-use capbench_measure::MeasureError;
-use capbench_measure::comparison::Conclusion;
-use capbench_measure::results::{NotMeasured, Results};
-use capbench_measure::rfc2544::Ended;
-use capbench_measure::search::Status;
-use capbench_measure::soak::record::SoakRecord;
-use capbench_measure::trial::Verdict;
+use capbench_lab::LabError;
+use capbench_model::TrialError;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::Verdict;
+use capbench_plan::PlanError;
+use capbench_plan::comparison::Conclusion;
+use capbench_plan::rfc2544::Ended;
+use capbench_plan::search::Status;
+use capbench_plan::session::NotMeasured;
+use capbench_plan::soak::record::SoakRecord;
 use capbench_record::RecordError;
 use capbench_record::recording::End;
+use capbench_report::ReportError;
+use capbench_report::results::Results;
 use capbench_traffic::TrafficError;
 use thiserror::Error;
 
@@ -167,8 +172,8 @@ pub struct Failure {
 
 impl Failure {
     /// The failure of one part of a command.
-    pub fn of(error: &MeasureError) -> Self {
-        Self { text: format!("nothing could be measured: {error}"), code: of_measure(error) }
+    pub fn of(error: &TrialError) -> Self {
+        Self { text: format!("nothing could be measured: {error}"), code: of_trial(error) }
     }
 }
 
@@ -274,8 +279,17 @@ fn of_error(error: &anyhow::Error) -> u8 {
         if cause.is::<Unsupported>() {
             return UNSUPPORTED;
         }
-        if let Some(error) = cause.downcast_ref::<MeasureError>() {
-            return of_measure(error);
+        if let Some(error) = cause.downcast_ref::<PlanError>() {
+            return of_plan(error);
+        }
+        if let Some(error) = cause.downcast_ref::<TrialError>() {
+            return of_trial(error);
+        }
+        if let Some(error) = cause.downcast_ref::<LabError>() {
+            return of_lab(error);
+        }
+        if let Some(ReportError::Comparison { .. }) = cause.downcast_ref() {
+            return USAGE;
         }
         if let Some(error) = cause.downcast_ref::<HostError>() {
             return of_host(error);
@@ -296,19 +310,32 @@ fn of_error(error: &anyhow::Error) -> u8 {
     FAILED
 }
 
-fn of_measure(error: &MeasureError) -> u8 {
+fn of_plan(error: &PlanError) -> u8 {
     match error {
-        MeasureError::Host(error) => of_host(error),
-        MeasureError::Unsupported { .. } => UNSUPPORTED,
-        MeasureError::UnknownProgram { .. }
-        | MeasureError::Definition { .. }
-        | MeasureError::Goal { .. }
-        | MeasureError::Search { .. }
-        | MeasureError::Sweep { .. }
-        | MeasureError::Comparison { .. } => USAGE,
-        MeasureError::Capture(error) => of_capture(error),
-        MeasureError::Frame(_) => USAGE,
-        MeasureError::Traffic(error) => of_traffic(error),
+        PlanError::Trial(error) => of_trial(error),
+        PlanError::Definition { .. }
+        | PlanError::Goal { .. }
+        | PlanError::Search { .. }
+        | PlanError::Sweep { .. } => USAGE,
+        PlanError::Observer(_) | PlanError::File { .. } => FAILED,
+    }
+}
+
+fn of_trial(error: &TrialError) -> u8 {
+    match error {
+        TrialError::Unsupported { .. } => UNSUPPORTED,
+        TrialError::Frame(_) => USAGE,
+        TrialError::Laboratory(_) => LabError::inside(error).map_or(FAILED, of_lab),
+    }
+}
+
+fn of_lab(error: &LabError) -> u8 {
+    match error {
+        LabError::Host(error) => of_host(error),
+        LabError::Unsupported { .. } => UNSUPPORTED,
+        LabError::UnknownProgram { .. } | LabError::Definition { .. } | LabError::Frame(_) => USAGE,
+        LabError::Capture(error) => of_capture(error),
+        LabError::Traffic(error) => of_traffic(error),
         _ => FAILED,
     }
 }

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, CaptureOptions, Direction, MethodSpec, SnapLength};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
-use capbench_measure::comparison::Thresholds;
-use capbench_measure::programs::Programs;
-use capbench_measure::subject;
+use capbench_lab::programs::Programs;
+use capbench_lab::subject;
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_plan::comparison::Thresholds;
 use clap::Args;
 
 use crate::exit::Usage;

@@ -15,7 +15,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use capbench_capture::MethodSpec;
+use capbench_model::method_spec::MethodSpec;
 use capbench_record::recording::Plan;
 use capbench_record::writing::WriteOptions;
 use capbench_sys::host::capability::{Capability, CapabilitySet};

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io::Write;
 
-use capbench_capture::{Counters, Occupancy, Place};
+use capbench_capture::Occupancy;
+use capbench_model::counters::Counters;
+use capbench_model::places::Place;
 use capbench_report::printable;
 use console::Term;
 
@@ -137,7 +139,8 @@ impl InPlace {
 #[cfg(test)]
 mod tests {
     use super::{Figures, Losses, short};
-    use capbench_capture::{Occupancy, Place};
+    use capbench_capture::Occupancy;
+    use capbench_model::places::Place;
 
     #[test]
     fn numbers_are_short() {

@@ -6,13 +6,13 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 
 use crate::capture::{Batch, Capture};
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// A capture that cannot exist.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 //! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
 //! the application has read it, by one system call per frame.
 
-use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
+use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod accounting;
@@ -78,7 +78,6 @@ pub static METHOD: Method = Method {
     takes_frames: |spec| !spec.has("pass"),
     has_queues: true,
     vlan_tags: VlanTags::Unknown,
-    delivery: Delivery::Ring,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),
     #[cfg(feature = "bpf")]

@@ -19,11 +19,11 @@ use super::frame_slots;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::ByteCount;
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// Placeholder for the capture if the feature is off.
 #[cfg(not(feature = "dpdk"))]
@@ -71,7 +71,6 @@ pub static METHOD: Method = Method {
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
     has_queues: true,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check,
     supported,
 };

@@ -8,20 +8,21 @@ use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVer
 
 use super::socket_setup::{Polling, bind, unbound};
 use crate::capture::Packing;
-use crate::capture::{Batch, Capture, LossMark};
+use crate::capture::{Batch, Capture};
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::LossMark;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
 /// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
 const BATCH: u32 = 64;
@@ -188,8 +189,8 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 mod tests {
     use super::geometry;
     use crate::interface::Interface;
-    use crate::options::CaptureOptions;
-    use crate::units::ByteCount;
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
     use capbench_sys::host::interface::InterfaceIndex;
 
     fn interface(mtu: u32) -> Interface {

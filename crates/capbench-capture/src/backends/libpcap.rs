@@ -18,21 +18,21 @@ use super::socket_setup::probe;
 use crate::capture::{Batch, Capture, Taker};
 use crate::capture::{OwnedBatch, Packing};
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::filter::{Expression, Filter};
 use crate::interface::Interface;
 use crate::method::duration_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
 use crate::ring_memory;
-use crate::running::Running;
 use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
+use capbench_model::units::ByteCount;
 use counting::Counting;
 
 /// The row of the table.
@@ -64,7 +64,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| false,
     has_queues: false,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,
 };
@@ -365,8 +364,8 @@ impl Batch for Single<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Call, Plan};
-    use crate::options::CaptureOptions;
-    use crate::units::ByteCount;
+    use capbench_model::options::CaptureOptions;
+    use capbench_model::units::ByteCount;
     use std::time::Duration;
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {

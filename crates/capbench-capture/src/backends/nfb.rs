@@ -8,16 +8,17 @@ use capbench_sys::packet::Frame;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::SnapLength;
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -54,7 +55,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| true,
     has_queues: true,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;

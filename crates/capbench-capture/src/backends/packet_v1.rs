@@ -4,7 +4,7 @@ use capbench_sys::packet::{FrameVersion, Version};
 
 use super::frame_slots::{self, FrameSlots, Slotted};
 use super::socket_setup::{SOCKET_SETTINGS, probe};
-use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method::{CapturePoint, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -23,7 +23,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| false,
     has_queues: false,
     vlan_tags: VlanTags::Removed,
-    delivery: Delivery::Ring,
     check: frame_slots::check,
     supported: |_| probe(Some(Version::V1)),
 };

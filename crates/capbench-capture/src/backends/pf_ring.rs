@@ -13,16 +13,17 @@ use super::presence::Presence;
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
+use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::running::Running;
 use running::Below;
 
 /// The row of the table.
@@ -70,7 +71,6 @@ pub static METHOD: Method = Method {
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
     has_queues: false,
     vlan_tags: VlanTags::Unknown,
-    delivery: Delivery::Ring,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;
         watermark(spec).map(drop)

@@ -9,20 +9,20 @@ use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe,
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method::{CapturePoint, Delivery, Method, VlanTags};
-use crate::method_spec::MethodSpec;
+use crate::method::{CapturePoint, Method, VlanTags};
 use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::socket_counters::Accumulator;
 use crate::stats_socket::StatsSocket;
-use crate::units::ByteCount;
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -41,7 +41,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| false,
     has_queues: false,
     vlan_tags: VlanTags::Reported,
-    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
 };

@@ -4,7 +4,7 @@ use capbench_sys::packet::{PacketSocket, ReceiveVector};
 
 use super::recv::{ReceiveCall, SocketReader, check};
 use super::socket_setup::{COMMON_OPTIONS, SOCKET_SETTINGS, probe};
-use crate::method::{CapturePoint, Delivery, Method, VlanTags};
+use crate::method::{CapturePoint, Method, VlanTags};
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -23,7 +23,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| false,
     has_queues: false,
     vlan_tags: VlanTags::Reported,
-    delivery: Delivery::Copied,
     check,
     supported: |_| probe(None),
 };

@@ -12,11 +12,11 @@ use crate::filter::{self, Keep};
 use crate::interface::Interface;
 use crate::method::SettingInfo;
 use crate::method::duration_of;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::Running;
 use crate::stats_socket::NOTHING;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
 
 /// The options that every AF_PACKET method uses.
 pub(super) const COMMON_OPTIONS: [&str; 5] =
@@ -173,7 +173,7 @@ pub(super) fn probe(version: Option<Version>) -> std::result::Result<(), String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::running::{Engine, RingGeometry, TimeSource};
+    use capbench_model::running::{Engine, RingGeometry, TimeSource};
 
     #[test]
     fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {

@@ -8,15 +8,16 @@ use capbench_sys::szedata2::{Card, Sze2};
 use super::vendor::{self, LIBRARY, Reader};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::Result;
 use crate::interface::Interface;
-use crate::method::{Argument, CapturePoint, Delivery, Method, VlanTags};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::SnapLength;
+use crate::method::{Argument, CapturePoint, Method, VlanTags};
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
@@ -39,7 +40,6 @@ pub static METHOD: Method = Method {
     takes_frames: |_| true,
     has_queues: true,
     vlan_tags: VlanTags::InFrames,
-    delivery: Delivery::Ring,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
 };

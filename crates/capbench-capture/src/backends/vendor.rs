@@ -5,14 +5,14 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::{Fetch, SysError};
 
-use crate::counters::WaitCounts;
 use crate::error::{CaptureError, Result};
 use crate::method::SettingInfo;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::SnapLength;
 use crate::wait::Waiter;
+use capbench_model::counters::WaitCounts;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::SnapLength;
 
 /// Which build of the library to use.
 pub(super) const LIBRARY: SettingInfo = SettingInfo {

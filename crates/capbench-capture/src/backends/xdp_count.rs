@@ -1,8 +1,8 @@
 //! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
 //! capture module of `deri-2004`.
 
-use crate::method::{CapturePoint, Delivery, Method, SettingInfo, VlanTags};
-use crate::method_spec::MethodSpec;
+use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
+use capbench_model::method_spec::MethodSpec;
 
 #[cfg(feature = "bpf")]
 mod counting;
@@ -51,7 +51,6 @@ pub static METHOD: Method = Method {
     takes_frames: |spec| !spec.has("pass"),
     has_queues: false,
     vlan_tags: VlanTags::Unknown,
-    delivery: Delivery::Counted,
     #[cfg(feature = "bpf")]
     check: counting::check,
     #[cfg(feature = "bpf")]

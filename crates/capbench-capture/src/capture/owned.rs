@@ -3,7 +3,7 @@
 //! There are two kinds. A [`Block`] belongs to a V3 ring: nothing is copied, and the kernel cannot refill the block until it
 //! is dropped. A [`Packed`] batch copies frames of any other method into a buffer of a pool. The pool has about as much
 //! memory as the requested ring. A batch collects frames as long as a V3 block does
-//! ([`crate::CaptureOptions::retire_timeout`]), so that methods which return single frames still yield batches.
+//! ([`capbench_model::options::CaptureOptions::retire_timeout`]), so that methods which return single frames still yield batches.
 //!
 //! The pool has a fixed bound. The method is read only while the pool has room for the most frames that one read can return.
 //! Otherwise frames stay in the method's ring.
@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use capbench_sys::packet::{Block, Frame};
 
-use crate::capture::{Batch, LossMark, TimeSpan};
+use crate::capture::{Batch, TimeSpan};
 use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
+use capbench_model::counters::LossMark;
 
 pub use packing::Packing;
 

@@ -2,9 +2,9 @@
 
 use capbench_sys::packet::FilterInstruction;
 
-use crate::units::SnapLength;
 use capbench_model::direction::Direction;
 use capbench_model::filter::program::Filter;
+use capbench_model::units::SnapLength;
 
 const LOAD_WORD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
@@ -67,7 +67,7 @@ pub(crate) fn program(
 #[cfg(test)]
 mod tests {
     use super::{Filter, Keep, program};
-    use crate::units::SnapLength;
+    use capbench_model::units::SnapLength;
 
     /// Runs a program of the three instructions used here on a frame of the given type.
     fn run(code: &[capbench_sys::packet::FilterInstruction], packet_type: u32) -> u32 {

@@ -3,8 +3,8 @@
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use crate::running::Running;
 use capbench_model::filter::operation::Ancillary;
+use capbench_model::running::Running;
 
 /// Where the VLAN tags of a method's frames are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
 use super::place;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::units::SnapLength;
 use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
+use capbench_model::units::SnapLength;
 
 /// The name in messages.
 const WHAT: &str = "a filter expression";

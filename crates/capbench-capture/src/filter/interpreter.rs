@@ -7,12 +7,13 @@
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
 use super::beside::{Answer, Beside};
-use crate::counters::{Loss, Place};
 use crate::error::{CaptureError, Result};
-use crate::units::SnapLength;
+use capbench_model::counters::Loss;
 use capbench_model::filter::check::MEMORY;
 use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
 use capbench_model::filter::program::Filter;
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 
 /// A decoded program, and counts of the frames that it passed and filtered.
 #[derive(Clone, Debug)]

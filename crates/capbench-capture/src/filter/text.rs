@@ -7,8 +7,8 @@ use std::path::Path;
 use super::compile::{Compiler, Optimise};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::units::SnapLength;
 use capbench_model::filter::program::Filter;
+use capbench_model::units::SnapLength;
 
 /// Maximum number of octets of a filter. tcpdump has no limit, and no real filter is as long.
 const MOST_OCTETS: u64 = 1 << 20;

@@ -3,7 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, ByteCount, Capture, CaptureOptions, PacketType, SnapLength, TimeSource};
+use capbench_capture::{Batch, Capture, PacketType};
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::TimeSource;
+use capbench_model::units::{ByteCount, SnapLength};
 
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};

@@ -1,6 +1,8 @@
 //! Each loss at its place, to the frame.
 
-use capbench_capture::{ByteCount, Capture, CaptureOptions, Occupancy};
+use capbench_capture::{Capture, Occupancy};
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 use crate::wire::{OTHER_MAC, Wire, drain, take};
 use crate::{counters_after, frame, losses, open_as, options, with_each_mode};

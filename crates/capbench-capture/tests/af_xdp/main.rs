@@ -20,7 +20,11 @@ mod refusals;
 mod wire;
 
 use capbench_capture::backends::af_xdp::AfXdp;
-use capbench_capture::{ByteCount, Capture, CaptureError, CaptureOptions, Counters, Interface, Place as At};
+use capbench_capture::{Capture, CaptureError, Interface};
+use capbench_model::counters::Counters;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place as At;
+use capbench_model::units::ByteCount;
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
 use network::{Namespaces, Place, eventually, privileges};

@@ -1,7 +1,8 @@
 //! Frames that the host gets all the same.
 
 use capbench_capture::backends::recv::Recv;
-use capbench_capture::{Capture, Interface, MethodSpec, PacketType};
+use capbench_capture::{Capture, Interface, PacketType};
+use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{Wire, drain, take};
 use crate::{frame, losses, open_as, options};

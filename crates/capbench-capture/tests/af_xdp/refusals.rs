@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::af_xdp::AfXdp;
-use capbench_capture::{Capture, Interface, MethodSpec};
+use capbench_capture::{Capture, Interface};
+use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{OTHER_MAC, Wire, take};
 use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};

@@ -2,7 +2,9 @@
 
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::filter::{Beside, Filter, Tags};
-use capbench_capture::{Frame, PacketType, Place, SnapLength, VlanTag};
+use capbench_capture::{Frame, PacketType, VlanTag};
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 use capbench_sys::host::interface::InterfaceIndex;
 use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;

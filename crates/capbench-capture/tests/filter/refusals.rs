@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use capbench_capture::filter::{Compiler, FilterText, Optimise};
-use capbench_capture::{CaptureError, Interface, SnapLength};
+use capbench_capture::{CaptureError, Interface};
+use capbench_model::units::SnapLength;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};

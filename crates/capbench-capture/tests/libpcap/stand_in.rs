@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use capbench_capture::{
-    Capture, CaptureError, CaptureOptions, Interface, MethodSpec, backends::libpcap::Libpcap,
-};
+use capbench_capture::backends::libpcap::Libpcap;
+use capbench_capture::{Capture, CaptureError, Interface};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_testing::Scratch;
 
 /// A built stand-in in a folder of its own, which goes with it.

@@ -8,7 +8,8 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, Interface, MethodSpec, PacketType};
+use capbench_capture::{Batch, Capture, Interface, PacketType};
+use capbench_model::method_spec::MethodSpec;
 use capbench_testing::Scratch;
 
 /// Where the sources are, from every crate of the workspace.

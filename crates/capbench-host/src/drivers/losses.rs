@@ -3,7 +3,7 @@
 use super::snapshot::CounterDelta;
 use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN, matches};
 use crate::links::{LinkDeltas, LinkStats};
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 /// Frames that a network card or its driver lost.
 #[derive(Clone, Debug, PartialEq, Eq)]

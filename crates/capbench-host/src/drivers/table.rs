@@ -13,7 +13,7 @@ mod realtek;
 use std::time::Duration;
 
 use crate::links::LinkDeltas;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
 
 /// The meaning of a counter, independent of its name in the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use capbench_capture::method::VlanTags;
 use capbench_capture::methods::vlan_tags;
-use capbench_capture::running::Running;
+use capbench_model::running::Running;
 use capbench_sys::packet::FilterInstruction;
 
 use super::SnapLength;
@@ -161,7 +161,7 @@ fn comments(block: &mut BlockBuilder, comments: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::InterfaceDescription;
-    use capbench_capture::running::{Engine, Running, TimeSource};
+    use capbench_model::running::{Engine, Running, TimeSource};
 
     #[test]
     fn a_file_of_a_method_that_does_not_report_vlan_tags_says_so() {

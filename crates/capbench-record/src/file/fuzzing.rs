@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use capbench_capture::units::SnapLength;
+use capbench_model::units::SnapLength;
 
 use super::description::SectionDescription;
 use super::facts::PacketFacts;

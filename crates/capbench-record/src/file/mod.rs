@@ -41,7 +41,7 @@ pub use statistics::{Booking, InterfaceStatistics, LostAt};
 
 use std::path::Path;
 
-use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
 use self::tagging::Laid;

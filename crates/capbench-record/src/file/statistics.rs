@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use capbench_capture::counters::{Loss, Place};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use super::blocks::{BlockBuilder, COMMENT, STATISTICS, statistics};
 
@@ -139,7 +140,8 @@ const OWN: &str = " (ours) ";
 #[cfg(test)]
 mod tests {
     use super::{Booking, InterfaceStatistics, LostAt};
-    use capbench_capture::counters::{Counters, Loss, Place};
+    use capbench_model::counters::{Counters, Loss};
+    use capbench_model::places::Place;
 
     fn lost(place: &'static str, booking: Booking, count: Option<u64>) -> LostAt {
         LostAt { place: place.into(), booking, count }

@@ -10,7 +10,7 @@ use super::tally::PortTally;
 /// Properties of a port, known before its first batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPlan {
-    /// Maximum time that it keeps a frame back although its thread polls: see [`capbench_capture::Running::holds`].
+    /// Maximum time that it keeps a frame back although its thread polls: see [`capbench_model::running::Running::holds`].
     pub hold: Duration,
     /// Maximum by which frame timestamps fall back, within a batch or from one batch to the next.
     pub disorder: Duration,

@@ -9,8 +9,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::counters::{Loss, Place};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 
 use crate::merge::{MergeTally, PortTally};
 use crate::writing::PacketCounts;
@@ -195,7 +196,8 @@ fn signed(count: u64) -> i64 {
 mod tests {
     use super::InterfaceAccount;
     use crate::writing::PacketCounts;
-    use capbench_capture::counters::{Loss, Place};
+    use capbench_model::counters::Loss;
+    use capbench_model::places::Place;
 
     fn account() -> InterfaceAccount {
         InterfaceAccount {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Taker};
+use capbench_capture::capture::{Batch, Capture, OwnedBatch, Taker};
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::occupancy::Occupancy;
-use capbench_capture::running::TimeSource;
+use capbench_model::counters::LossMark;
+use capbench_model::running::TimeSource;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use capbench_capture::counters::{Counters, Loss};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::{Counters, Loss};
 use capbench_sys::host::clock::realtime_ns;
 
 use super::link::LinkCounts;
@@ -282,7 +282,8 @@ pub(super) struct InterfaceBoard {
 mod tests {
     use super::{CaptureBoard, Gaps, HandledRequests, PATIENCE, Reading, Requests};
     use capbench_capture::occupancy::Occupancy;
-    use capbench_capture::{Counters, Loss, Place};
+    use capbench_model::counters::{Counters, Loss};
+    use capbench_model::places::Place;
 
     fn counted(accepted: u64, lost: u64, freezes: Option<u64>) -> Counters {
         Counters {

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::capture::Capture;
-use capbench_capture::counters::Counters;
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::interface::Interface;
 use capbench_capture::stats_socket::StatsSocket;
+use capbench_model::counters::Counters;
 use capbench_sys::SysError;
 use capbench_sys::host::interface::Watched;
 

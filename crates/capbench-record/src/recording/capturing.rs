@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use capbench_capture::capture::Capture;
 use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
 use capbench_capture::methods::{self, Visitor, open_with};
-use capbench_capture::running::Running;
-use capbench_capture::units::SnapLength;
+use capbench_model::running::Running;
+use capbench_model::units::SnapLength;
 use capbench_sys::host::CpuId;
 use capbench_sys::host::affinity::pin_current_thread;
 
@@ -117,7 +117,7 @@ fn joined(thread: JoinHandle<Result<Option<Left>>>) -> Result<Option<Left>> {
 }
 
 /// Splits the options: those for the method, and the filter that runs after it.
-fn divided(source: &Source) -> Result<(capbench_capture::CaptureOptions, Option<Filter>)> {
+fn divided(source: &Source) -> Result<(capbench_model::options::CaptureOptions, Option<Filter>)> {
     let mut options = source.options.clone();
     if methods::find(&source.method)?.socket_filter || options.filter.is_none() {
         return Ok((options, None));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use capbench_capture::counters::Counters;
-use capbench_capture::units::ByteCount;
+use capbench_model::counters::Counters;
+use capbench_model::units::ByteCount;
 use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame};
 

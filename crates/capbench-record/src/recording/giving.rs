@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch};
+use capbench_capture::capture::{Batch, Capture, OwnedBatch};
 use capbench_capture::error;
+use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::capture_side::{CaptureSide, Delivered};

@@ -1,6 +1,6 @@
 //! Before which frame a drop count is recorded.
 
-use capbench_capture::capture::LossMark;
+use capbench_model::counters::LossMark;
 use capbench_sys::packet::Frame;
 
 /// Whether a loss mark on a frame stamped `time_ns` may refer to drops newer than the last counter read. `time_ns` 0 means no
@@ -85,7 +85,7 @@ impl Unplaced {
 #[cfg(test)]
 mod tests {
     use super::Unplaced;
-    use capbench_capture::capture::LossMark;
+    use capbench_model::counters::LossMark;
 
     #[test]
     fn what_was_read_between_marks_waits_for_a_frame_from_after_the_reading() {

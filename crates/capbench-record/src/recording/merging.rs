@@ -6,12 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::capture::{Batch, Capture, LossMark, OwnedBatch, Place, SeekableBatch};
+use capbench_capture::capture::{Batch, Capture, OwnedBatch, Place, SeekableBatch};
 use capbench_capture::filter::SoftwareFilter;
 use capbench_capture::method::Method;
-use capbench_capture::options::CaptureOptions;
 use capbench_capture::pool::BUFFER_OCTETS;
-use capbench_capture::units::ByteCount;
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, HandledRequests, InterfaceBoard, Requests};

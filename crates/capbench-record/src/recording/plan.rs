@@ -2,9 +2,9 @@
 
 use capbench_capture::backends::packet_v3;
 use capbench_capture::interface::Interface;
-use capbench_capture::method_spec::MethodSpec;
-use capbench_capture::options::CaptureOptions;
-use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::host::CpuId;
 
 use crate::error::{RecordError, Result};

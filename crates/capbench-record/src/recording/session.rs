@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use capbench_capture::running::Running;
+use capbench_model::running::Running;
 use capbench_sys::host::affinity::pin_current_thread;
 
 pub use accounting::AccountRequest;

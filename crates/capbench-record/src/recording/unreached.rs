@@ -13,9 +13,10 @@
 
 use std::cell::Cell;
 
-use capbench_capture::Direction;
-use capbench_capture::counters::{Counters, Loss, Place};
 use capbench_capture::interface::Interface;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::direction::Direction;
+use capbench_model::places::Place;
 use capbench_sys::bpf;
 use capbench_sys::host::ethtool::{self, Offload};
 
@@ -119,7 +120,7 @@ fn missing(sample: &LinkSample, counters: &Counters, outgoing: u64) -> Option<u6
 mod tests {
     use super::{LinkSample, missing};
     use crate::recording::link::LinkCounts;
-    use capbench_capture::counters::Counters;
+    use capbench_model::counters::Counters;
 
     fn compared(
         received: Option<u64>,

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::writing::retention::FreeSpace;
     use crate::writing::rotation::Rotation;
-    use capbench_capture::units::ByteCount;
+    use capbench_model::units::ByteCount;
     use std::fs::{self, File};
 
     const PATTERN: &str = "eth0-%s.pcapng";

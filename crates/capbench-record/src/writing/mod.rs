@@ -16,7 +16,7 @@
 //! | [`WriterCounts`] (`counts`) | counters of the writer, readable while it runs |
 //!
 //! The thread that reads packets encodes them straight into a buffer, and never waits. If no buffer is free, the packet is
-//! refused and counted at [`capbench_capture::Place::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
+//! refused and counted at [`capbench_model::places::Place::Writer`] ([`WhenFull::Wait`] is for packets from files). A buffer can
 //! also be a ring block: the writer writes it straight from the ring, then returns it. Files contain only consecutive records. So
 //! after any end of the process, files are readable up to the last whole record; with direct I/O up to the last block of 4 KiB or
 //! the last flush; with compression up to the last buffer.

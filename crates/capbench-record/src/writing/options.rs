@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_sys::host::memory::available;
 use capbench_sys::memory::{ALIGNMENT, carve};
 

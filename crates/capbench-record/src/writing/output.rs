@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_sys::memory::ALIGNMENT;
 use capbench_sys::packet::Block;
 

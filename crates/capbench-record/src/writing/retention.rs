@@ -4,7 +4,7 @@
 use std::io;
 use std::time::SystemTime;
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 
 /// Why the free-space limit removes no file.
 const OUT_OF_REACH: &str = "--keep-free needs more space than all old files of this recording take, so it removes none: free space on that disk";

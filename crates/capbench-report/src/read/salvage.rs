@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use capbench_measure::results::{Results, SCHEMA_VERSION};
+use crate::results::{Results, SCHEMA_VERSION};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -110,7 +110,7 @@ fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String
     // An unreadable soak must not drop its trials.
     if members
         .get("soak")
-        .is_some_and(|soak| !is_understood::<Option<capbench_measure::soak::record::SoakRecord>>(soak))
+        .is_some_and(|soak| !is_understood::<Option<capbench_plan::soak::record::SoakRecord>>(soak))
     {
         members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());

@@ -1,8 +1,8 @@
 //! CPU time per packet: application and kernel.
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
-use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{CpuAccount, Phase, TrialResult};
+use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
     self, Estimate, PlacedTrials, chart, estimated, grouped, keep_few, linear, names, of_bench, point,

@@ -1,9 +1,9 @@
 //! Latency: the distribution of delays, from complete histograms; over a sweep, its quantiles.
 
-use capbench_measure::latency::{Delays, Latency};
-use capbench_measure::results::Results;
-use capbench_measure::sweep::{Series as SweptSeries, SweepOutcome};
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::results::Results;
+use capbench_model::latency::{Delays, Latency};
+use capbench_model::trial::{Phase, TrialResult};
+use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
     self, Estimate, chart, estimated, grouped, keep_few, logarithmic, point, resting_on, series, upright,

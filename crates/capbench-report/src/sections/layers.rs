@@ -1,7 +1,7 @@
 //! The ledger as stacked layers: delivered frames, losses by place, and unexplained frames. Their sum is the intended load.
 
-use capbench_measure::trial::TrialResult;
 use capbench_model::places;
+use capbench_model::trial::TrialResult;
 
 use super::parts::{Estimate, PlacedTrials, chart, linear, point, series};
 use crate::model::{Axis, Chart, Kind, Point, Role, Unit};

@@ -1,9 +1,9 @@
 //! Delivered frames and losses by place: over the load if there are several loads, else by method.
 
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::Found;
-use capbench_measure::sweep::AxisKind;
-use capbench_measure::trial::{LoadShape, Phase, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{LoadShape, Phase, TrialResult};
+use capbench_plan::rfc2544::Found;
+use capbench_plan::sweep::AxisKind;
 
 use super::layers::stacked;
 use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};

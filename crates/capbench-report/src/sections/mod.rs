@@ -34,7 +34,7 @@ mod sweeps;
 mod tests;
 mod varied;
 
-use capbench_measure::results::Results;
+use crate::results::Results;
 
 use crate::model::Section;
 use crate::naming::Numbered;

@@ -1,8 +1,8 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
-use capbench_measure::loss_shape::{Burst, LossShape};
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::results::Results;
+use capbench_model::loss_shape::{Burst, LossShape};
+use capbench_model::trial::{Phase, TrialResult};
 
 use super::parts::{
     self, MOST_CHARTS, chart, grouped, keep_few, linear, logarithmic, names, point, series, upright,

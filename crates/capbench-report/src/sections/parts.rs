@@ -4,8 +4,8 @@ pub(super) use capbench_model::statistics::by_key as grouped;
 pub(super) use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::interval::METHOD;
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult};
 
 use crate::model::{
     Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Section, Sentence, Series, Trials, Unit,

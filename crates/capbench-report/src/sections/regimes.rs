@@ -1,9 +1,9 @@
 //! The cost of a packet besides its work, over a work sweep, with its distinct levels.
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
-use capbench_measure::sweep::swept::Swept;
-use capbench_measure::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
+use crate::results::Results;
+use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_plan::sweep::swept::Swept;
+use capbench_plan::sweep::{AxisKind, Series as SweptSeries, SweepOutcome};
 
 use super::parts::{self, chart, grouped, keep_few, linear, point, series};
 use super::varied::Varied;

@@ -1,9 +1,9 @@
 //! Buffers: the longest burst without loss and the time that buffers last, over the ring size or another varied setting.
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use crate::results::Results;
 use capbench_model::running::RingGeometry;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::parts::{self, chart, logarithmic, point, series};
 use super::varied::Varied;

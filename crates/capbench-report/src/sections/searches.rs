@@ -1,8 +1,8 @@
 //! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
-use capbench_measure::results::Results;
-use capbench_measure::search::{SearchOutcome, Status};
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::trial::TrialResult;
+use capbench_plan::search::{SearchOutcome, Status};
 
 use super::parts::{
     self, Estimate, chart, grouped, keep_few, linear, names, point, resting_on, series, upright,

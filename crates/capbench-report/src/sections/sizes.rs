@@ -1,8 +1,8 @@
 //! Rates over the frame size: results of searches, and delivered rates at maximum load.
 
-use capbench_measure::results::Results;
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::trial::{Phase, SizeLabel, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{Phase, SizeLabel, TrialResult};
+use capbench_plan::search::SearchOutcome;
 
 use super::parts::{self, Estimate, chart, estimated, grouped, linear, sentence, series};
 use super::searches::{bounds, goals, is_at_least};

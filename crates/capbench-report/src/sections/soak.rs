@@ -1,8 +1,8 @@
 //! A soak over time: losses by place, delivered frames, backlog of the application, and memory.
 
-use capbench_measure::results::Results;
-use capbench_measure::soak::record::{Interval, SoakRecord};
+use crate::results::Results;
 use capbench_model::places;
+use capbench_plan::soak::record::{Interval, SoakRecord};
 
 use super::layers::{UNEXPLAINED, of_unknown};
 use super::parts::{self, chart, linear, point, series, upright};

@@ -1,7 +1,7 @@
 //! Results over the varied setting: rates, loss and cost, medians with the intervals of their repeats.
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use crate::results::Results;
+use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::layers::stacked;
 use super::parts::{Estimate, chart, estimated, grouped, keep_few, linear, section, sentence, series};

@@ -1,6 +1,6 @@
 //! The horizontal axis of a sweep.
 
-use capbench_measure::sweep::{AxisKind, Reading, Series, SweepOutcome};
+use capbench_plan::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
 use super::parts::{PlacedTrials, linear, logarithmic, names, point};
 use crate::model::{Axis, Kind, Point, Scale, Unit};

@@ -3,9 +3,9 @@
 mod costs;
 mod set_ups;
 mod visits;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Results;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use super::sentence;
 use crate::figures::number;

@@ -1,6 +1,6 @@
 //! Changes for the worse or better between two runs, or between methods that took turns.
-use capbench_measure::comparison::{Comparison, Contrast, Judgement, Scale};
-use capbench_measure::results::Results;
+use crate::results::Results;
+use capbench_plan::comparison::{Comparison, Contrast, Judgement, Scale};
 
 use super::sentence;
 use crate::model::Sentence;

@@ -1,7 +1,7 @@
 //! Answers to the claims of publications.
-use capbench_measure::reproduction::Reproduction;
-use capbench_measure::reproduction::outcome::{Answer, Judgement};
-use capbench_measure::results::{Finding, Results};
+use crate::results::{Finding, Results};
+use capbench_reproduce::Reproduction;
+use capbench_reproduce::outcome::{Answer, Judgement};
 
 use super::{sentence, trials};
 use crate::model::Sentence;

@@ -1,8 +1,8 @@
 //! Throughput, and the results of the tests relative to it.
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::recovery::Recovery;
-use capbench_measure::rfc2544::{Found, Tested};
-use capbench_measure::search::{SearchOutcome, Status};
+use crate::results::Results;
+use capbench_plan::rfc2544::recovery::Recovery;
+use capbench_plan::rfc2544::{Found, Tested};
+use capbench_plan::search::{SearchOutcome, Status};
 
 use super::{capital, sentence};
 use crate::groups::of_search;

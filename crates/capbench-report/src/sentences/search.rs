@@ -1,8 +1,8 @@
 //! NDR, PDR and the rate sustained without any loss; the limit; unsettled goals.
 
 mod goals;
-use capbench_measure::results::Results;
-use capbench_measure::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
+use crate::results::Results;
+use capbench_plan::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
 
 use super::sentence;
 use crate::groups::{grouped, of_search};

@@ -1,8 +1,8 @@
 //! Whether the load of a soak was sustained, and when frames were lost.
 use std::cmp::Reverse;
 
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::soak::record::{Interval, SoakRecord};
+use crate::results::{Finding, Results};
+use capbench_plan::soak::record::{Interval, SoakRecord};
 
 use super::{capital, finding, rate, sentence};
 use crate::figures::{count, number};

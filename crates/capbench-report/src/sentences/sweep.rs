@@ -6,11 +6,11 @@ mod crossings;
 mod livelock;
 mod onset;
 mod regimes;
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::sweep::effects::effects;
-use capbench_measure::sweep::swept::Swept;
-use capbench_measure::sweep::{AxisKind, Series, SweepOutcome};
-use capbench_measure::trial::TrialResult;
+use crate::results::{Finding, Results};
+use capbench_model::trial::TrialResult;
+use capbench_plan::sweep::effects::effects;
+use capbench_plan::sweep::swept::Swept;
+use capbench_plan::sweep::{AxisKind, Series, SweepOutcome};
 
 use super::sentence;
 use crate::model::Sentence;

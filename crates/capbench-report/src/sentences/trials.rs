@@ -5,8 +5,8 @@ mod loss;
 mod tracer;
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{ProgramReport, TrialResult};
+use crate::results::Finding;
+use capbench_model::trial::{ProgramReport, TrialResult};
 
 use super::{bench, finding, numbers};
 

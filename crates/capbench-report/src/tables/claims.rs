@@ -1,8 +1,8 @@
 //! The table directly after the verdict of repeated experiments: the claims of publications.
 
-use capbench_measure::reproduction::Reproduction;
-use capbench_measure::reproduction::outcome::Judgement;
-use capbench_measure::results::Results;
+use crate::results::Results;
+use capbench_reproduce::Reproduction;
+use capbench_reproduce::outcome::Judgement;
 
 use super::shape::Columns;
 use crate::model::{Cell, Table};

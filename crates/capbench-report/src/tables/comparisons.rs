@@ -1,8 +1,8 @@
 //! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
 
-use capbench_measure::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
-use capbench_measure::results::Results;
+use crate::results::Results;
 use capbench_model::figures::grouped;
+use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 
 use super::shape::Columns;
 use crate::figures::number;
@@ -108,7 +108,7 @@ fn change(contrast: &Contrast) -> Cell {
 
 /// What was not compared.
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
-    let only = |of: &str, setups: &[capbench_measure::comparison::Setup]| {
+    let only = |of: &str, setups: &[capbench_plan::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
         (!list.is_empty()).then(|| format!("Only in {of}: {}.", list.join("; ")))
     };

@@ -1,7 +1,7 @@
 //! CPU cost of packets.
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::{CpuAccount, TrialResult};
+use crate::results::Results;
+use capbench_model::trial::{CpuAccount, TrialResult};
 
 use super::shape::group;
 use crate::groups;

@@ -1,7 +1,7 @@
 //! The implementation that ran behind each method's name, as detected.
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::trial::TrialResult;
 
 use super::shape::Columns;
 use crate::model::Table;

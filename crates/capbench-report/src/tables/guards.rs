@@ -1,7 +1,7 @@
 //! Trials that guards repeated or marked, and why.
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::trial::TrialResult;
 
 use super::shape::Columns;
 use crate::model::Table;

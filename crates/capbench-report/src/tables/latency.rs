@@ -1,8 +1,8 @@
 //! Delays of frames.
 
-use capbench_measure::latency::Delays;
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::latency::Delays;
+use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, set_up};
 use crate::model::Table;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
-use capbench_model::ledger::{Entry, Place};
+use crate::results::Results;
+use capbench_model::ledger::Entry;
 use capbench_model::places;
+use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, set_up};
 use crate::model::{Cell, Table};

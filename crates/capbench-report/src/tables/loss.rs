@@ -1,8 +1,8 @@
 //! When frames were lost, and in which burst lengths.
 
-use capbench_measure::loss_shape::{Burst, LossShape};
-use capbench_measure::results::Results;
-use capbench_measure::trial::TrialResult;
+use crate::results::Results;
+use capbench_model::loss_shape::{Burst, LossShape};
+use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, group};
 use crate::groups::{self, Group};

@@ -1,14 +1,14 @@
 //! Results of the tests of RFC 2544 other than throughput.
 
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::back_to_back::Benchmark;
-use capbench_measure::rfc2544::frame_loss::LossPoint;
-use capbench_measure::rfc2544::latency::{Across, Leg};
-use capbench_measure::rfc2544::recovery::{Recovery, Repetition};
-use capbench_measure::rfc2544::{
+use crate::results::Results;
+use capbench_plan::rfc2544::back_to_back::Benchmark;
+use capbench_plan::rfc2544::frame_loss::LossPoint;
+use capbench_plan::rfc2544::latency::{Across, Leg};
+use capbench_plan::rfc2544::recovery::{Recovery, Repetition};
+use capbench_plan::rfc2544::{
     BackToBackOutcome, Ended, Found, FrameLossOutcome, LatencyOutcome, RecoveryOutcome, Tested,
 };
-use capbench_measure::search::Status;
+use capbench_plan::search::Status;
 
 use super::shape::Columns;
 use super::sweeps::ends;

@@ -1,13 +1,13 @@
 //! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
-use capbench_measure::limit::Limit;
-use capbench_measure::results::Results;
-use capbench_measure::search::repeats::Repeated;
-use capbench_measure::search::{
+use crate::results::Results;
+use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
+use capbench_plan::search::repeats::Repeated;
+use capbench_plan::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
 };
-use capbench_model::ledger::LostAt;
 
 use super::shape::Columns;
 use crate::figures::count;

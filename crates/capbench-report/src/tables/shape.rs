@@ -1,7 +1,7 @@
 //! How to build tables: columns named by the keys of results files, and cells with values that may be unknown.
 
-use capbench_measure::trial::Profile;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::Profile;
 
 use crate::groups::Group;
 use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};

@@ -1,9 +1,9 @@
 //! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
-use capbench_measure::results::Results;
-use capbench_measure::soak::record::{Interval, LossEvent, SoakRecord};
+use crate::results::Results;
 use capbench_model::ledger::Entry;
 use capbench_model::places;
+use capbench_plan::soak::record::{Interval, LossEvent, SoakRecord};
 
 use super::shape::Columns;
 use crate::figures::{count, utc};

@@ -1,11 +1,11 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::{Found, Tested};
-use capbench_measure::search::{Bound, GoalResult, Status};
-use capbench_measure::soak::record::Interval;
-use capbench_measure::sweep::{Reading, Series, SweepOutcome};
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::rfc2544::{Found, Tested};
+use capbench_plan::search::{Bound, GoalResult, Status};
+use capbench_plan::soak::record::Interval;
+use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::searches::OfGoal;
 use super::shape::{Columns, set_up};
@@ -376,9 +376,9 @@ fn whole(results: &Results) -> Option<Table> {
 mod tests {
     use std::time::Duration;
 
-    use capbench_measure::evidence::Evidence;
-    use capbench_measure::trial::{CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
     use capbench_model::arrivals::Arrivals;
+    use capbench_model::evidence::Evidence;
+    use capbench_model::trial::{CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
 
     use super::*;
     use crate::formats::text;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use capbench_measure::results::Results;
-use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_measure::sweep::{Reading, Series, SweepOutcome};
+use crate::results::Results;
 use capbench_model::ledger::LostAt;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::shape::Columns;
 use crate::figures::count;
@@ -164,8 +164,8 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
 
 #[cfg(test)]
 mod tests {
-    use capbench_measure::sweep::AxisKind;
     use capbench_model::statistics::interval::Estimate;
+    use capbench_plan::sweep::AxisKind;
 
     use super::*;
     use crate::model::Row;

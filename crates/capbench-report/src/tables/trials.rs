@@ -1,7 +1,7 @@
 //! Every trial, one row each, with the columns of `trials.csv`, so that a new column there appears here, and why a trial needs
 //! caution.
 
-use capbench_measure::results::{Results, trial_fields, trial_heads};
+use crate::results::{Results, trial_fields, trial_heads};
 
 use crate::model::{Cell, Column, Row, Table, Unit};
 

@@ -338,7 +338,7 @@ fn paper_has_every_chart_in_light_colours_and_whole_tables() {
 }
 
 /// The page of a run, as the command writes it.
-fn page_of(results: capbench_measure::results::Results) -> Report {
+fn page_of(results: capbench_report::results::Results) -> Report {
     let run = capbench_report::read::Run {
         name: "a-run".into(),
         ..capbench_report::read::Run::new(results, Path::new("/nowhere"))

@@ -1,6 +1,6 @@
 //! A comparison of two runs in which everything is that one can say.
 
-use capbench_measure::comparison::{
+use capbench_plan::comparison::{
     Change, Comparison, Contrast, Judgement, LeftOut, Measure, Setup, Side, Thresholds,
 };
 

@@ -8,23 +8,25 @@ pub mod reproduced;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::for_tests::{self, Collected, at, bench_plan, path, pps, sweep_plan};
-use capbench_measure::guards::{Guarded, Policy, livelock};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::reproduction::Reproduction;
-use capbench_measure::reproduction::outcome::{Answer, Judgement};
-use capbench_measure::results::{NotMeasured, Results};
-use capbench_measure::rfc2544::{Extent, Suite, Test, Throughput};
-use capbench_measure::search::{self, Goal, SearchPlan, Stored};
-use capbench_measure::simulated::{Room, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::soak::SoakPlan;
-use capbench_measure::sweep::{Axis, Point, SweepPlan};
-use capbench_measure::trial::TrialResult;
-use capbench_measure::work::WorkModel;
 use capbench_model::environment::Environment;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::TrialResult;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::for_tests::{Collected, at, bench_plan, path, pps, sweep_plan};
+use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
+use capbench_plan::search::{self, Goal, SearchPlan, Stored};
+use capbench_plan::session::NotMeasured;
+use capbench_plan::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::soak::SoakPlan;
+use capbench_plan::sweep::{Axis, Point, SweepPlan};
+use capbench_report::results::Results;
 use capbench_report::sentences;
+use capbench_reproduce::Reproduction;
+use capbench_reproduce::outcome::{Answer, Judgement};
 
 /// A host that is the same everywhere, as far as sentences name it.
 fn environment() -> Environment {
@@ -43,7 +45,7 @@ pub fn results(command: &[&str], trials: Vec<TrialResult>) -> Results {
         command: ["/usr/bin/capbench"].iter().chain(command).map(ToString::to_string).collect(),
         environment: environment(),
         statements: vec!["a simulated path: no network was used".into()],
-        ..for_tests::results(trials)
+        ..capbench_report::for_tests::results(trials)
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use capbench_measure::for_tests::{Collected, publication_methods};
-use capbench_measure::laboratory::Setup;
-use capbench_measure::reproduction::{Conditions, PUBLICATIONS, Scale};
-use capbench_measure::results::Results;
-use capbench_measure::simulated::{SimulatedLaboratory, setup};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Setup;
+use capbench_plan::for_tests::publication_methods;
+use capbench_plan::simulated::SimulatedLaboratory;
+use capbench_report::results::Results;
+use capbench_reproduce::for_tests::Collected;
+use capbench_reproduce::{Conditions, PUBLICATIONS, Scale};
 
 /// All publications, each point visited twice.
 pub fn all() -> Results {

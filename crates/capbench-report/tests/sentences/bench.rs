@@ -1,6 +1,6 @@
 //! What a bench says of the methods of a set-up.
 
-use capbench_measure::trial::{CpuAccount, Phase, TrialResult};
+use capbench_model::trial::{CpuAccount, Phase, TrialResult};
 
 use super::{find, texts, trial};
 

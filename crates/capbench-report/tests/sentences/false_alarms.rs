@@ -1,14 +1,14 @@
 //! What is not there is hardly ever found, however much is searched.
 
-use capbench_capture::ByteCount;
+use capbench_model::units::ByteCount;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use capbench_measure::results::Finding;
-use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_measure::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
-use capbench_measure::work::WorkModel;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::work::WorkModel;
+use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
+use capbench_report::results::Finding;
 
 use super::at;
 use super::sweep::{dain, find, plan, run, works};

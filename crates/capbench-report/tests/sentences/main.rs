@@ -11,12 +11,13 @@ mod trials;
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
 use capbench_frames::rates::Pps;
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::simulated::{SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::trial::{Load, Phase, TrialResult};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
 fn at(pps: f64) -> Load {

@@ -1,11 +1,13 @@
 //! What is said of searches.
 
-use capbench_capture::{ByteCount, MethodSpec};
-use capbench_measure::for_tests::Collected;
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::search::{self, SearchOutcome, SearchPlan, Stored};
-use capbench_measure::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
+use capbench_plan::for_tests::Collected;
+use capbench_plan::search::{self, SearchOutcome, SearchPlan, Stored};
+use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
 use super::run_of;

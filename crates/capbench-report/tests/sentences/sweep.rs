@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, MethodSpec};
-use capbench_measure::bursts::BurstSearch;
-use capbench_measure::for_tests::Collected;
-use capbench_measure::limit::Limit;
-use capbench_measure::loss_shape::{LossShape, Spread, Window};
-use capbench_measure::results::{Finding, Results};
-use capbench_measure::simulated::{
-    LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes, setup,
-};
-use capbench_measure::sweep::back_to_back::BurstEnd;
-use capbench_measure::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
-use capbench_measure::work::WorkModel;
-use capbench_model::ledger::{LostAt, Place};
+use capbench_model::for_tests::setup;
+use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
+use capbench_model::loss_shape::{LossShape, Spread, Window};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place;
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::Collected;
+use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
+use capbench_plan::sweep::back_to_back::BurstEnd;
+use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
+use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
 use super::{at, run_of};

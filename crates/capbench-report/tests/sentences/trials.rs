@@ -1,11 +1,14 @@
 //! What is said of trials of any run.
 
-use capbench_measure::guards::{CpuDisturbance, Disturbance, Guarding, Retried, Standstill, livelock};
-use capbench_measure::loss_shape::{
+use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
+use capbench_model::ledger::Entry;
+use capbench_model::loss_shape::{
     Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
 };
-use capbench_measure::trial::{ProgramReport, TrialResult, Verdict};
-use capbench_model::ledger::{Entry, Place};
+use capbench_model::places::Place;
+use capbench_model::trial::{Guarding, Retried};
+use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
+use capbench_plan::guards::livelock;
 
 use super::{find, texts, trial};
 

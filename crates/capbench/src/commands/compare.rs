@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use capbench_measure::compare::{Document, NamedRun, of_runs};
-use capbench_measure::comparison::{Comparison, Field};
-use capbench_measure::results::Results;
+use capbench_plan::comparison::{Comparison, Field};
+use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text;
 use capbench_report::report;
+use capbench_report::results::Results;
 use clap::Args;
 
 use crate::exit::{self, Exit, Usage};

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use capbench_capture::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_record::convert::{ConvertError, Converted, OutputLimit, convert};
 use capbench_record::file::{Decompressed, FileFormat, LeftOut};
 use capbench_record::writing::WriteOptions;

@@ -5,13 +5,16 @@ mod lines;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_capture::{Capture, Interface, MethodSpec, SnapLength, Tally, Visitor, open_with};
+use capbench_capture::{Capture, Interface, Visitor, open_with};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
-use capbench_measure::mark::mark;
-use capbench_measure::programs::Programs;
-use capbench_measure::receiver::Verifier;
-use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
+use capbench_lab::mark::mark;
+use capbench_lab::programs::Programs;
+use capbench_lab::receiver::Verifier;
+use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
+use capbench_model::mark::Tally;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::SnapLength;
 use capbench_sys::host::clock;
 use clap::Args;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use capbench_capture::VlanTags;
-use capbench_measure::programs::Programs;
-use capbench_measure::subject::{self, Listed, PATH_SETTINGS};
+use capbench_lab::programs::Programs;
+use capbench_lab::subject::{self, Listed, PATH_SETTINGS};
 use capbench_report::formats::text::{columns, wrapped};
 use capbench_traffic::transmit;
 use clap::Args;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
-use capbench_measure::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
+use capbench_lab::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
 use capbench_record::file::{Decompressed, FileFormat, InterfaceStatistics};
 use capbench_report::printable;
 use clap::Args;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::MethodSpec;
 use capbench_frames::Pps;
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::comparison::{Thresholds, of_pairs};
-use capbench_measure::laboratory::Laboratory;
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::Laboratory;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::comparison::{Thresholds, of_pairs};
 use clap::Args;
 
 use super::recorder::Recorder;

@@ -17,17 +17,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use capbench_host::bed::prepare_process;
-use capbench_measure::MeasureError;
-use capbench_measure::guards::{Guarded, Policy, livelock};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::live::{LiveLaboratory, Path};
-use capbench_measure::results::{NotMeasured, Results, RunDirectory, SCHEMA_VERSION};
-use capbench_measure::rfc2544::Ended as TestEnded;
-use capbench_measure::search::End;
-use capbench_measure::trial::TrialResult;
+use capbench_lab::live::{LiveLaboratory, Path};
+use capbench_model::TrialError;
 use capbench_model::environment::Environment;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::TrialResult;
+use capbench_plan::guards::{Guarded, Policy, livelock};
+use capbench_plan::rfc2544::Ended as TestEnded;
+use capbench_plan::search::End;
+use capbench_plan::session::NotMeasured;
 use capbench_report::formats::text;
+use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_report::{read, report, save, sentences};
 
 use self::recorder::Recorder;
@@ -75,7 +76,7 @@ pub struct Ended {
     /// Whether the user stopped them.
     pub stopped: bool,
     /// What ended them early. The trials before it are saved.
-    pub failure: Option<MeasureError>,
+    pub failure: Option<TrialError>,
 }
 
 impl From<bool> for Ended {
@@ -263,7 +264,7 @@ fn refused(
     scene: &Scene,
     placement: PlacementChoice,
     laboratory: &mut LiveLaboratory,
-) -> Result<Result<Vec<(capbench_capture::MethodSpec, String)>, String>> {
+) -> Result<Result<Vec<(capbench_model::method_spec::MethodSpec, String)>, String>> {
     let mut refused = Vec::new();
     for method in &scene.methods {
         let mut checks = scene.sizes.iter().map(|size| {
@@ -271,10 +272,10 @@ fn refused(
         });
         match checks.find_map(Result::err) {
             None => {}
-            Some(MeasureError::Unsupported { what, reason }) if what == method.to_string() => {
+            Some(TrialError::Unsupported { what, reason }) if what == method.to_string() => {
                 refused.push((method.clone(), reason));
             }
-            Some(MeasureError::Unsupported { what, reason }) => return Ok(Err(format!("{what}: {reason}"))),
+            Some(TrialError::Unsupported { what, reason }) => return Ok(Err(format!("{what}: {reason}"))),
             Some(error) => return Err(error.into()),
         }
     }

@@ -2,20 +2,23 @@
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::reproduction::{self, LeftOut, Reproduction};
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
-use capbench_measure::rfc2544::{self, Tested};
-use capbench_measure::search::SearchOutcome;
-use capbench_measure::session::Observer;
-use capbench_measure::soak;
-use capbench_measure::soak::record::{Interval, SoakRecord};
-use capbench_measure::soak::segment::Segment;
-use capbench_measure::sweep::{self, SweepOutcome};
-use capbench_measure::trial::{Load, TrialResult};
-use capbench_measure::{MeasureError, Result};
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_plan::rfc2544::{self, Tested};
+use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::NotMeasured;
+use capbench_plan::session::Observer;
+use capbench_plan::soak;
+use capbench_plan::soak::record::{Interval, SoakRecord};
+use capbench_plan::soak::segment::Segment;
+use capbench_plan::sweep::{self, SweepOutcome};
+use capbench_plan::{PlanError, Result};
+use capbench_report::ReportError;
 use capbench_report::printable;
+use capbench_report::results::{Results, RunDirectory};
+use capbench_reproduce::{self, LeftOut, Reproduction};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{missing, soak as soaking};
@@ -49,7 +52,7 @@ impl Drop for Bar {
 impl Recorder {
     /// Saves the first results. `trials` is the expected number of trials.
     pub fn new(mut directory: RunDirectory, results: Results, trials: usize, stop: Stop) -> Result<Self> {
-        directory.save(&results)?;
+        directory.save(&results).map_err(PlanError::observer)?;
         // Drawn on a terminal only: indicatif hides itself elsewhere and respects NO_COLOR.
         let bar = ProgressBar::new(trials as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
@@ -63,7 +66,7 @@ impl Recorder {
     pub fn print(&self, text: &str) -> Result<()> {
         let printed = self.bar.0.suspend(|| output::write(text));
         let path = "standard output".into();
-        printed.map_err(|source| MeasureError::File { attempt: "cannot write", path, source })
+        printed.map_err(|source| PlanError::observer(ReportError::Unwritable { path, source }))
     }
 
     /// Replaces the outcome of the running search.
@@ -75,9 +78,13 @@ impl Recorder {
     }
 
     /// Records a publication of whose experiment nothing could be measured.
-    pub fn leave_out_publication(&mut self, key: &str, why: &MeasureError) {
+    pub fn leave_out_publication(&mut self, key: &str, why: &TrialError) {
         self.bar.0.suspend(|| tell!("capbench: not measured: {key}: {why}"));
         self.results.not_measured.push(missing(format!("every method of {key}"), None, why.to_string()));
+    }
+
+    fn save(&mut self) -> Result<()> {
+        self.directory.save(&self.results).map_err(PlanError::observer)
     }
 
     /// Removes the bar.
@@ -99,10 +106,10 @@ impl Observer for Recorder {
         let length = self.bar.0.length().unwrap_or(0).max(self.results.trials.len() as u64);
         self.bar.0.set_length(length);
         self.bar.0.inc(1);
-        self.directory.save(&self.results)
+        self.save()
     }
 
-    fn skips(&mut self, setup: &Setup, load: Load, why: &MeasureError) {
+    fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
         let Setup { method, label, placement, .. } = setup;
         self.failures.push((method.clone(), Failure::of(why)));
         let missing = missing(method, Some(*placement), format!("at {load}: {why}"));
@@ -131,17 +138,17 @@ impl Observer for Recorder {
     fn searched(&mut self, outcome: SearchOutcome) -> Result<()> {
         self.found(outcome);
         self.searching = false;
-        self.directory.save(&self.results)
+        self.save()
     }
 }
 
 impl soak::Observer for Recorder {
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()> {
         // Segments are added to a saved record, so the first one saves it.
-        if record.segments == 1 || self.directory.append(segment)? {
+        if record.segments == 1 || self.directory.append(segment).map_err(PlanError::observer)? {
             self.results.trials.clone_from(&record.kept);
             self.results.soak = Some(record.clone());
-            self.directory.save(&self.results)?;
+            self.save()?;
         }
         self.bar.0.inc(1);
         self.print(&soaking::line(interval))
@@ -151,7 +158,7 @@ impl soak::Observer for Recorder {
 impl rfc2544::Follower for Recorder {
     fn tested(&mut self, tested: Tested) -> Result<()> {
         self.results.rfc2544.push(tested);
-        self.directory.save(&self.results)
+        self.save()
     }
 
     /// A test without meaning here is no failure: the report says why.
@@ -162,7 +169,7 @@ impl rfc2544::Follower for Recorder {
     }
 }
 
-impl reproduction::Observer for Recorder {
+impl capbench_reproduce::Observer for Recorder {
     fn leaves_out(&mut self, left: &LeftOut) {
         let LeftOut { method, placement, reason } = left;
         let missing = missing(method, Some(*placement), reason.clone());
@@ -177,7 +184,7 @@ impl reproduction::Observer for Recorder {
             Some(known) => *known = so_far,
             None => self.results.reproductions.push(so_far),
         }
-        self.directory.save(&self.results)
+        self.save()
     }
 }
 

@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_capture::methods;
 use capbench_frames::{FrameSize, Sizes};
-use capbench_measure::MeasureError;
-use capbench_measure::cost::Spread;
-use capbench_measure::laboratory::Laboratory;
-use capbench_measure::reproduction::publication::absent_vendors;
-use capbench_measure::reproduction::{self, Conditions, PUBLICATIONS, Publication, Scale};
+use capbench_model::TrialError;
+use capbench_model::laboratory::Laboratory;
+use capbench_model::method_spec::MethodSpec;
+use capbench_plan::PlanError;
+use capbench_plan::cost::Spread;
 use capbench_report::formats::text::wrapped;
+use capbench_reproduce::publication::VENDORS;
+use capbench_reproduce::{self, Conditions, PUBLICATIONS, Publication, Scale};
 use clap::Args;
 
 use super::recorder::Recorder;
@@ -86,7 +89,7 @@ fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {
     if key == ALL {
         return Ok(PUBLICATIONS.iter().collect());
     }
-    reproduction::find(key).map(|publication| vec![publication]).ok_or_else(|| {
+    capbench_reproduce::find(key).map(|publication| vec![publication]).ok_or_else(|| {
         let known = words::list(PUBLICATIONS.iter().map(|publication| &publication.key));
         Usage(format!("\"{key}\" is no publication; {known} and {ALL} are"))
     })
@@ -154,7 +157,7 @@ impl Plan for Reproduce {
                 Ok(true) => return Ok(true.into()),
                 Ok(false) => {}
                 // This publication cannot run here; another may have a placement or method that can.
-                Err(error @ MeasureError::Unsupported { .. }) => {
+                Err(PlanError::Trial(error @ TrialError::Unsupported { .. })) => {
                     recorder.leave_out_publication(&publication.key, &error);
                     refused.push(error);
                 }
@@ -166,6 +169,15 @@ impl Plan for Reproduce {
         }
         Ok(Ended::default())
     }
+}
+
+/// The [`VENDORS`] whose methods cannot run here.
+fn absent_vendors() -> Vec<&'static str> {
+    let runs = |name: &str| {
+        let spec = MethodSpec::plain(name);
+        methods::find(&spec).is_ok_and(|method| (method.supported)(&spec).is_ok())
+    };
+    VENDORS.into_iter().filter(|name| !runs(name)).collect()
 }
 
 /// Methods of a publication, each once.

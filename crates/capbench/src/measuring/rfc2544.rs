@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::Pps;
-use capbench_measure::cost::Spread;
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::rfc2544::back_to_back::FIRST;
-use capbench_measure::rfc2544::frame_loss::COARSEST;
-use capbench_measure::rfc2544::{self, Extent, Percent, Suite, Throughput};
-use capbench_measure::search::{self, Goal, SearchPlan};
-use capbench_measure::trial::SizeLabel;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::SizeLabel;
+use capbench_plan::cost::Spread;
+use capbench_plan::rfc2544::back_to_back::FIRST;
+use capbench_plan::rfc2544::frame_loss::COARSEST;
+use capbench_plan::rfc2544::{self, Extent, Percent, Suite, Throughput};
+use capbench_plan::search::{self, Goal, SearchPlan};
 use clap::{Args, ValueEnum};
 
 use super::recorder::Recorder;

@@ -5,16 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::{CaptureOptions, Direction, MethodSpec};
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, TrialId};
 use capbench_host::bed::Placement;
-use capbench_measure::laboratory::Setup;
-use capbench_measure::live::Path;
-use capbench_measure::programs::Programs;
-use capbench_measure::subject::{self, ReceiveBy};
-use capbench_measure::trial::SizeLabel;
-use capbench_measure::work::{WorkModel, WorkPlan};
+use capbench_lab::live::Path;
+use capbench_lab::programs::Programs;
+use capbench_lab::subject::{self, ReceiveBy};
+use capbench_model::direction::Direction;
+use capbench_model::laboratory::Setup;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::SizeLabel;
+use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_sys::host::CpuId;
 use clap::{Arg, Args};
 

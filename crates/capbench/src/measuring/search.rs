@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use capbench_frames::Pps;
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::results::{Results, RunDirectory};
-use capbench_measure::search::{self, End, Estimate, Goal, Listed, SearchPlan, Stored};
-use capbench_measure::session::Observer;
-use capbench_measure::trial::{Load, Profile};
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Load, Profile};
+use capbench_plan::search::{self, End, Estimate, Goal, Listed, SearchPlan, Stored};
+use capbench_plan::session::Observer;
 use capbench_report::formats::text::wrapped;
+use capbench_report::results::{Results, RunDirectory};
 use clap::{Arg, Args, FromArgMatches, value_parser};
 
 use super::recorder::Recorder;

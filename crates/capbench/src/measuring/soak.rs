@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::Pps;
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::soak::SoakPlan;
-use capbench_measure::soak::record::Interval;
 use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_plan::soak::SoakPlan;
+use capbench_plan::soak::record::Interval;
 use clap::Args;
 use humantime::format_duration;
 

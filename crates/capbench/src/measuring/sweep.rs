@@ -4,15 +4,16 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::{ByteCount, CaptureOptions};
 use capbench_frames::Pps;
-use capbench_measure::cost::{Cost, Spread};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
-use capbench_measure::trial::Load;
-use capbench_measure::work::WorkModel;
+use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::moderation::Moderation;
+use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::Load;
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::cost::{Cost, Spread};
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
 use clap::{Args, ValueEnum};
 
 use super::recorder::Recorder;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use capbench_measure::cost::{Cost, Spread};
 use capbench_model::figures::grouped;
+use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
 
 /// What estimates do not include.

@@ -11,9 +11,9 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-use capbench_capture::MethodSpec;
 use capbench_capture::methods;
 use capbench_host::environment;
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::statistics::median;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::trust::Trust;

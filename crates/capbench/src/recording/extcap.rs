@@ -14,9 +14,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::{CaptureError, CaptureOptions, Delivery, Interface, METHODS, MethodSpec};
+use capbench_capture::{CaptureError, Interface, METHODS};
 use capbench_host::links::Links;
-use capbench_measure::programs::Programs;
+use capbench_lab::programs::Programs;
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::options::CaptureOptions;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Opened, Plan, Source};
 use capbench_record::writing::WriteOptions;
@@ -183,7 +185,8 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
 /// Methods that run here, each with its description. If none runs (users without privileges): the default one with the reason.
 fn runnable() -> Vec<(&'static str, String)> {
     let candidates = METHODS.iter().filter(|method| {
-        method.delivery != Delivery::Counted && method.argument.is_none_or(|argument| !argument.required)
+        MethodSpec::plain(method.name).delivery() != Some(Delivery::Counted)
+            && method.argument.is_none_or(|argument| !argument.required)
     });
     let mut found = Vec::new();
     let mut refused = String::new();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capbench_capture::{ByteCount, FanoutMode};
+use capbench_capture::FanoutMode;
+use capbench_model::units::ByteCount;
 use capbench_record::file::FileFormat;
 use capbench_record::writing::FreeSpace;
 use capbench_sys::packet::fanout::MOST_MEMBERS;
@@ -182,7 +183,7 @@ fn file_size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::{file_size, format, free_space, members, mode};
-    use capbench_capture::ByteCount;
+    use capbench_model::units::ByteCount;
     use capbench_record::file::FileFormat;
     use capbench_record::writing::FreeSpace;
 

@@ -1,6 +1,8 @@
 //! The ledger: what happened to every packet, as text and as data.
 
-use capbench_capture::{Loss, Occupancy, Place};
+use capbench_capture::Occupancy;
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};

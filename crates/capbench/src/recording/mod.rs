@@ -18,10 +18,14 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
-use capbench_capture::{CaptureOptions, Delivery, Direction, Fanout, Filter, Interface, MethodSpec};
+use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
-use capbench_measure::programs::Programs;
-use capbench_measure::subject::{self, PATH_SETTINGS, Subject};
+use capbench_lab::programs::Programs;
+use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
+use capbench_model::direction::Direction;
+use capbench_model::fanout::Fanout;
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::options::CaptureOptions;
 use capbench_record::RecordError;
 use capbench_record::file::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use capbench_record::recording::{Session, Source};
@@ -51,7 +55,8 @@ pub fn method(text: &str) -> Result<MethodSpec> {
     {
         return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
     }
-    if methods::find(&spec)?.delivery == Delivery::Counted {
+    methods::find(&spec)?;
+    if spec.delivery() == Some(Delivery::Counted) {
         return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
     }
     Ok(spec)

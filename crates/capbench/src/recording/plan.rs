@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_capture::filter::{FilterText, Optimise};
-use capbench_capture::{Fanout, MethodSpec};
-use capbench_measure::programs::Programs;
+use capbench_lab::programs::Programs;
+use capbench_model::fanout::Fanout;
+use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{FileFormat, HashAlgorithm};
 use capbench_record::recording::{Plan, Workers};
 use capbench_record::worker_pool::{self, WhenFull};

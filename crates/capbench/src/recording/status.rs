@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use capbench_capture::{Loss, Occupancy, Place};
+use capbench_capture::Occupancy;
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
 use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;

@@ -5,12 +5,14 @@ use std::path::Path;
 
 use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
 use boon::{Compiler, Schemas};
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::for_tests::{Collected, bench_plan, results};
-use capbench_measure::laboratory::Setup;
-use capbench_measure::results::{Results, RunDirectory};
-use capbench_measure::simulated::{Noise, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::work::WorkModel;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Setup;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::for_tests::{Collected, bench_plan};
+use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
+use capbench_report::for_tests::results;
+use capbench_report::results::{Results, RunDirectory};
 use serde_json::{Value, json};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
@@ -263,7 +265,7 @@ fn root_visits_come_in_an_order_that_a_seed_names() {
         let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&out));
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
         let results: Results = serde_json::from_value(read(&out)).unwrap();
-        let of = |trial: &capbench_measure::trial::TrialResult| {
+        let of = |trial: &capbench_model::trial::TrialResult| {
             (trial.profile.method.clone(), trial.profile.frame_size.to_string())
         };
         results.trials.iter().map(of).collect::<Vec<_>>()

@@ -7,9 +7,10 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, program, run, scratch_of_root};
-use capbench_capture::SnapLength;
-use capbench_measure::results::{NotMeasured, Results, RunDirectory};
+use capbench_model::units::SnapLength;
+use capbench_plan::session::NotMeasured;
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
+use capbench_report::results::{Results, RunDirectory};
 
 /// Sets the title, clears the screen, colours, deletes, returns, and turns the direction of text; in C0, DEL, C1 and Unicode.
 const HOSTILE: &str = "evil\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f}\r\u{202e}\u{2066}";

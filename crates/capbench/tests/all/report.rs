@@ -13,8 +13,8 @@ const USAGE: i32 = 2;
 const UNSUPPORTED: i32 = 5;
 
 /// Saves a run into a directory, as its command would.
-fn saved(directory: &Path, results: &capbench_measure::results::Results) {
-    let mut directory = capbench_measure::results::RunDirectory::create(directory).unwrap();
+fn saved(directory: &Path, results: &capbench_report::results::Results) {
+    let mut directory = capbench_report::results::RunDirectory::create(directory).unwrap();
     directory.save(results).unwrap();
 }
 

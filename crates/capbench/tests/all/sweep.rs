@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{HOST, Running, Scratch, capbench, eventually, privileges, run, scratch_of_root};
-use capbench_measure::results::Results;
+use capbench_report::results::Results;
 use serde_json::Value;
 
 /// Runs a command that saves, and gives what it printed and what it saved.

@@ -4,8 +4,11 @@ use std::fs;
 use std::process::Output;
 
 use crate::support::{HOST, PATIENCE, Scratch, capbench, lossy, run};
-use capbench_capture::{Frame, Loss, PacketType, Place, SnapLength};
+use capbench_capture::{Frame, PacketType};
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
+use capbench_model::counters::Loss;
+use capbench_model::places::Place;
+use capbench_model::units::SnapLength;
 use capbench_record::file::{
     ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
     SectionDescription,

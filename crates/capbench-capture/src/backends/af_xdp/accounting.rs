@@ -7,7 +7,8 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, Place};
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 /// The counters, summed over all queues and CPUs.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,11 +10,11 @@ use capbench_sys::xdp::{CopyMode, UmemGeometry};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
 use crate::method::{duration_of, number_of};
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
 use crate::ring_memory;
-use crate::units::ByteCount;
 use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// Octets of an Ethernet header with one VLAN tag, which XDP leaves in the frame.
 const HEADER: u32 = 14 + 4;

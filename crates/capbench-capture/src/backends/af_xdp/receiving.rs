@@ -19,15 +19,15 @@ use super::refusal::Refusal;
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::Result;
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
 use crate::occupancy::Occupancy;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, RingGeometry, Running, TimeSource};
 use crate::wait::Waiter;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.

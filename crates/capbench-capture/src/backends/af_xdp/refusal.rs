@@ -9,7 +9,7 @@ use super::plan::Plan;
 use crate::context::Context;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
+use capbench_model::method_spec::MethodSpec;
 use capbench_sys::bpf::object::CAPABILITIES;
 
 const EPERM: i32 = 1;

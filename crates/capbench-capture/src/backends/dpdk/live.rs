@@ -21,16 +21,16 @@ use super::{DeviceName, METHOD, Wish, check};
 use crate::capture::Packing;
 use crate::capture::{Batch, Capture};
 use crate::context::Context;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
 use crate::error::Result;
 use crate::filter::{self, Keep};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
 use crate::socket_counters::Accumulator;
-use crate::units::SnapLength;
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::SnapLength;
 
 /// A port of DPDK.
 #[derive(Debug)]

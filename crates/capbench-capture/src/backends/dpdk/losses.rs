@@ -2,7 +2,8 @@
 
 use capbench_sys::xdp::XdpStatistics;
 
-use crate::counters::{Counters, Loss, Place};
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 /// Counters of AF_XDP's sockets. The number of frames that reached them is unknown, because those in a ring are not counted.
 pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {

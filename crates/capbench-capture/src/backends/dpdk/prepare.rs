@@ -10,9 +10,9 @@ use super::{DeviceName, Wish, ring};
 use crate::context::Context;
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::units::ByteCount;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
 
 /// The device and the configuration of its port.
 pub(super) fn plan(

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::interface::Interface;
-use crate::options::CaptureOptions;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
 use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +154,7 @@ fn others(interface: &str, direction: Direction) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counted, Counting, Direction, Statistics};
-    use crate::counters::Place;
+    use capbench_model::places::Place;
 
     fn counting(engine: Counted) -> Counting {
         Counting {

@@ -10,9 +10,9 @@ use capbench_sys::pf_ring::{self, ListedRing};
 use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
-use crate::options::CaptureOptions;
-use crate::running::{Engine as RunningEngine, Running, TimeSource};
-use crate::units::ByteCount;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::{Engine as RunningEngine, Running, TimeSource};
+use capbench_model::units::ByteCount;
 
 /// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
 /// of its file's path, or a function that only it has.
@@ -179,7 +179,7 @@ mod tests {
         CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, ignored, pf_ring_of, ring_of,
         shortfalls, words,
     };
-    use crate::options::CaptureOptions;
+    use capbench_model::options::CaptureOptions;
     use capbench_sys::pcap::engine::Blocks;
 
     const SYSTEM: &str = "libpcap version 1.10.3 (with TPACKET_V3)";

@@ -7,8 +7,8 @@ use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
 use crate::interface::Interface;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::{ByteCount, SnapLength};
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::{ByteCount, SnapLength};
 
 /// The source of a device's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

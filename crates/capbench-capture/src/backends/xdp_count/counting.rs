@@ -12,16 +12,17 @@ use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
 use crate::capture::Capture;
 use crate::context::Context;
-use crate::counters::WaitCounts;
-use crate::counters::{Counters, Loss, ONE_RING_WITHOUT, Place};
 use crate::error::{CaptureError, Result};
 use crate::interface::Interface;
-use crate::mark::Tally;
-use crate::method_spec::MethodSpec;
-use crate::options::CaptureOptions;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::ByteCount;
+use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
 use capbench_model::direction::Direction;
+use capbench_model::mark::Tally;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::ByteCount;
 use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 
 /// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.

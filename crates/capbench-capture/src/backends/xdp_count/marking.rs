@@ -1,7 +1,7 @@
 //! The mark of a trial's frames as constants of `count.bpf.c`: octets become machine words under masks, so that the program
 //! compares eight octets at once.
 
-use crate::mark::FrameMark;
+use capbench_model::mark::FrameMark;
 
 /// `MOST_WORDS` of `count.bpf.c`.
 const MOST_WORDS: usize = 11;
@@ -79,7 +79,7 @@ fn words(mark: &FrameMark, least: u16) -> Result<Vec<Word>, String> {
 #[cfg(test)]
 mod tests {
     use super::{Verdict, Word, constants, words};
-    use crate::mark::{FrameMark, MaskedOctet};
+    use capbench_model::mark::{FrameMark, MaskedOctet};
     use proptest::prelude::*;
 
     fn mark(octets: &[(u16, u8, u8)], stamp_at: u16) -> FrameMark {

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use capbench_sys::packet::Frame;
 
 use super::{OwnedBatch, Packed};
-use crate::capture::{Batch, Capture, LossMark, Taker};
+use crate::capture::{Batch, Capture, Taker};
 use crate::error::{CaptureError, Result};
-use crate::options::CaptureOptions;
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
+use capbench_model::counters::LossMark;
+use capbench_model::options::CaptureOptions;
 
 /// How long a read waits for more frames while some are already collected. One value for all reads: `recv` needs a system
 /// call to change it.

@@ -1,6 +1,6 @@
 //! What the encoders write, read again.
 
-use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType, VlanTag};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Blocks of a ring in a verbatim file give what their frames give in a pcapng file.
 
-use capbench_capture::units::SnapLength;
+use capbench_model::units::SnapLength;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry};
 use proptest::prelude::*;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use capbench_capture::capture::{Batch, LossMark, Place, SeekableBatch};
+use capbench_capture::capture::{Batch, Place, SeekableBatch};
+use capbench_model::counters::LossMark;
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing};
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use capbench_capture::counters::{Counters, Loss, Place};
 use capbench_capture::occupancy::Occupancy;
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
 
 use super::Session;
 use crate::file::FileFormat;

@@ -5,12 +5,13 @@ use std::sync::mpsc::{self, Receiver, Sender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use capbench_capture::capture::{LossMark, OwnedBatch};
+use capbench_capture::capture::OwnedBatch;
 use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
 use capbench_capture::interface::Interface;
-use capbench_capture::method_spec::MethodSpec;
-use capbench_capture::options::CaptureOptions;
-use capbench_capture::units::{ByteCount, SnapLength};
+use capbench_model::counters::LossMark;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::stand_in::BlockKernel;
 use capbench_sys::packet::{BlockGeometry, BlockRing, FilterInstruction};
 use capbench_testing::Scratch;

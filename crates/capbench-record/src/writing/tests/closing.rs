@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::thread;
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_testing::Scratch;
 
 use super::super::options::{WhenFull, WriteOptions};

@@ -1,6 +1,6 @@
 //! Memory that plays files, pipes and full disks.
 
-use capbench_capture::units::ByteCount;
+use capbench_model::units::ByteCount;
 use capbench_testing::Scratch;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};

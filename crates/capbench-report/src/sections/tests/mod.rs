@@ -5,10 +5,10 @@ mod runs;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use capbench_measure::for_tests::results;
-use capbench_measure::results::Results;
-use capbench_measure::trial::{Phase, TrialResult};
+use crate::for_tests::results;
+use crate::results::Results;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
+use capbench_model::trial::{Phase, TrialResult};
 
 use crate::figures;
 use crate::formats::svg::svg;

@@ -2,26 +2,28 @@
 
 use std::time::Duration;
 
-use capbench_capture::MethodSpec;
-use capbench_capture::units::ByteCount;
+use crate::for_tests::results;
+use crate::results::Results;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
-use capbench_measure::bench::BenchPlan;
-use capbench_measure::bursts::BurstSearch;
-use capbench_measure::for_tests::{Collected, at, bench_plan, dain, methods, pps, results, sweep_plan};
-use capbench_measure::laboratory::{Laboratory, Setup};
-use capbench_measure::latency::Recording;
-use capbench_measure::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
-use capbench_measure::results::Results;
-use capbench_measure::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
-use capbench_measure::search::{MaximumSource, SearchPlan, Stored, parse};
-use capbench_measure::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod, setup};
-use capbench_measure::soak::SoakPlan;
-use capbench_measure::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
-use capbench_measure::trial::{Load, SizeLabel};
-use capbench_measure::work::WorkModel;
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::latency::Recording;
+use capbench_model::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
+use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::units::ByteCount;
+use capbench_model::work::WorkModel;
+use capbench_plan::bench::BenchPlan;
+use capbench_plan::bursts::BurstSearch;
+use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
+use capbench_plan::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
+use capbench_plan::search::{MaximumSource, SearchPlan, Stored, parse};
+use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::soak::SoakPlan;
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
 pub(super) fn bench(sizes: &[u16]) -> Results {

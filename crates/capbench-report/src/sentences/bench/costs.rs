@@ -1,6 +1,6 @@
 //! CPU cost per packet at a load that all methods had.
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Finding;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use super::set_ups::{limited_by_generator, methods};
 use crate::sentences::{finding, numbers, rate};

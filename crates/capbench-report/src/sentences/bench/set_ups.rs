@@ -1,6 +1,6 @@
 //! Findings of each set-up: which methods lose nothing, what the others lose and where, and which is cheapest.
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Finding;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use super::{costs, visits};
 use crate::groups::grouped;

@@ -1,6 +1,6 @@
 //! Set-ups with several visits: one trial of each represents them.
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{Phase, TrialResult, Verdict};
+use crate::results::Finding;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
 
 use crate::groups::grouped;
 use crate::sentences::{finding, numbers};

@@ -1,11 +1,11 @@
 //! Findings of searches, in sentences with their trials.
-use capbench_measure::results::Finding;
-use capbench_measure::search::ranking::{self, Ranked, Ranking};
-use capbench_measure::search::repeats::{self, Repeated};
-use capbench_measure::search::{
+use crate::results::Finding;
+use capbench_model::figures::grouped;
+use capbench_plan::search::ranking::{self, Ranked, Ranking};
+use capbench_plan::search::repeats::{self, Repeated};
+use capbench_plan::search::{
     End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
 };
-use capbench_model::figures::grouped;
 
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {

@@ -1,10 +1,11 @@
 //! How long buffers last, by ring size, and what limits their growth.
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::Swept;
-use capbench_measure::sweep::{AxisKind, SweepOutcome};
-use capbench_model::ledger::{LostAt, Place};
+use crate::results::Finding;
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::swept::Swept;
+use capbench_plan::sweep::{AxisKind, SweepOutcome};
 
 use super::about;
 use crate::figures::number;

@@ -2,12 +2,12 @@
 //! difference.
 use std::ptr;
 
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::AxisKind;
-use capbench_measure::sweep::contrasts::{Evidence, Lead, Leads};
-use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
-use capbench_measure::trial::TrialResult;
+use crate::results::Finding;
+use capbench_model::trial::TrialResult;
+use capbench_plan::sweep::AxisKind;
+use capbench_plan::sweep::contrasts::{Evidence, Lead, Leads};
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use crate::sentences::time;
 

@@ -1,10 +1,10 @@
 //! Where one method overtakes another, and why a ring can hurt once it drops.
 use std::ptr;
 
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::contrasts::{Lead, Leads};
-use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use crate::results::Finding;
+use capbench_plan::sweep::contrasts::{Lead, Leads};
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use crate::sentences::{percent, time};
 

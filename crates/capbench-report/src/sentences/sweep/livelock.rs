@@ -1,9 +1,9 @@
 //! Where more load delivers fewer packets.
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::contrasts::Rises;
-use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::swept::{Swept, numbers};
+use crate::results::Finding;
 use capbench_model::figures::grouped;
+use capbench_plan::sweep::contrasts::Rises;
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use super::about;
 

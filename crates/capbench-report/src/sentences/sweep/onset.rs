@@ -1,10 +1,10 @@
 //! Where loss starts, or would start in longer trials; where it is counted, and the limit.
-use capbench_measure::limit::Limit;
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::outcome::{Reading, Series, SweepOutcome};
-use capbench_measure::sweep::swept::{Swept, numbers};
-use capbench_measure::trial::{TrialResult, Verdict};
+use crate::results::Finding;
 use capbench_model::figures::grouped;
+use capbench_model::limit::Limit;
+use capbench_model::trial::{TrialResult, Verdict};
+use capbench_plan::sweep::outcome::{Reading, Series, SweepOutcome};
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use super::about;
 use crate::sentences::percent;

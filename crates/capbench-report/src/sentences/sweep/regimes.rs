@@ -1,11 +1,11 @@
 //! Cost regimes of a work sweep.
-use capbench_measure::results::Finding;
-use capbench_measure::sweep::cost_regimes::{CostRegimes, cost_regimes};
-use capbench_measure::sweep::outcome::{Reading, Series};
-use capbench_measure::sweep::regimes::Plateau;
-use capbench_measure::sweep::swept::{Swept, numbers};
+use crate::results::Finding;
 use capbench_model::figures::grouped;
-use capbench_model::ledger::Place;
+use capbench_model::places::Place;
+use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_plan::sweep::outcome::{Reading, Series};
+use capbench_plan::sweep::regimes::Plateau;
+use capbench_plan::sweep::swept::{Swept, numbers};
 
 use super::about;
 use crate::sentences::{percent, time};

@@ -1,10 +1,10 @@
 //! Findings of guards, in sentences with their trials.
 use std::collections::BTreeMap;
 
-use capbench_measure::guards::Standstill;
-use capbench_measure::results::Finding;
-use capbench_measure::trial::TrialResult;
-use capbench_model::ledger::Place;
+use crate::results::Finding;
+use capbench_model::disturbance::Standstill;
+use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 
 use crate::sentences::{numbers, rate};
 

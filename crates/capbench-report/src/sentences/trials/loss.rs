@@ -1,7 +1,7 @@
 //! Findings about the loss pattern, in sentences.
-use capbench_measure::loss_shape::LossShape;
-use capbench_measure::results::Finding;
-use capbench_measure::trial::{TrialResult, Verdict};
+use crate::results::Finding;
+use capbench_model::loss_shape::LossShape;
+use capbench_model::trial::{TrialResult, Verdict};
 
 use crate::sentences::percent;
 

@@ -1,6 +1,6 @@
 //! Findings about the tracer: its cost, and events that it missed.
-use capbench_measure::results::Finding;
-use capbench_measure::trial::TrialResult;
+use crate::results::Finding;
+use capbench_model::trial::TrialResult;
 
 /// Adds the findings of traced trials.
 pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {

@@ -1,8 +1,10 @@
 //! What `count` prints: a line per second, and totals.
 
 use anyhow::Result;
-use capbench_capture::{Counters, Occupancy, Tally};
+use capbench_capture::Occupancy;
 use capbench_model::arrivals::Arrivals;
+use capbench_model::counters::Counters;
+use capbench_model::mark::Tally;
 use console::Term;
 use serde_json::{Value, json};
 

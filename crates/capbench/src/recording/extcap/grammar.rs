@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use capbench_capture::{CaptureOptions, SnapLength};
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::SnapLength;
 
 use super::DEFAULT_METHOD;
 

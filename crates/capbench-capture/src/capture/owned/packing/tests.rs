@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::capture::SeekableBatch;
 use crate::capture::TimeSpan;
-use crate::counters::Counters;
-use crate::counters::WaitCounts;
-use crate::running::{Engine, Running, TimeSource};
-use crate::units::{ByteCount, SnapLength};
+use capbench_model::counters::Counters;
+use capbench_model::counters::WaitCounts;
+use capbench_model::running::{Engine, Running, TimeSource};
+use capbench_model::units::{ByteCount, SnapLength};
 
 /// A frame that owns what it is.
 #[derive(Clone, Debug, PartialEq)]

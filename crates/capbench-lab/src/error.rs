@@ -1,0 +1,117 @@
+//! The error of this crate. Every message is one line: what was attempted, on which object, why it failed and what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+use capbench_host::HostError;
+use capbench_model::TrialError;
+
+/// An error while a trial is prepared or run.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The host refused the request, or cannot be used as it is.
+    #[error(transparent)]
+    Host(HostError),
+    /// A system call failed; the message names the call.
+    #[error(transparent)]
+    Sys(#[from] capbench_sys::SysError),
+    /// A capture method failed, or could not be opened.
+    #[error(transparent)]
+    Capture(#[from] capbench_capture::CaptureError),
+    /// Frames could not be planned.
+    #[error(transparent)]
+    Frame(#[from] capbench_frames::FrameError),
+    /// Traffic could not be sent.
+    #[error(transparent)]
+    Traffic(#[from] capbench_traffic::TrafficError),
+    /// A file of the kernel or of the user could not be read or written.
+    #[error("{attempt} {}: {source}", path.display())]
+    File {
+        /// What was attempted, for example `cannot read`.
+        attempt: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// An interface cannot be used as it is; `reason` ends with what to do.
+    #[error("interface {interface}: {reason}")]
+    Interface {
+        /// The interface.
+        interface: String,
+        /// Why it cannot be used, and what to do.
+        reason: String,
+    },
+    /// A capture program under test did not do what a trial requires.
+    #[error("cmd:{program}: {reason}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What it did, and its output.
+        reason: String,
+    },
+    /// The requested program does not exist.
+    #[error(
+        "there is no program \"{name}\" for cmd:; known are {known}; a file given with --programs can define others"
+    )]
+    UnknownProgram {
+        /// The requested name.
+        name: String,
+        /// All names, for the message.
+        known: String,
+    },
+    /// A user's file does not define programs correctly.
+    #[error("{}: {reason}", path.display())]
+    Definition {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and at which place in the file.
+        reason: String,
+    },
+    /// This kernel or host cannot do what the user requested.
+    #[error("{what} cannot run here: {reason}")]
+    Unsupported {
+        /// The request.
+        what: String,
+        /// Why it is impossible, and what it requires.
+        reason: String,
+    },
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, LabError>;
+
+impl LabError {
+    /// The error of this crate inside a trial's error.
+    pub fn inside(error: &TrialError) -> Option<&Self> {
+        match error {
+            TrialError::Laboratory(error) => error.downcast_ref(),
+            TrialError::Unsupported { .. } | TrialError::Frame(_) => None,
+        }
+    }
+
+    /// An error of reading a file.
+    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { attempt: "cannot read", path: path.into(), source }
+    }
+}
+
+impl From<HostError> for LabError {
+    /// A request that the host does not support is unsupported by the laboratory too. Plans continue without it.
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Unsupported { what, reason } => Self::Unsupported { what, reason },
+            error => Self::Host(error),
+        }
+    }
+}
+
+impl From<LabError> for TrialError {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Unsupported { what, reason } => Self::Unsupported { what, reason },
+            LabError::Frame(error) => Self::Frame(error),
+            error => Self::Laboratory(Box::new(error)),
+        }
+    }
+}

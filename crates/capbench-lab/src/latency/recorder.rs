@@ -1,0 +1,262 @@
+//! Records the times of frames while they arrive. It reads a clock once per batch; otherwise it needs only a few additions.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use capbench_model::running::TimeSource;
+
+use super::clocks::RealtimeReading;
+use capbench_model::latency::{DelayRecorder, Latency, Recording};
+use capbench_model::loss_shape::Clock;
+
+/// Records the times of a trial's frames. `()` records nothing and costs nothing.
+pub trait Timekeeper {
+    /// The next frame is the first of a batch.
+    fn begin_batch(&mut self);
+
+    /// Records the first arrival of a frame of the trial: its planned time in nanoseconds since the start, and its timestamp in
+    /// nanoseconds since the epoch.
+    fn note(&mut self, planned_ns: u64, stamp_ns: u64);
+}
+
+impl Timekeeper for () {
+    #[inline]
+    fn begin_batch(&mut self) {}
+
+    #[inline]
+    fn note(&mut self, _planned_ns: u64, _stamp_ns: u64) {}
+}
+
+impl<T: Timekeeper> Timekeeper for &mut T {
+    #[inline]
+    fn begin_batch(&mut self) {
+        T::begin_batch(self);
+    }
+
+    #[inline]
+    fn note(&mut self, planned_ns: u64, stamp_ns: u64) {
+        T::note(self, planned_ns, stamp_ns);
+    }
+}
+
+/// The times of a trial's frames.
+#[derive(Debug)]
+pub struct LatencyRecorder<'a> {
+    start: &'a OnceLock<Instant>,
+    from_ns: u64,
+    /// Both clocks before the trial.
+    before: RealtimeReading,
+    /// Start of the trial by the clock of timestamps; 0 until known.
+    start_realtime_ns: u64,
+    source: TimeSource,
+    /// When the batch was delivered, nanoseconds since the start; [`UNREAD`] until its first frame.
+    delivered_ns: u64,
+    /// Frames without a timestamp.
+    unstamped: u64,
+    /// Frames of batches that arrived before the start was known here.
+    early: u64,
+    to_kernel: DelayRecorder,
+    to_application: DelayRecorder,
+    total: DelayRecorder,
+}
+
+/// The clock was not read for this batch.
+const UNREAD: u64 = u64::MAX;
+
+impl<'a> LatencyRecorder<'a> {
+    /// A recorder for a trial that begins at `start`, which is set before its first frame is sent, and for frames with timestamps
+    /// from `source`.
+    pub fn new(recording: Recording, start: &'a OnceLock<Instant>, source: TimeSource) -> Self {
+        Self {
+            start,
+            from_ns: recording.from.as_nanos() as u64,
+            before: RealtimeReading::now(),
+            start_realtime_ns: 0,
+            source,
+            delivered_ns: UNREAD,
+            unstamped: 0,
+            early: 0,
+            to_kernel: DelayRecorder::new(),
+            to_application: DelayRecorder::new(),
+            total: DelayRecorder::new(),
+        }
+    }
+
+    /// Reads the clock for a batch. Returns whether the trial's start is known.
+    #[inline(never)]
+    fn deliver(&mut self) -> bool {
+        let now = Instant::now();
+        let Some(start) = self.start.get() else { return false };
+        if self.start_realtime_ns == 0 {
+            self.start_realtime_ns = self.before.realtime_at(*start);
+        }
+        self.delivered_ns = now.saturating_duration_since(*start).as_nanos() as u64;
+        true
+    }
+
+    fn has_stamps(&self) -> bool {
+        matches!(self.source, TimeSource::Kernel(_))
+    }
+
+    /// The recorded latency of a trial that is over.
+    pub fn latency(self) -> Latency {
+        self.latency_at(&RealtimeReading::now())
+    }
+
+    fn latency_at(self, after: &RealtimeReading) -> Latency {
+        let mut reasons = Vec::new();
+        let has_stamps = self.has_stamps();
+        if !has_stamps {
+            reasons.push(format!("the method gives no time stamps of the kernel (time: {})", self.source));
+        }
+        let set_by = self.before.set_until(after).filter(|_| has_stamps);
+        if let Some(by) = set_by {
+            reasons.push(format!(
+                "the host's clock, which time stamps are taken from, was set during the trial, by {by:?} in the end; \
+                 keep what sets it (NTP, chrony) from stepping it"
+            ));
+        }
+        if has_stamps && self.unstamped > 0 {
+            reasons.push(format!("{} frames came without a time stamp", self.unstamped));
+        }
+        if self.early > 0 {
+            reasons.push(format!("{} frames came before the trial's start was known", self.early));
+        }
+        let has_legs = has_stamps && set_by.is_none();
+        let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
+        let total = self.total.delays();
+        if total.is_none() {
+            reasons.push("no frame was recorded".into());
+        }
+        Latency {
+            clock: Clock::PlannedSendTime,
+            from_ns: self.from_ns,
+            to_kernel: leg(self.to_kernel),
+            to_application: leg(self.to_application),
+            total,
+            absent_because: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            clock_error_ns: has_legs.then_some(self.before.error_ns().max(after.error_ns())),
+        }
+    }
+}
+
+impl Timekeeper for LatencyRecorder<'_> {
+    #[inline]
+    fn begin_batch(&mut self) {
+        self.delivered_ns = UNREAD;
+    }
+
+    #[inline]
+    fn note(&mut self, planned_ns: u64, stamp_ns: u64) {
+        if self.delivered_ns == UNREAD && !self.deliver() {
+            self.early += 1;
+            return;
+        }
+        if planned_ns < self.from_ns {
+            return;
+        }
+        self.total.record(planned_ns, self.delivered_ns);
+        if stamp_ns == 0 || !self.has_stamps() {
+            self.unstamped += 1;
+            return;
+        }
+        let (planned_ns, delivered_ns) =
+            (self.start_realtime_ns + planned_ns, self.start_realtime_ns + self.delivered_ns);
+        self.to_kernel.record(planned_ns, stamp_ns);
+        self.to_application.record(stamp_ns, delivered_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const KERNEL: TimeSource = TimeSource::kernel("software");
+
+    /// A recorder, and the start of its trial by the clock of time stamps.
+    fn recorder(start: &OnceLock<Instant>, from: Duration, source: TimeSource) -> (LatencyRecorder<'_>, u64) {
+        let recorder = LatencyRecorder::new(Recording { from }, start, source);
+        // A while ago, so that whatever is stamped soon after it has come by now.
+        let begun = *start.get_or_init(|| Instant::now() - Duration::from_millis(1));
+        let realtime_ns = recorder.before.realtime_at(begun);
+        (recorder, realtime_ns)
+    }
+
+    #[test]
+    fn legs_add_up_and_a_batch_is_delivered_at_once() {
+        let start = OnceLock::new();
+        let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, KERNEL);
+        recorder.note(100, begun_ns + 150);
+        let delivered_ns = recorder.delivered_ns;
+        recorder.note(200, begun_ns + 230);
+        assert_eq!(recorder.delivered_ns, delivered_ns, "no clock is read within a batch");
+        recorder.begin_batch();
+        std::hint::black_box(Instant::now());
+        recorder.note(300, begun_ns + 310);
+        assert!(recorder.delivered_ns > delivered_ns);
+        let latency = recorder.latency();
+        let (to_kernel, to_application) = (latency.to_kernel.unwrap(), latency.to_application.unwrap());
+        let total = latency.total.unwrap();
+        assert_eq!((to_kernel.min_ns, to_kernel.max_ns, to_kernel.mean_ns), (10, 50, 30.0));
+        assert_eq!((to_kernel.frames, to_application.frames, total.frames), (3, 3, 3));
+        assert!((to_kernel.mean_ns + to_application.mean_ns - total.mean_ns).abs() < 1e-3);
+        assert_eq!((latency.absent_because, latency.clock), (None, Clock::PlannedSendTime));
+    }
+
+    #[test]
+    fn without_stamps_of_the_kernel_the_legs_are_absent_and_the_sum_is_not() {
+        for source in [TimeSource::user_space("one clock read per burst"), TimeSource::None] {
+            let start = OnceLock::new();
+            let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, source);
+            recorder.note(100, begun_ns + 150);
+            let latency = recorder.latency();
+            assert_eq!(
+                (latency.to_kernel, latency.to_application, latency.clock_error_ns),
+                (None, None, None)
+            );
+            assert_eq!(latency.total.unwrap().frames, 1);
+            assert!(latency.absent_because.unwrap().contains("no time stamps of the kernel"));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_during_the_trial_leaves_the_legs_out_and_says_so() {
+        let start = OnceLock::new();
+        let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, KERNEL);
+        recorder.note(100, begun_ns + 150);
+        let honest = recorder.before;
+        recorder.before = honest.set_forward(Duration::from_millis(5));
+        let latency = recorder.latency_at(&honest);
+        assert_eq!((latency.to_kernel, latency.to_application), (None, None));
+        assert_eq!(latency.total.unwrap().frames, 1);
+        let reason = latency.absent_because.unwrap();
+        assert!(reason.contains("was set during the trial") && reason.contains("5ms"), "{reason}");
+    }
+
+    #[test]
+    fn frames_before_the_time_asked_for_are_left_out() {
+        let start = OnceLock::new();
+        let (mut recorder, begun_ns) = recorder(&start, Duration::from_nanos(200), KERNEL);
+        for planned_ns in [0, 199, 200, 201] {
+            recorder.note(planned_ns, begun_ns + planned_ns);
+        }
+        let latency = recorder.latency();
+        assert_eq!((latency.from_ns, latency.total.unwrap().frames), (200, 2));
+    }
+
+    #[test]
+    fn frames_that_come_before_the_start_is_known_are_counted_and_said() {
+        let start = OnceLock::new();
+        let mut recorder = LatencyRecorder::new(Recording::default(), &start, KERNEL);
+        recorder.note(0, 1);
+        let latency = recorder.latency();
+        assert_eq!(latency.total, None);
+        let reason = latency.absent_because.unwrap();
+        assert!(
+            reason.contains("1 frames came before") && reason.contains("no frame was recorded"),
+            "{reason}"
+        );
+    }
+}

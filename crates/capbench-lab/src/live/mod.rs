@@ -1,0 +1,358 @@
+//! Trials on a real path: this program's test bed, or two interfaces of the host.
+
+mod account;
+mod calibration;
+mod disturbance;
+mod far_end;
+mod line_rate;
+mod nic;
+mod numbering;
+mod pace;
+mod run;
+mod scout;
+mod sides;
+mod tracing;
+mod worker;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use capbench_capture::{CaptureError, Interface};
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::rates::Pps;
+use capbench_frames::stamp::TrialId;
+use capbench_frames::units::Mtu;
+use capbench_traffic::transmit;
+
+use capbench_host::HostError;
+use capbench_host::accounts::irqtime::IrqAccounting;
+use capbench_host::bed::Moderated;
+use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
+use capbench_model::environment::interface::{self, PathInterface};
+
+use crate::programs::Programs;
+use crate::subject::{self, ReceiveBy, Subject};
+use crate::{LabError, Result};
+use calibration::Calibration;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Cpus, Profile, Trial};
+use numbering::Numbering;
+use pace::Paces;
+use tracing::Tracing;
+
+/// Interval at which a pause checks whether the user wants to stop.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
+
+/// The path of trials.
+#[derive(Clone, Debug)]
+pub enum Path {
+    /// A veth pair between two namespaces, created for the trials.
+    Virtual {
+        /// Its MTU.
+        mtu: Mtu,
+        /// How the kernel's receive work reaches its CPU.
+        receive_by: ReceiveBy,
+    },
+    /// Interfaces of this host.
+    Interfaces {
+        /// The interface that sends.
+        transmit: String,
+        /// The interface that receives.
+        receive: String,
+        /// The user's assertion that the link carries no other traffic (RFC 6815).
+        isolated: bool,
+    },
+}
+
+impl Path {
+    /// Highest frame rate for a set-up's sizes in frames per second, as the interfaces report it; `None` if they have no speed.
+    /// It creates and sends nothing.
+    ///
+    /// # Errors
+    /// When interfaces do not exist or may not be used, as when a trial is prepared.
+    pub fn line_rate(&self, setup: &Setup) -> Result<Option<Pps>> {
+        match self {
+            Self::Virtual { .. } => Ok(None),
+            Self::Interfaces { transmit, receive, isolated } => {
+                let bed = Bed::real(transmit, receive, *isolated)?;
+                line_rate::of(&bed, setup.sizes.sequence(&setup.layout)?.mean_octets())
+            }
+        }
+    }
+}
+
+/// Runs trials on a path.
+#[derive(Debug)]
+pub struct LiveLaboratory {
+    path: Path,
+    stop: Arc<AtomicBool>,
+    irq: IrqAccounting,
+    /// First trial id of this run; differs between runs so that a run ignores leftovers of another.
+    base: u16,
+    numbering: Numbering,
+    bed: Option<(PlacementChoice, Option<ReceiveBy>, Arc<Bed>, Placement)>,
+    statements: Vec<String>,
+    interfaces: Vec<PathInterface>,
+    programs: Programs,
+    tracing: Tracing,
+    calibration: Calibration,
+    paces: Paces,
+    line_rate: Option<Pps>,
+}
+
+impl LiveLaboratory {
+    /// A laboratory whose trials end early when `stop` becomes true.
+    pub fn new(path: Path, irq: IrqAccounting, stop: Arc<AtomicBool>) -> Self {
+        let base = (std::process::id() as u16).wrapping_mul(0x9e37);
+        Self {
+            path,
+            stop,
+            irq,
+            base,
+            numbering: Numbering::default(),
+            bed: None,
+            statements: Vec::new(),
+            interfaces: Vec::new(),
+            programs: Programs::default(),
+            tracing: Tracing::none("it was not asked for"),
+            calibration: Calibration::default(),
+            paces: Paces::default(),
+            line_rate: None,
+        }
+    }
+
+    /// Sets the link's known frame rate. It replaces the speed that the interfaces report.
+    pub fn with_line_rate(mut self, line_rate: Pps) -> Self {
+        self.line_rate = Some(line_rate);
+        self
+    }
+
+    /// Adds a tracer: the ledger has more sources, and the kernel's CPU time does not come in ticks. The tracer costs kernel time
+    /// per packet.
+    pub fn with_tracer(mut self) -> Self {
+        self.tracing = Tracing::NotYet(None);
+        self
+    }
+
+    /// Adds a tracer that reads the description of the kernel's types (BTF) from this file instead of the kernel's own.
+    pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
+        self.tracing = Tracing::NotYet(Some(types.into()));
+        self
+    }
+
+    /// Adds these programs for `cmd:`.
+    pub fn with_programs(mut self, programs: Programs) -> Self {
+        self.programs = programs;
+        self
+    }
+
+    /// The bed for trials of `setup` from now on: its interfaces and their namespaces. It stays in use until a set-up with
+    /// another placement or way to receive is prepared.
+    ///
+    /// # Errors
+    /// Those errors of [`Laboratory::prepare`] that concern the path.
+    pub fn bed_of(&mut self, setup: &Setup) -> Result<Arc<Bed>> {
+        let named = subject::find(&setup.method, &self.programs)?;
+        Ok(self.bed(setup.placement, named.receive_by, setup.layout)?.0)
+    }
+
+    /// The interfaces of prepared set-ups, each in its state before the first capture.
+    pub fn interfaces(&self) -> &[PathInterface] {
+        &self.interfaces
+    }
+
+    /// The bed for a placement and a way to receive: the current one, or a new one.
+    fn bed(
+        &mut self,
+        choice: PlacementChoice,
+        wanted: Option<ReceiveBy>,
+        layout: FrameLayout,
+    ) -> Result<(Arc<Bed>, Placement)> {
+        if let Some((current, received_by, bed, placement)) = &self.bed
+            && (*current, *received_by) == (choice, wanted)
+        {
+            return Ok((Arc::clone(bed), placement.clone()));
+        }
+        self.bed = None;
+        let (bed, placement) = match &self.path {
+            Path::Virtual { mtu, receive_by } => {
+                let placement = match choice {
+                    PlacementChoice::Same => Placement::same()?,
+                    PlacementChoice::Other => Placement::other()?,
+                    PlacementChoice::Custom { generator, kernel, application } => {
+                        Placement::custom(generator, kernel, application)?
+                    }
+                };
+                let make = |placement: &Placement| {
+                    let kernel_work = match (wanted.unwrap_or(*receive_by), placement.kernel_work()) {
+                        (ReceiveBy::NapiThread, _) => KernelWork::ThreadedNapi(placement.kernel),
+                        (ReceiveBy::NapiDeferred, _) => KernelWork::DeferredNapi(placement.kernel),
+                        (ReceiveBy::Driver, KernelWork::Rps(cpu)) => KernelWork::ThreadedNapi(cpu),
+                        (ReceiveBy::Rps | ReceiveBy::Driver, usual) => usual,
+                    };
+                    Bed::virtual_pair(&BedOptions { mtu: mtu.0, kernel_work })
+                };
+                match make(&placement) {
+                    // The bed's statement explains the effect on the load.
+                    Err(HostError::Unsupported { .. }) if choice == PlacementChoice::Other => {
+                        let placement = Placement::other_in_sender_context()?;
+                        (make(&placement)?, placement)
+                    }
+                    made => (made?, placement),
+                }
+            }
+            Path::Interfaces { transmit, receive, isolated } => {
+                if let Some(ReceiveBy::NapiThread | ReceiveBy::NapiDeferred) = wanted {
+                    return Err(LabError::Unsupported {
+                        what: "a setting of the path".into(),
+                        reason: "capbench changes no setting of a host's interface; it can on its own link"
+                            .into(),
+                    });
+                }
+                let bed = Bed::real(transmit, receive, *isolated)?;
+                let placement = scout::placement(&bed, choice, layout)?;
+                (bed, placement)
+            }
+        };
+        let bed = Arc::new(bed);
+        let placed = bed.kernel_work().map_or(String::new(), |work| {
+            let read_back: Vec<_> = work.read_back.iter().flatten().map(ToString::to_string).collect();
+            let read_back = if read_back.is_empty() {
+                String::new()
+            } else {
+                format!(", read back: {}", read_back.join(","))
+            };
+            format!(" (set by {}{read_back})", work.set_by)
+        });
+        let place = match wanted {
+            Some(_) => format!("placement {choice}, where the driver or a method's name decides"),
+            None => format!("placement {choice}"),
+        };
+        let statement = format!("{place}: {}{placed}", placement.statement);
+        if !self.statements.contains(&statement) {
+            self.statements.push(statement);
+        }
+        interface::note(
+            &mut self.interfaces,
+            capbench_host::environment::interface::of_bed(&bed, &choice.to_string()),
+        );
+        self.bed = Some((choice, wanted, Arc::clone(&bed), placement.clone()));
+        Ok((bed, placement))
+    }
+
+    fn trial(&mut self, setup: &Setup) -> Result<run::LiveTrial<'_>> {
+        let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
+        let named = subject::find(&setup.method, &self.programs)?;
+        let (bed, placement) =
+            self.bed(setup.placement, named.receive_by, setup.layout).map_err(|error| match error {
+                // A path setting in the method's own name is independent of the placement.
+                LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
+                other => other,
+            })?;
+        let side = bed.receive_side();
+        // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
+        match &named.subject {
+            Subject::Capture { spec, method } => {
+                side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
+                let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
+                method.accepts(spec, &interface, &setup.capture).map_err(|error| match error {
+                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
+                    other => other.into(),
+                })?;
+            }
+            Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
+        }
+        let transmit = transmit::method(&setup.transmit)?;
+        bed.transmit_side().run(transmit.method.supported)?.map_err(|reason| LabError::Unsupported {
+            what: format!("transmit method {transmit}"),
+            reason,
+        })?;
+        // Checked before anything runs: whether there is enough memory.
+        sides::queue_size(setup, side)?;
+        let moderated = match setup.moderation {
+            Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),
+            None => None,
+        };
+        self.tracing.watch(&bed)?;
+        let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
+        let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
+        let line_rate = match self.line_rate {
+            Some(known) => Some(known),
+            None => line_rate::of(&bed, plan.sizes().mean_octets())?,
+        };
+        let profile = Profile {
+            method: setup.method.to_string(),
+            frame_size: setup.label.clone(),
+            mean_frame_size: plan.sizes().mean_octets(),
+            traffic: describe_traffic(&plan, setup.burst),
+            transmit: setup.transmit.clone(),
+            placement: setup.placement.to_string(),
+            cpus: Cpus {
+                generator: placement.generator.number(),
+                kernel: Some(placement.kernel.number()),
+                application: placement.application.number(),
+            },
+            load_independent: placement.load_independent,
+            load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
+            work: named.subject.work(setup.work),
+        };
+        Ok(run::LiveTrial {
+            numbering: &mut self.numbering,
+            base: TrialId(self.base),
+            bed,
+            placement,
+            line_rate,
+            plan,
+            profile,
+            subject: named.subject,
+            setup: setup.clone(),
+            irq: self.irq,
+            tracing: self.tracing.clone(),
+            calibration: self.calibration.clone(),
+            paces: self.paces.clone(),
+            moderated,
+            stop: Arc::clone(&self.stop),
+        })
+    }
+}
+
+impl Laboratory for LiveLaboratory {
+    fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
+        Ok(Box::new(self.trial(setup)?))
+    }
+
+    fn rest(&mut self, while_idle: Duration) {
+        let until = Instant::now() + while_idle;
+        while !self.stop.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(LOOK_FOR_STOP));
+        }
+    }
+
+    fn number_after(&mut self, last: u32) {
+        self.numbering.last = last;
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let mut statements = self.statements.clone();
+        if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
+            statements.push("the link is virtual (veth): its rates are not those of a network card".into());
+        }
+        statements.extend(self.tracing.statement());
+        statements
+    }
+}
+
+fn describe_traffic(plan: &FramePlan, burst: Option<NonZeroU32>) -> String {
+    let raised =
+        if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
+    let bursts = burst.map_or(String::new(), |frames| format!(", in bursts of {frames} frames"));
+    format!("{}, {}{raised}{bursts}", plan.layout(), plan.asked())
+}

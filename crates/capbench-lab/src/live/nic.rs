@@ -1,0 +1,338 @@
+//! Evidence from the drivers of a trial's interfaces: their own counters, for the ledger and for readers who check it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capbench_model::counters::Counters;
+
+use crate::Result;
+use capbench_host::bed::Side;
+use capbench_host::drivers::{
+    CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
+};
+use capbench_host::links::{LinkDeltas, LinkStats};
+use capbench_model::evidence::{Counted, NicEvidence};
+use capbench_model::places::Place;
+
+/// Reads the driver's counters of a side. Call this before reading its link statistics, which many drivers update by this read.
+pub(super) fn look(side: &Side) -> Result<NicSnapshot> {
+    Ok(side.run(|| NicSnapshot::take(side.name()))??)
+}
+
+/// How long the driver needs until its counters are up to date.
+pub(super) fn settling(nic: &NicSnapshot) -> Duration {
+    nic.driver().unwrap_or(&table::UNKNOWN).settling()
+}
+
+/// A receiving driver's counts of one trial.
+pub(super) struct NicReport {
+    nic: NicSnapshot,
+    deltas: Vec<CounterDelta>,
+    losses: Vec<NicLoss>,
+    /// Frames of `rx_dropped` that the driver dropped itself.
+    pub(super) in_receive_drops: u64,
+}
+
+/// Other facts about the trial.
+pub(super) struct Circumstances<'t> {
+    /// Frames that did not belong to the trial.
+    pub(super) foreign: u64,
+    /// The method's own counters.
+    pub(super) method: &'t Counters,
+    /// Whether an XDP program ran in the driver that was attached before the method's.
+    pub(super) foreign_program: bool,
+    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
+    pub(super) gone_between: Option<u64>,
+    /// Failed redirects on the receiving interface, by the tracer: some drivers count them among other drops.
+    pub(super) failed_redirects: u64,
+}
+
+/// Difference of the two drivers' frame counts: frames lost on the link or in the receiving card, reported by the card or not.
+/// `None` if a count is wrong: the sending driver did not count the sent frames, or the receiving one did not count frames that
+/// the method saw (many do not count frames that XDP consumed).
+pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64) -> Option<u64> {
+    (transmitted == sent && received >= seen).then(|| sent.saturating_sub(received))
+}
+
+impl NicReport {
+    /// From the counters before and after, and the difference of the link statistics. The stack refused up to `backlog` frames:
+    /// apart from the driver's own drops, these frames of `rx_dropped` belong neither to the driver nor to the card.
+    pub(super) fn new(
+        before: &NicSnapshot,
+        after: NicSnapshot,
+        link: Option<LinkStats>,
+        backlog: u64,
+    ) -> Self {
+        let deltas = after.since(before);
+        let own = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
+        let without_stack = |stats: LinkStats| {
+            let refused = backlog.min(stats.rx_dropped - own);
+            LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
+        };
+        let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
+        Self { nic: after, deltas, losses, in_receive_drops: own }
+    }
+
+    /// The evidence for the ledger.
+    pub(super) fn evidence(&self, circumstances: &Circumstances<'_>) -> NicEvidence {
+        let link: Vec<_> = by_place(&self.losses, Place::Link).collect();
+        let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
+        let mut driver: Vec<_> = by_place(&self.losses, Place::Driver).cloned().collect();
+        for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
+            loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
+        }
+        let mut xdp: Vec<_> = by_place(&self.losses, Place::Xdp).cloned().collect();
+        let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
+        for loss in driver.iter_mut().filter(is_redirect) {
+            let count = loss.count.min(circumstances.failed_redirects);
+            loss.count -= count;
+            let source = format!("{} as far as xdp:xdp_redirect_err confirms it", loss.source);
+            let redirect = NicLoss { meaning: Meaning::Xdp, count, source, ..loss.clone() };
+            xdp.extend((count > 0).then_some(redirect));
+        }
+        let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
+        let told = if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(self.blind()) };
+        NicEvidence {
+            link: Some(with_gone(told, in_driver, circumstances)),
+            driver: (!driver.is_empty())
+                .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            xdp: (circumstances.foreign_program && !xdp.is_empty())
+                .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
+        }
+    }
+
+    /// Why the card's drops cannot be read.
+    fn blind(&self) -> String {
+        let name = self.nic.driver_name().unwrap_or("the interface");
+        let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
+        format!("{name}: {reason}")
+    }
+
+    /// Notes for readers of the trial.
+    pub(super) fn notes(&self) -> Vec<String> {
+        allowances(self.nic.driver(), &self.deltas)
+    }
+
+    /// The counters that changed, by name.
+    pub(super) fn raw(&self) -> BTreeMap<String, u64> {
+        raw(self.nic.driver(), &self.deltas)
+    }
+}
+
+/// Frames that a redirecting method counted because it could not accept them: the driver also counts each as a failed redirect.
+fn refused_by_method(method: &Counters) -> u64 {
+    if !method.takes_by_xdp() {
+        return 0;
+    }
+    [Place::Xdp, Place::FillRing, Place::Ring].iter().filter_map(|place| method.lost_at(*place)).sum()
+}
+
+/// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
+/// Frames of others would hide some of them.
+fn with_gone(
+    told: std::result::Result<Counted, String>,
+    in_driver: u64,
+    circumstances: &Circumstances<'_>,
+) -> Counted {
+    const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
+    let gone = circumstances.gone_between.filter(|_| circumstances.foreign == 0);
+    let untold = |told: u64| gone.map(|gone| gone.saturating_sub(in_driver).saturating_sub(told));
+    match told {
+        Ok(told) => match (told.count, told.count.and_then(untold)) {
+            (None, _) | (_, None | Some(0)) => told,
+            (Some(0), Some(untold)) => Counted {
+                count: Some(untold),
+                source: format!("{DIFFERENCE}; the card counts none of them ({})", told.source),
+            },
+            (Some(count), Some(untold)) => Counted {
+                count: Some(count + untold),
+                source: format!("{count} by {}; {untold} more {DIFFERENCE}", told.source),
+            },
+        },
+        Err(reason) => match untold(0) {
+            None => Counted { count: None, source: format!("unknown with {reason}") },
+            Some(count) => Counted { count: Some(count), source: format!("{DIFFERENCE} ({reason})") },
+        },
+    }
+}
+
+/// Sums different losses. A loss that includes frames of others counts only if there was no other traffic.
+fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
+    let count = losses.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
+    let named: Vec<_> = match losses.iter().filter(|loss| loss.count > 0).collect::<Vec<_>>() {
+        moved if moved.is_empty() => losses.to_vec(),
+        moved => moved.into_iter().copied().collect(),
+    };
+    let source = named
+        .iter()
+        .map(|loss| format!("{} ({})", loss.source, loss.meaning.words()))
+        .collect::<Vec<_>>()
+        .join("; ");
+    let is_exact = losses.iter().all(|loss| loss.exact || loss.count == 0);
+    if is_exact {
+        Counted { count: Some(count), source }
+    } else if foreign == 0 {
+        Counted { count: Some(count), source: format!("{source}, where nothing but the trial's frames came") }
+    } else {
+        Counted {
+            count: None,
+            source: format!("unknown, at most {count}: {source}, which also counts what is not the trial's"),
+        }
+    }
+}
+
+/// Packets that a cloud's limits held back.
+fn allowances(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String> {
+    let is_allowance = |delta: &&CounterDelta| {
+        delta.count > 0
+            && driver
+                .and_then(|driver| driver.row_of(&delta.name))
+                .is_some_and(|row| row.meaning == Meaning::Allowance)
+    };
+    deltas
+        .iter()
+        .filter(is_allowance)
+        .map(|delta| {
+            format!(
+                "the hypervisor kept back or dropped {} packets, of this trial or of the host ({})",
+                delta.count, delta.name
+            )
+        })
+        .collect()
+}
+
+/// Changed counters of the transmit side that the table knows, and their meaning for the trial.
+pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> (BTreeMap<String, u64>, Vec<String>) {
+    let Some(driver) = after.driver() else { return Default::default() };
+    let known: Vec<_> =
+        after.since(before).into_iter().filter(|delta| driver.row_of(&delta.name).is_some()).collect();
+    (raw(Some(driver), &known), allowances(Some(driver), &known))
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_model::counters::Loss;
+
+    use super::*;
+
+    fn loss(meaning: Meaning, part: &'static str, count: u64, exact: bool) -> NicLoss {
+        NicLoss { meaning, part, count, exact, in_rx_dropped: false, source: "driver counter x".into() }
+    }
+
+    fn report(losses: Vec<NicLoss>) -> NicReport {
+        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses, in_receive_drops: 0 }
+    }
+
+    fn circumstances(method: &Counters) -> Circumstances<'_> {
+        Circumstances { foreign: 0, method, foreign_program: false, gone_between: None, failed_redirects: 0 }
+    }
+
+    #[test]
+    fn losses_of_one_place_add_up_and_name_their_counters() {
+        let method = Counters::default();
+        let losses = vec![
+            loss(Meaning::Missed, "", 3, true),
+            loss(Meaning::Missed, "queues", 4, true),
+            loss(Meaning::Checksum, "", 0, true),
+        ];
+        let evidence = report(losses).evidence(&circumstances(&method));
+        let link = evidence.link.unwrap();
+        assert_eq!(link.count, Some(7));
+        assert!(link.source.contains("the host had given the NIC no buffer"), "{}", link.source);
+        assert_eq!((evidence.driver, evidence.xdp), (None, None));
+    }
+
+    #[test]
+    fn a_card_that_cannot_tell_is_unknown_and_not_0() {
+        let method = Counters::default();
+        let evidence = report(vec![loss(Meaning::Driver, "", 2, true)]).evidence(&circumstances(&method));
+        let link = evidence.link.unwrap();
+        assert_eq!(link.count, None);
+        assert!(link.source.starts_with("unknown"), "{}", link.source);
+        assert_eq!(evidence.driver.unwrap().count, Some(2));
+    }
+
+    #[test]
+    fn a_bound_is_a_count_only_where_nothing_else_came() {
+        let method = Counters::default();
+        let losses = vec![loss(Meaning::Missed, "", 9, false)];
+        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).link.unwrap().count, Some(9));
+        let others = Circumstances { foreign: 1, ..circumstances(&method) };
+        let link = report(losses).evidence(&others).link.unwrap();
+        assert_eq!(link.count, None);
+        assert!(link.source.contains("at most 9"), "{}", link.source);
+    }
+
+    /// AF_XDP's refusals are redirects that failed, and the driver counts those.
+    #[test]
+    fn a_refused_redirect_that_the_method_counted_is_not_the_drivers_loss() {
+        let at = |place, count| Loss { place, count: Some(count), source: "x".into() };
+        let losses = vec![at(Place::FillRing, 6), at(Place::Ring, 3)];
+        let method = Counters { losses, ..Counters::default() };
+        let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
+        let evidence = report(vec![driver.clone()]).evidence(&circumstances(&method));
+        assert_eq!(evidence.driver.unwrap().count, Some(1));
+        let losses = vec![at(Place::Ring, 3)];
+        let socket = Counters { losses, ..Counters::default() };
+        let evidence = report(vec![driver]).evidence(&circumstances(&socket));
+        assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
+    }
+
+    #[test]
+    fn what_left_one_driver_and_did_not_reach_the_other_is_lost_on_the_link() {
+        let method = Counters::default();
+        let link = |losses: Vec<NicLoss>, gone, foreign| {
+            let circumstances = Circumstances { gone_between: gone, foreign, ..circumstances(&method) };
+            report(losses).evidence(&circumstances).link.unwrap()
+        };
+        let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
+        assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
+        assert!(
+            link(missed(3), Some(10), 0).source.contains("7 more computed: tx_packets"),
+            "each part is named"
+        );
+        assert_eq!(link(missed(10), Some(10), 0).count, Some(10), "one loss, two witnesses");
+        assert_eq!(link(missed(12), Some(10), 0).count, Some(12));
+        assert_eq!(link(missed(3), Some(10), 1).count, Some(3), "frames of others blur the difference");
+        assert_eq!(link(missed(3), None, 0).count, Some(3));
+        assert_eq!(link(vec![], Some(0), 0).count, Some(0), "a card that cannot tell, and nothing is gone");
+        assert_eq!(link(vec![], Some(4), 0).count, Some(4));
+        assert_eq!(link(vec![], None, 0).count, None);
+        let both = vec![loss(Meaning::Missed, "", 3, true), loss(Meaning::Driver, "", 2, true)];
+        assert_eq!(link(both, Some(5), 0).count, Some(3), "what the driver dropped stands there");
+    }
+
+    #[test]
+    fn counts_that_contradict_what_is_known_are_no_evidence() {
+        assert_eq!(gone_between(100, 100, 90, 90), Some(10));
+        assert_eq!(gone_between(100, 100, 103, 90), Some(0));
+        assert_eq!(gone_between(100, 99, 90, 90), None, "the sender did not count what was sent");
+        assert_eq!(gone_between(100, 100, 0, 90), None, "the receiver does not count what XDP takes");
+    }
+
+    #[test]
+    fn drops_of_an_xdp_program_count_where_it_is_not_the_methods() {
+        let method = Counters::default();
+        let losses = vec![loss(Meaning::Xdp, "", 5, true)];
+        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).xdp, None);
+        let other = Circumstances { foreign_program: true, ..circumstances(&method) };
+        assert_eq!(report(losses).evidence(&other).xdp.unwrap().count, Some(5));
+    }
+
+    #[test]
+    fn a_redirect_that_failed_is_lost_in_xdp_and_not_in_the_driver() {
+        let method = Counters::default();
+        let losses = || {
+            let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
+            report(vec![driver, loss(Meaning::Xdp, "", 5, true)])
+        };
+        let booked = |failed_redirects| {
+            let other = Circumstances { foreign_program: true, failed_redirects, ..circumstances(&method) };
+            let evidence = losses().evidence(&other);
+            (evidence.driver.unwrap().count, evidence.xdp.unwrap().count)
+        };
+        assert_eq!(booked(8), (Some(2), Some(13)));
+        assert_eq!(booked(12), (Some(0), Some(15)), "never more than the driver lost");
+        assert_eq!(booked(0), (Some(10), Some(5)), "without a tracer nobody can tell");
+    }
+}

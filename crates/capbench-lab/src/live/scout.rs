@@ -1,0 +1,102 @@
+//! Finds the CPU on which the kernel does the receive work of a real interface. It changes no setting of the host: it sends a few
+//! frames and reads back which CPU processed them.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::schedule::Schedule;
+use capbench_frames::sizes::Sizes;
+use capbench_frames::stamp::{StreamId, TrialId};
+use capbench_frames::units::{FrameSize, Mtu};
+use capbench_sys::host::{CpuId, affinity};
+use capbench_sys::packet::PacketSocket;
+use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
+use capbench_traffic::{Limits, SendJob};
+
+use crate::{LabError, Result};
+use capbench_host::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
+use capbench_host::bed::{Bed, Placement};
+use capbench_model::placement::PlacementChoice;
+
+/// Enough to exceed the other traffic of a quiet host.
+const FRAMES: u64 = 2000;
+/// Time limit for their arrival.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The CPUs for a choice, based on the CPU where the kernel's work was found.
+pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout) -> Result<Placement> {
+    let before = SoftnetSnapshot::read()?;
+    // The frames are addressed to another host: a card accepts them only in promiscuous mode.
+    let listener = bed.receive_side().run(|| -> Result<PacketSocket> {
+        let socket = PacketSocket::open()?;
+        socket.set_promiscuous(bed.receive_side().index())?;
+        Ok(socket)
+    })??;
+    send(bed, layout)?;
+    drop(listener);
+    let after = SoftnetSnapshot::read()?;
+    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| LabError::Interface {
+        interface: bed.receive_side().name().into(),
+        reason: format!(
+            "received nothing of what was sent on {}; are they connected?",
+            bed.transmit_side().name()
+        ),
+    })?;
+    let allowed = affinity::allowed_cpus()?;
+    let other_than = |taken: &[CpuId]| allowed.iter().copied().find(|cpu| !taken.contains(cpu));
+    let application = match choice {
+        PlacementChoice::Same => kernel,
+        PlacementChoice::Other => other_than(&[kernel]).unwrap_or(kernel),
+        PlacementChoice::Custom { application, .. } => application,
+    };
+    let generator = match choice {
+        PlacementChoice::Custom { generator, .. } => generator,
+        _ => other_than(&[kernel, application]).or_else(|| other_than(&[application])).unwrap_or(application),
+    };
+    if let PlacementChoice::Custom { kernel: asked, .. } = choice
+        && asked != kernel
+    {
+        return Err(LabError::Interface {
+            interface: bed.receive_side().name().into(),
+            reason: format!(
+                "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+            ),
+        });
+    }
+    let mut placement = Placement::custom(generator, kernel, application)?;
+    placement.name = match choice {
+        PlacementChoice::Same => "same",
+        PlacementChoice::Other => "other",
+        PlacementChoice::Custom { .. } => "custom",
+    };
+    Ok(placement)
+}
+
+/// Sends frames with an unused trial id, and waits until the receiving interface has counted them.
+fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
+    let side = bed.transmit_side();
+    let sizes = Sizes::Fixed(layout.minimum_size().max(FrameSize::LEAST));
+    let plan = FramePlan::new(layout, sizes, Mtu(side.mtu()))?;
+    let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
+    let counted = || -> Result<u64> { Ok(bed.receive_side().stats()?.map_or(0, |stats| stats.rx_packets)) };
+    let before = counted()?;
+    side.run(|| -> Result<()> {
+        let mut opened = transmit::method("sendmmsg")?.open(&config)?;
+        let job = SendJob {
+            plan: &plan,
+            schedule: &Schedule::Maximum,
+            limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
+            trial: TrialId(0),
+            stream: StreamId(0),
+            start: Instant::now(),
+        };
+        opened.sender.send(&job)?.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    })??;
+    let start = Instant::now();
+    while counted()? < before + FRAMES && start.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Programs that a user defines in a TOML file; `examples/programs.toml` is one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use capbench_model::places::Place;
+use capbench_sys::host::process::Signal;
+use regex::Regex;
+use serde::Deserialize;
+
+use super::arguments;
+use super::program::{Count, Meaning, Program, Ready};
+use crate::{LabError, Result};
+
+/// Time limit for a program to become ready and to end, if the file sets none.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    programs: BTreeMap<String, Definition>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    command: Vec<String>,
+    summary: Option<String>,
+    #[serde(default)]
+    not_promiscuous: Vec<String>,
+    ready: Option<String>,
+    patience: Option<String>,
+    holds: Option<String>,
+    stop: Option<String>,
+    #[serde(default)]
+    counts: BTreeMap<String, String>,
+    #[serde(default)]
+    without: Vec<Absent>,
+}
+
+/// A place that a program lacks, by its name in results.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Absent {
+    FillRing,
+    Ring,
+    MethodQueue,
+}
+
+impl Absent {
+    /// The place, and the meaning of a count that contradicts its absence.
+    fn place(self) -> (Place, Option<Meaning>) {
+        match self {
+            Self::FillRing => (Place::FillRing, None),
+            Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
+            Self::MethodQueue => (Place::MethodQueue, Some(Meaning::QueueDropped)),
+        }
+    }
+}
+
+/// The programs that the file at `path` defines.
+///
+/// # Errors
+/// A file that cannot be read ([`LabError::File`]) or is not a valid definition ([`LabError::Definition`]).
+pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
+    let text = std::fs::read_to_string(path).map_err(|source| LabError::reading(path, source))?;
+    parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
+}
+
+pub(crate) fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
+    let file: File = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        // The library shows the position in further lines.
+        format!("line {line}: {}", error.message().lines().collect::<Vec<_>>().join(" "))
+    })?;
+    if file.programs.is_empty() {
+        return Err("it defines no program; write [programs.NAME]".into());
+    }
+    file.programs
+        .into_iter()
+        .map(|(name, definition)| {
+            program(&name, definition).map_err(|reason| format!("programs.{name}: {reason}"))
+        })
+        .collect()
+}
+
+fn program(name: &str, definition: Definition) -> std::result::Result<Program, String> {
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !is_name {
+        return Err("a name has letters, digits, -, _ and . only".into());
+    }
+    if definition.command.first().is_none_or(String::is_empty) {
+        return Err("command: the first word is the program".into());
+    }
+    for argument in definition.command.iter().chain(&definition.not_promiscuous) {
+        arguments::check(argument).map_err(|reason| format!("command: {reason}"))?;
+    }
+    let counts = definition
+        .counts
+        .iter()
+        .map(|(name, pattern)| count(name, pattern).map_err(|reason| format!("counts.{name}: {reason}")))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
+    let program = Program {
+        name: name.into(),
+        summary: definition.summary.unwrap_or_else(|| definition.command.join(" ")),
+        command: definition.command,
+        not_promiscuous: definition.not_promiscuous,
+        ready: match definition.ready {
+            Some(pattern) => Ready::Says(regex(&pattern).map_err(|reason| format!("ready: {reason}"))?),
+            None => Ready::Socket,
+        },
+        patience: time("patience", definition.patience)?.unwrap_or(PATIENCE),
+        holds: time("holds", definition.holds)?.unwrap_or_default(),
+        stop: match definition.stop {
+            Some(signal) => signal.parse().map_err(|reason| format!("stop: {reason}"))?,
+            None => Signal::Interrupt,
+        },
+        version: None,
+        counts,
+        without: definition.without.iter().map(|absent| absent.place().0).collect(),
+        source: None,
+        only_root: None,
+        untested: None,
+        remark: None,
+    };
+    let counts = |meaning| program.counts.iter().any(|count| count.meaning == meaning);
+    for counted in definition.without.iter().filter_map(|absent| absent.place().1) {
+        if counts(counted) {
+            return Err("without: a count says what is lost at a place that stands there".into());
+        }
+    }
+    let tells = counts(Meaning::Captured) || (counts(Meaning::Received) && counts(Meaning::Dropped));
+    if !program.writes_file() && !tells {
+        return Err(
+            "nothing would tell what it captured: give it {file} to write to, or a pattern counts.captured"
+                .into(),
+        );
+    }
+    Ok(program)
+}
+
+fn count(name: &str, pattern: &str) -> std::result::Result<Count, String> {
+    let pattern = regex(pattern)?;
+    if pattern.captures_len() < 2 {
+        return Err(
+            r"the pattern has no group around the number; write for example '(\d+) packets captured'".into(),
+        );
+    }
+    let meaning = match name {
+        "received" => Meaning::Received,
+        "dropped" => Meaning::Dropped,
+        "captured" => Meaning::Captured,
+        "queue_dropped" => Meaning::QueueDropped,
+        _ => Meaning::Other,
+    };
+    Ok(Count { name: name.into(), meaning, pattern })
+}
+
+fn regex(pattern: &str) -> std::result::Result<Regex, String> {
+    // The library draws the position in further lines; the last line is the error.
+    Regex::new(pattern).map_err(|error| {
+        let text = error.to_string();
+        format!("{pattern:?} is no regular expression: {}", text.lines().last().unwrap_or_default().trim())
+    })
+}
+
+fn time(key: &str, text: Option<String>) -> std::result::Result<Option<Duration>, String> {
+    text.map(|text| {
+        humantime::parse_duration(&text)
+            .map_err(|_| format!("{key}: \"{text}\" is not a duration; write for example 500ms or 10s"))
+    })
+    .transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::places::Place;
+    use capbench_sys::host::process::Signal;
+
+    use super::{parse, read};
+    use crate::programs::{Meaning, Ready};
+
+    #[test]
+    fn a_definition_is_read_and_defaults_are_filled_in() {
+        let text = r#"
+            [programs.mine]
+            command = ["tcpdump", "-i", "{interface}", "-w", "{file}"]
+            ready = "listening on"
+            stop = "TERM"
+            patience = "3s"
+            holds = "250ms"
+            [programs.mine.counts]
+            captured = '(\d+) packets captured'
+            'my own' = 'own (\d+)'
+            [programs.other]
+            command = ["cat"]
+            counts = { received = '(\d+) in', dropped = '(\d+) out' }
+            without = ["fill_ring", "method_queue"]
+        "#;
+        let programs = parse(text).unwrap();
+        let [mine, other] = &programs[..] else { panic!("{programs:?}") };
+        assert!(
+            mine.writes_file() && matches!(&mine.ready, Ready::Says(_)) && mine.stop == Signal::Terminate
+        );
+        assert_eq!((mine.patience, mine.holds), (Duration::from_secs(3), Duration::from_millis(250)));
+        let meanings: Vec<_> = mine.counts.iter().map(|count| count.meaning).collect();
+        assert_eq!(meanings, [Meaning::Captured, Meaning::Other]);
+        assert!(matches!(other.ready, Ready::Socket) && other.stop == Signal::Interrupt);
+        assert_eq!(other.without, [Place::FillRing, Place::MethodQueue]);
+        assert!(mine.without.is_empty(), "unknown, where a definition says nothing");
+        assert_eq!((other.summary.as_str(), other.patience), ("cat", super::PATIENCE));
+    }
+
+    #[test]
+    fn the_example_is_a_definition() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/programs.toml");
+        assert!(!read(path.as_ref()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_named_in_one_line() {
+        for (text, expected) in [
+            ("", "line 1: missing field `programs`"),
+            ("programs = {}", "it defines no program"),
+            ("[programs.a]\n", "missing field `command`"),
+            ("[programs.a]\ncommand = 'ls'\n", "line 2: invalid type"),
+            ("[programs.a]\ncommand = []\n", "programs.a: command: the first word"),
+            ("[programs.a]\ncommand = ['x']\ncolour = 1\n", "unknown field `colour`"),
+            ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would tell what it captured"),
+            ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would tell"),
+            ("[programs.a]\ncommand = ['x', '{iface}']\n", "no placeholder {iface}"),
+            ("[programs.a]\ncommand = ['{file}']\nwithout = ['disk']", "unknown variant `disk`"),
+            (
+                "[programs.a]\ncommand = ['{file}']\nwithout = ['ring']\ncounts = { dropped = '(1)' }",
+                "without: a count says",
+            ),
+            ("[programs.a]\ncommand = ['{file}']\nstop = 'STOP'\n", "stop: \"STOP\" is no signal"),
+            ("[programs.a]\ncommand = ['{file}']\nholds = 'x'\n", "holds: \"x\" is not a duration"),
+            ("[programs.a]\ncommand = ['{file}']\nready = '('\n", "ready: \"(\" is no regular expression"),
+            (
+                "[programs.a]\ncommand = ['x']\ncounts = { captured = '1' }",
+                "counts.captured: the pattern has no",
+            ),
+            ("[programs.\"a b\"]\ncommand = ['{file}']\n", "a name has letters"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(expected) && !error.contains('\n'), "{text:?}: {error}");
+        }
+        let error = read("/no/such/programs.toml".as_ref()).unwrap_err().to_string();
+        assert!(error.contains("cannot read /no/such/programs.toml"), "{error}");
+    }
+}

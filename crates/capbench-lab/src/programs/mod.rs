@@ -1,0 +1,131 @@
+//! `cmd:NAME`: any capture program as the method under test.
+//!
+//! | module | content |
+//! |---|---|
+//! | `program` | the properties of a program, before it runs |
+//! | `presets`, `definitions` | the programs that capbench knows, one row each, and those that a user defines |
+//! | `arguments`, `report` | placeholders of a command line; counts from a program's output |
+//! | `capture_file` | frames from the file that it writes, pcap or pcapng |
+//! | `scratch`, `output`, `process`, `version` | its directory, its output, its start and end, its version |
+//! | `tree`, `sockets` | the CPU time of all its processes; the packet sockets of a namespace |
+//! | `run`, `quiet`, `outcome` | runs a trial with it, detects when it has read everything, and makes the result |
+//!
+//! A program starts in the receiving namespace, on the application's CPU. It does not take part in the trial's synchronisation:
+//! its socket shows that it receives, and its inactivity shows that it has read everything.
+
+mod arguments;
+mod capture_file;
+mod definitions;
+mod outcome;
+mod output;
+mod presets;
+mod process;
+mod program;
+mod quiet;
+mod report;
+mod run;
+mod scratch;
+mod sockets;
+mod tree;
+mod version;
+
+use std::path::Path;
+
+use capbench_capture::CaptureError;
+use capbench_model::method_spec::MethodSpec;
+
+use crate::{LabError, Result};
+pub use program::{Count, Meaning, Program, Ready, Version};
+pub use run::{Expected, Job, run};
+
+/// The method name of programs.
+pub const METHOD: &str = "cmd";
+
+/// The programs that can be measured: those that capbench knows, and those that the user defined.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    rows: Vec<Program>,
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self { rows: presets::all() }
+    }
+}
+
+/// Reads a program's output, for the fuzz target: the numbers are consistent.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn fuzz_report(program: &Program, text: &str) {
+    let report = report::Report::read(program, text);
+    let lacks = report.lacks(program).len();
+    assert!(lacks <= report.missing.len() && report.missing.len() <= program.counts.len());
+    let said = report.said(Some(1));
+    let counters = report.counters(program);
+    assert!(said.received.is_none() || counters.accepted == said.received);
+    report.contradictions(&program.name, report.captured(), said.received);
+}
+
+#[cfg(any(test, fuzzing))]
+pub(crate) use definitions::parse as parse_definitions;
+
+impl Programs {
+    /// The programs that capbench knows and those that the file at `path` defines, if there is one. A definition replaces a known
+    /// program of the same name.
+    ///
+    /// # Errors
+    /// A file that cannot be read or does not define programs.
+    pub fn with_file(path: Option<&Path>) -> Result<Self> {
+        let mut programs = Self::default();
+        for program in path.map(definitions::read).transpose()?.unwrap_or_default() {
+            match programs.rows.iter_mut().find(|known| known.name == program.name) {
+                Some(known) => *known = program,
+                None => programs.rows.push(program),
+            }
+        }
+        Ok(programs)
+    }
+
+    /// All programs, in the order of tables.
+    pub fn rows(&self) -> &[Program] {
+        &self.rows
+    }
+
+    /// The program that `spec` names after `cmd:`.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownProgram`], which lists the known programs; a setting, since programs have none.
+    pub fn find(&self, spec: &MethodSpec) -> Result<&Program> {
+        let name = spec.argument().unwrap_or_default();
+        let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };
+        if name.is_empty() {
+            return Err(
+                refuse("write cmd:PROGRAM; `capbench methods` lists those that there are".into()).into()
+            );
+        }
+        if let Some(setting) = spec.settings().first() {
+            return Err(refuse(format!("a program has no setting \"{}\"", setting.name)).into());
+        }
+        self.rows.iter().find(|program| program.name == name).ok_or_else(|| {
+            let known: Vec<_> = self.rows.iter().map(|program| program.name.as_str()).collect();
+            LabError::UnknownProgram { name: name.into(), known: known.join(", ") }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Programs;
+
+    #[test]
+    fn an_unknown_program_is_answered_with_those_there_are() {
+        let programs = Programs::default();
+        let error = programs.find(&"cmd:wireshark".parse().unwrap()).unwrap_err().to_string();
+        for name in ["\"wireshark\"", "tcpdump", "dumpcap", "netsniff-ng", "suricata", "--programs"] {
+            assert!(error.contains(name), "{error}");
+        }
+        assert_eq!(programs.find(&"cmd:tracestats-int".parse().unwrap()).unwrap().name, "tracestats-int");
+        for spec in ["cmd", "cmd:tcpdump+fast"] {
+            assert!(programs.find(&spec.parse().unwrap()).unwrap_err().to_string().contains(spec), "{spec}");
+        }
+    }
+}

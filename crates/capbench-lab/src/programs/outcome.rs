@@ -1,0 +1,222 @@
+//! Makes the result of a trial from what a program left when it ended.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use capbench_capture::Interface;
+use capbench_model::counters::WaitCounts;
+use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
+
+use super::arguments::Values;
+use super::capture_file::{self, Summary};
+use super::output::Output;
+use super::process::{Ended, describe};
+use super::program::Program;
+use super::report::Report;
+use super::run::{Job, Window, stillness};
+use super::scratch::Scratch;
+use crate::receiver::{Received, Verifier};
+use crate::{LabError, Result};
+use capbench_model::arrivals::Arrivals;
+use capbench_model::latency::Latency;
+use capbench_model::loss_shape::LossRecord;
+
+/// A program that has ended, and its files and output.
+pub(super) struct Outcome<'a> {
+    pub(super) program: &'a Program,
+    pub(super) job: &'a Job<'a>,
+    pub(super) scratch: &'a Scratch,
+    pub(super) output: &'a Output,
+}
+
+/// Result of verifying every frame of its file.
+struct Verified {
+    arrivals: Arrivals,
+    /// Highest number of the trial's frames in it, plus 1.
+    reached: u64,
+    summary: Summary,
+    record: Option<LossRecord>,
+}
+
+impl Outcome<'_> {
+    fn failed(&self, reason: String) -> LabError {
+        LabError::Program { program: self.program.name.clone(), reason }
+    }
+
+    pub(super) fn received(
+        self,
+        engine: String,
+        file: &Path,
+        ended: &Ended,
+        window: Window,
+    ) -> Result<Received> {
+        let mut notes = window.notes;
+        notes.extend(self.ending(ended)?);
+        let report = Report::read(self.program, &self.output.text());
+        let mut verified = self.program.writes_file().then(|| self.verify(file)).transpose()?;
+        notes.extend(self.set_against(&report, verified.as_ref()));
+        let arrivals = match &verified {
+            Some(verified) => verified.arrivals,
+            None => self.believe(&report)?,
+        };
+        let lacks = report.lacks(self.program);
+        if !lacks.is_empty() {
+            notes.push(format!(
+                "{} did not report \"{}\"; {}",
+                self.program.name,
+                lacks.join("\", \""),
+                self.output.last_words()
+            ));
+        }
+        notes.extend(self.missing_tail(&report, verified.as_ref()));
+        notes.extend(self.program.unheeded(self.job.capture));
+        let record = verified.as_mut().and_then(|verified| verified.record.take());
+        let summary = verified.as_ref().map(|verified| &verified.summary);
+        Ok(Received {
+            queue: None,
+            arrivals,
+            counters: report.counters(self.program),
+            batches: 0,
+            waits: WaitCounts::default(),
+            cpu_ns: window.cpu_ns,
+            kernel: window.kernel,
+            switches: Some(window.switches),
+            drain: window.drain,
+            // Inactivity is detected much later, and a program that still works may do other work.
+            emptying: None,
+            cut_short: window.cut_short,
+            capture: CaptureFacts {
+                engine: Engine::new(engine, []),
+                ring: self.command(summary),
+                time_source: None,
+                moderation: None,
+                shortfalls: Vec::new(),
+            },
+            unverified_because: summary.is_none().then(|| {
+                "it only counts frames: they are as it says, and what they contained is unknown".into()
+            }),
+            record,
+            latency: self.job.latency.map(|recording| {
+                Latency::unknown(
+                    recording,
+                    "when a program got a frame is not known: it is seen in its file only",
+                )
+            }),
+            report: Some(report.said(summary.map(|summary| summary.frames))),
+            filtered: false,
+            notes,
+        })
+    }
+
+    /// Notes on how it ended.
+    fn ending(&self, ended: &Ended) -> Result<Vec<String>> {
+        let name = &self.program.name;
+        let mut notes = Vec::new();
+        if ended.unheeded.len() > 1 {
+            return Err(self.failed(format!(
+                "it did not stop: {} and {} did not end it, so it was killed; {}",
+                ended.unheeded[0],
+                ended.unheeded[1],
+                self.output.last_words()
+            )));
+        }
+        if let Some(signal) = ended.unheeded.first() {
+            notes.push(format!(
+                "{name} did not stop at {signal} within {:?}, only at SIGTERM",
+                self.program.patience
+            ));
+        }
+        if !ended.is_usual() {
+            notes.push(format!("{name} ended with {} when it was stopped", describe(ended.status)));
+        }
+        if ended.left > 0 {
+            notes.push(format!("{name} left processes behind ({}), which were killed", ended.left));
+        }
+        Ok(notes)
+    }
+
+    /// Verifies every frame in its file.
+    fn verify(&self, file: &Path) -> Result<Verified> {
+        // libpcap reinserts a VLAN tag that the kernel removed into the frame; other programs may omit it.
+        let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.flows, false);
+        let summary = capture_file::read(file, |frame| verifier.note(frame)).map_err(|reason| {
+            self.failed(format!("its capture file {reason}; {}", self.output.last_words()))
+        })?;
+        let (arrivals, reached) = (verifier.arrivals(), verifier.reached());
+        Ok(Verified { arrivals, reached, summary, record: verifier.into_record() })
+    }
+
+    /// Uses the program's own counts.
+    fn believe(&self, report: &Report) -> Result<Arrivals> {
+        let captured = report.captured().ok_or_else(|| {
+            self.failed(format!(
+                "it did not report how many frames it captured; {}",
+                self.output.last_words()
+            ))
+        })?;
+        Ok(Arrivals { read: captured, delivered: captured, ..Arrivals::default() })
+    }
+
+    /// Frames that were sent; unknown if the trial was given up.
+    fn sent(&self) -> Option<u64> {
+        // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
+        let progress = self.job.progress;
+        progress.finished.load(Ordering::Acquire).then(|| progress.sent.load(Ordering::Relaxed))
+    }
+
+    /// Compares its report with its file, and with the frames that it could capture.
+    fn set_against(&self, report: &Report, verified: Option<&Verified>) -> Vec<String> {
+        let name = &self.program.name;
+        let Some(Verified { arrivals, summary, .. }) = verified else {
+            return report.contradictions(name, None, None);
+        };
+        // Its file also contains frames of others, except those that it dropped.
+        let others = summary.frames.saturating_sub(arrivals.delivered) + report.all_dropped().unwrap_or(0);
+        let mut notes =
+            report.contradictions(name, Some(summary.frames), self.sent().map(|sent| sent + others));
+        if summary.ends_early {
+            notes.push(format!("the last record of {name}'s file is not whole"));
+        }
+        notes
+    }
+
+    /// Frames that a user-defined program does not account for: it may have had too little time.
+    fn missing_tail(&self, report: &Report, verified: Option<&Verified>) -> Option<String> {
+        let dropped = report.all_dropped().unwrap_or(0);
+        let reached = match verified {
+            // The truncated file explains more.
+            Some(verified) if verified.summary.ends_early => return None,
+            Some(verified) => verified.reached,
+            None => report.captured()?,
+        };
+        let missing = self.sent()?.checked_sub(reached + dropped).filter(|missing| *missing > 0)?;
+        let what = match verified {
+            Some(_) => format!("the last {missing} or more frames sent are not in its file"),
+            None => format!("it does not account for {missing} of the frames sent"),
+        };
+        let still = stillness(self.program, self.job);
+        self.program.source.is_none().then(|| {
+            format!(
+                "{}: {what}; a program that holds frames back for longer than the {still:?} that were waited needs \
+                 \"holds\" in its definition",
+                self.program.name
+            )
+        })
+    }
+
+    /// The command as it ran, without names that only this trial used.
+    fn command(&self, summary: Option<&Summary>) -> RingGeometry {
+        let any = Interface { name: "{interface}".into(), ..self.job.interface.clone() };
+        let values = Values::new(&any, self.job.capture, Path::new("{directory}"), Path::new("{file}"));
+        let further = if self.job.capture.promiscuous { &[][..] } else { &self.program.not_promiscuous };
+        let words: Vec<_> =
+            self.program.command.iter().chain(further).map(|word| values.fill(word)).collect();
+        let file = summary.map_or(String::new(), |summary| {
+            let where_to = if self.scratch.is_on_disk { "on disk" } else { "in memory" };
+            format!("; {} file {where_to}, every frame verified afterwards", summary.format)
+        });
+        let remark = self.program.remark.map_or(String::new(), |remark| format!("; {remark}"));
+        let command = format!("{}{file}{remark}", words.join(" "));
+        RingGeometry::Program { command, interface: self.job.interface.name.clone() }
+    }
+}

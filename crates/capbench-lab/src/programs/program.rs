@@ -1,0 +1,190 @@
+//! The properties of a capture program, before it runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place;
+use capbench_sys::host::process::{Signal, may_execute};
+use capbench_sys::host::{Capability, capability, namespace};
+use regex::Regex;
+
+use super::arguments;
+
+/// Folders outside an ordinary user's PATH in which Debian and the packages of projects install programs.
+const FURTHER_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/zeek/bin"];
+
+/// A capture program: how to start it, when it is ready, how to stop it, and how to read its counts.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The name after `cmd:`.
+    pub name: String,
+    /// Summary of one line, for lists.
+    pub summary: String,
+    /// Program and arguments, with placeholders such as `{interface}` and `{ring}`. With `{file}` it writes a capture file, whose
+    /// frames capbench verifies one by one.
+    pub command: Vec<String>,
+    /// Further arguments if the interface must not become promiscuous.
+    pub not_promiscuous: Vec<String>,
+    /// The sign that it can receive.
+    pub ready: Ready,
+    /// Time limit to become ready, and again to end.
+    pub patience: Duration,
+    /// How long it may delay a received frame although it is idle, for example the retire timeout of its ring.
+    pub holds: Duration,
+    /// The signal that stops it.
+    pub stop: Signal,
+    /// How to ask for its version.
+    pub version: Option<Version>,
+    /// The counts in its output.
+    pub counts: Vec<Count>,
+    /// Places of [`capbench_model::counters::Counters`] that it does not have, so that it cannot lose frames there.
+    pub without: Vec<Place>,
+    /// Where users can get it, as text.
+    pub source: Option<&'static str>,
+    /// Why it runs for root only.
+    pub only_root: Option<&'static str>,
+    /// Features that capbench's authors could not test.
+    pub untested: Option<&'static str>,
+    /// A remark on its results, for example a setting that it does not offer.
+    pub remark: Option<&'static str>,
+}
+
+/// The sign that a program can receive.
+#[derive(Clone, Debug)]
+pub enum Ready {
+    /// A new packet socket receives on the interface (`/proc/net/packet`).
+    Socket,
+    /// Its output matches.
+    Says(Regex),
+}
+
+/// How to ask a program for its version.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Arguments with which it prints its version and ends.
+    pub arguments: Vec<String>,
+    /// The shown part: every match.
+    pub pattern: Regex,
+}
+
+/// One number in a program's output.
+#[derive(Clone, Debug)]
+pub struct Count {
+    /// Its name in results.
+    pub name: String,
+    /// Its meaning for capbench.
+    pub meaning: Meaning,
+    /// Its place in the output: the first group of the last match.
+    pub pattern: Regex,
+}
+
+/// Meaning of a reported count. Any two of the first three determine the third.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Frames that reached the program's socket or ring, including those dropped there.
+    Received,
+    /// Frames dropped because the program's socket or ring was full.
+    Dropped,
+    /// Frames that the program read.
+    Captured,
+    /// Frames lost in a queue of the program, after it had read them from its socket or ring.
+    QueueDropped,
+    /// Any other count: saved, not interpreted.
+    Other,
+}
+
+impl Program {
+    /// Whether it writes a capture file.
+    pub fn writes_file(&self) -> bool {
+        self.command.iter().any(|argument| arguments::has(argument, "file"))
+    }
+
+    /// The capture flags that it uses.
+    pub fn options(&self) -> Vec<&'static str> {
+        let uses = |name| self.command.iter().any(|argument| arguments::has(argument, name));
+        let mut options = Vec::new();
+        if ["ring", "ring_kib", "ring_mib"].into_iter().any(uses) {
+            options.push("--ring");
+        }
+        if uses("snaplen") {
+            options.push("--snaplen");
+        }
+        if !self.not_promiscuous.is_empty() {
+            options.push("--no-promiscuous");
+        }
+        options
+    }
+
+    /// Requested settings that it does not offer, as text.
+    pub(super) fn unheeded(&self, options: &CaptureOptions) -> Vec<String> {
+        let default = CaptureOptions::default();
+        let heeded = self.options();
+        let asked = [
+            ("--ring", options.ring != default.ring),
+            ("--snaplen", options.snap_length != default.snap_length),
+            ("--no-promiscuous", options.promiscuous != default.promiscuous),
+        ];
+        asked
+            .into_iter()
+            .filter(|(flag, asked)| *asked && !heeded.contains(flag))
+            .map(|(flag, _)| format!("{flag} does not reach {}", self.name))
+            .collect()
+    }
+
+    /// Whether it can capture in the calling thread's namespaces.
+    ///
+    /// # Errors
+    /// Why it cannot: it is not installed, may not be executed, needs root, or lacks the privilege to capture, which it inherits
+    /// from this thread.
+    pub fn supported(&self) -> std::result::Result<(), String> {
+        self.executable()?;
+        let privileges = capability::effective().map_err(|error| error.to_string())?;
+        if !privileges.has(Capability::NetRaw) {
+            return Err(format!(
+                "{} is not held here; run capbench as root, or have a bench make its own namespaces",
+                Capability::NetRaw
+            ));
+        }
+        match (self.only_root, namespace::in_initial_user_namespace()) {
+            (Some(reason), Ok(false)) => Err(format!("{reason}; run capbench as root")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The program's file.
+    pub(super) fn executable(&self) -> std::result::Result<PathBuf, String> {
+        let program = &self.command[0];
+        if program.contains('/') {
+            let path = PathBuf::from(program);
+            return match path.is_file() {
+                true => check_executable(&path).map(|()| path),
+                false => Err(format!("there is no file {program}")),
+            };
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(FURTHER_FOLDERS.map(PathBuf::from));
+        let mut refused = None;
+        // As in shells: a file that may not be executed does not hide a later one.
+        for file in folders.map(|folder| folder.join(program)).filter(|file| file.is_file()) {
+            match check_executable(&file) {
+                Ok(()) => return Ok(file),
+                Err(reason) => refused = refused.or(Some(reason)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| match self.source {
+            Some(source) => format!("{program} is not installed; {source}"),
+            None => format!("there is no program {program} on the PATH"),
+        }))
+    }
+}
+
+fn check_executable(file: &Path) -> std::result::Result<(), String> {
+    may_execute(file).map_err(|error| match error.errno() {
+        Some(errno) => {
+            format!("{} may not be executed: {}", file.display(), io::Error::from_raw_os_error(errno))
+        }
+        None => error.to_string(),
+    })
+}

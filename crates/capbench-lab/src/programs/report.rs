@@ -1,0 +1,284 @@
+//! Reads counts from a program's output.
+
+use capbench_model::counters::{Counters, Loss};
+use capbench_model::places::Place;
+
+use super::program::{Meaning, Program};
+use capbench_model::trial::ProgramReport;
+
+/// The counts that a program reported.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// Name, meaning and value of each count that was found.
+    found: Vec<(String, Meaning, u64)>,
+    /// Names of the counts that were not found.
+    pub(super) missing: Vec<String>,
+}
+
+impl Report {
+    /// Reads the last match of each pattern: programs print totals at their end.
+    pub(super) fn read(program: &Program, text: &str) -> Self {
+        let mut report = Self::default();
+        for count in &program.counts {
+            let last = count.pattern.captures_iter(text).last();
+            // A number that does not fit the type counts as missing.
+            match last.and_then(|groups| groups.get(1)?.as_str().parse().ok()) {
+                Some(value) => report.found.push((count.name.clone(), count.meaning, value)),
+                None => report.missing.push(count.name.clone()),
+            }
+        }
+        report
+    }
+
+    fn of(&self, meaning: Meaning) -> Option<u64> {
+        self.found.iter().find(|(_, known, _)| *known == meaning).map(|(_, _, value)| *value)
+    }
+
+    /// Frames dropped because its socket, its ring or its own queue was full.
+    pub(super) fn all_dropped(&self) -> Option<u64> {
+        self.of(Meaning::Dropped)?.checked_add(self.of(Meaning::QueueDropped).unwrap_or(0))
+    }
+
+    /// Frames that reached its socket or ring, including those dropped there.
+    fn received(&self) -> Option<u64> {
+        self.of(Meaning::Received).or_else(|| {
+            let dropped = self.all_dropped()?;
+            self.of(Meaning::Captured)?.checked_add(dropped)
+        })
+    }
+
+    /// Frames that it read.
+    pub(super) fn captured(&self) -> Option<u64> {
+        self.of(Meaning::Captured).or_else(|| {
+            let dropped = self.all_dropped()?;
+            self.of(Meaning::Received)?.checked_sub(dropped)
+        })
+    }
+
+    /// Its own statements besides the frames of its file, without numbers that follow from others.
+    pub(super) fn said(&self, in_file: Option<u64>) -> ProgramReport {
+        ProgramReport {
+            captured: self.of(Meaning::Captured),
+            received: self.of(Meaning::Received),
+            dropped: self.all_dropped(),
+            in_file,
+        }
+    }
+
+    /// Its contradictions with itself or with its file, as text about the program called `name`. `most` is the upper bound of
+    /// frames that reached it.
+    pub(super) fn contradictions(&self, name: &str, in_file: Option<u64>, most: Option<u64>) -> Vec<String> {
+        let mut found = Vec::new();
+        let captured = self.of(Meaning::Captured);
+        if let Some((captured, frames)) = captured.zip(in_file).filter(|(said, frames)| said != frames) {
+            found.push(format!("{name} says {captured} captured, its file has {frames} frames"));
+        }
+        if let (Some(received), Some(dropped)) = (self.of(Meaning::Received), self.all_dropped()) {
+            let said = format!("{name} says {received} received and {dropped} dropped");
+            match (received.checked_sub(dropped), captured.or(in_file)) {
+                (None, _) => found.push(said),
+                (Some(left), Some(frames)) if left != frames => found.push(match captured {
+                    Some(captured) => format!("{said}, but {captured} captured"),
+                    None => format!("{said}, its file has {frames} frames"),
+                }),
+                _ => {}
+            }
+        }
+        if let Some((received, most)) = self.received().zip(most).filter(|(received, most)| received > most) {
+            found.push(format!("{name} says that {received} frames reached it, of {most} that there were"));
+        }
+        found
+    }
+
+    /// Names of missing numbers that the ledger needs.
+    pub(super) fn lacks<'p>(&self, program: &'p Program) -> Vec<&'p str> {
+        let counts = program.counts.iter().filter(|count| count.meaning != Meaning::Other);
+        counts
+            .map(|count| count.name.as_str())
+            .filter(|name| self.missing.iter().any(|lost| lost == name))
+            .collect()
+    }
+
+    /// The program's counters; those with a known meaning at their place.
+    pub(super) fn counters(&self, program: &Program) -> Counters {
+        let lost = |meaning, place, whither: &str| {
+            let count = program.counts.iter().find(|count| count.meaning == meaning)?;
+            let source = match self.of(meaning) {
+                Some(_) => format!("reported by {}: {} ({whither})", program.name, count.name),
+                None => format!("unknown: {} did not report \"{}\"", program.name, count.name),
+            };
+            Some(Loss { place, count: self.of(meaning), source: source.into() })
+        };
+        let losses = [
+            lost(Meaning::Dropped, Place::Ring, "its socket or ring had no room"),
+            lost(Meaning::QueueDropped, Place::MethodQueue, "its own queue had no room"),
+        ];
+        let mut losses: Vec<_> = losses.into_iter().flatten().collect();
+        let knows_ring =
+            program.without.contains(&Place::Ring) || losses.iter().any(|loss| loss.place == Place::Ring);
+        if !knows_ring {
+            let source = format!("unknown: {} has no count of it", program.name);
+            losses.insert(0, Loss { place: Place::Ring, count: None, source: source.into() });
+        }
+        Counters {
+            accepted: self.received(),
+            losses,
+            without: program.without.clone(),
+            raw: self.found.iter().map(|(name, _, value)| (format!("reported {name}"), *value)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Report;
+    use crate::programs::{Meaning, Program, Programs};
+    use capbench_model::evidence::Evidence;
+    use capbench_model::places::Place;
+
+    fn program(name: &str) -> Program {
+        Programs::default().find(&format!("cmd:{name}").parse().unwrap()).unwrap().clone()
+    }
+
+    /// The ends of what the programs print, taken from runs of them; Suricata's and Zeek's after their sources.
+    const PRINTED: [(&str, &str, [u64; 3]); 9] = [
+        (
+            "tcpdump",
+            "tcpdump: listening on x, link-type EN10MB (Ethernet), snapshot length 262144 bytes\n9990 packets captured\n\
+             10000 packets received by filter\n10 packets dropped by kernel\n",
+            [10000, 10, 9990],
+        ),
+        (
+            "tcpdump",
+            "1 packet captured\n1 packet received by filter\n0 packets dropped by kernel\n",
+            [1, 0, 1],
+        ),
+        (
+            "dumpcap",
+            "Capturing on 'x'\nFile: /d/f\nPackets captured: 9990\nPackets received/dropped on interface 'x': 9990/13 \
+             (pcap:10/dumpcap:3/flushed:0/ps_ifdrop:0) (99.9%)\n",
+            [10003, 10, 9990],
+        ),
+        (
+            "tracestats-ring",
+            "filter                        \t       count\t       bytes\t      %\n                         Total:\t        \
+             9871\t      631744\nring:x:\n               Dropped packets:\t         129\n              Accepted Packets:\t        \
+             9871\n",
+            [10000, 129, 9871],
+        ),
+        (
+            "netsniff-ng",
+            "Running! Hang up with ^C!\n\n       10000  packets incoming (0 unread on exit)\n        9990  packets passed \
+             filter\n          10  packets failed filter (out of space)\n      0.1000% packet droprate\n",
+            [10000, 10, 9990],
+        ),
+        (
+            "suricata",
+            "<Notice> - Stats for 'x':  pkts: 100, drop: 7 (7.00%), invalid chksum: 0\n",
+            [100, 7, 93],
+        ),
+        ("suricata", "Notice: device: x: packets: 100, drops: 7 (7.00%), invalid chksum: 0\n", [100, 7, 93]),
+        (
+            "zeek",
+            "1700000000.1 received termination signal\n1700000000.1 93 packets received on interface x, 7 dropped\n",
+            [100, 7, 93],
+        ),
+        (
+            "zeek",
+            "1.2 93 packets received on interface x, 7 (7.00%) dropped, 0 (0.00%) not processed\n",
+            [100, 7, 93],
+        ),
+    ];
+
+    #[test]
+    fn what_programs_print_is_understood() {
+        for (name, text, [received, dropped, captured]) in PRINTED {
+            let program = program(name);
+            let report = Report::read(&program, text);
+            let counters = report.counters(&program);
+            assert_eq!(
+                (counters.accepted, counters.lost_at(Place::Ring), report.captured()),
+                (Some(received), Some(dropped), Some(captured)),
+                "{name}: {text}"
+            );
+            assert!(report.lacks(&program).is_empty(), "{name}");
+        }
+        let dumpcap = program("dumpcap");
+        let counters = Report::read(&dumpcap, PRINTED[2].1).counters(&dumpcap);
+        assert_eq!(counters.lost_at(Place::MethodQueue), Some(3));
+        assert_eq!(counters.raw("reported dropped"), Some(13));
+    }
+
+    #[test]
+    fn the_last_report_counts_and_a_missing_one_is_unknown() {
+        let tcpdump = program("tcpdump");
+        let report = Report::read(&tcpdump, "1 packets captured\n2 packets captured\n");
+        assert_eq!(report.captured(), Some(2));
+        assert_eq!(report.lacks(&tcpdump), ["received by filter", "dropped by kernel"]);
+        let counters = report.counters(&tcpdump);
+        assert_eq!((counters.accepted, counters.lost_at(Place::Ring)), (None, None));
+        assert!(counters.losses[0].source.contains("did not report"), "{counters:?}");
+        let huge = Report::read(&tcpdump, "99999999999999999999999 packets captured");
+        assert_eq!(huge.captured(), None);
+    }
+
+    #[test]
+    fn a_report_that_contradicts_itself_or_the_file_is_told() {
+        let tcpdump = program("tcpdump");
+        let contradictions = |numbers: [u64; 3], in_file, most| {
+            let [captured, received, dropped] = numbers;
+            let text = format!(
+                "{captured} packets captured\n{received} packets received by filter\n{dropped} packets dropped by kernel"
+            );
+            Report::read(&tcpdump, &text).contradictions("x", in_file, most).join("; ")
+        };
+        assert_eq!(contradictions([9, 10, 1], Some(9), Some(10)), "");
+        assert_eq!(contradictions([9, 10, 1], Some(8), None), "x says 9 captured, its file has 8 frames");
+        for (numbers, expected) in [
+            ([9, 10, 2], "x says 10 received and 2 dropped, but 9 captured"),
+            ([9, 10, 11], "x says 10 received and 11 dropped"),
+            ([9, 10, 1], "x says that 10 frames reached it, of 9 that there were"),
+        ] {
+            assert_eq!(contradictions(numbers, Some(9), Some(9 + u64::from(numbers[2] > 1))), expected);
+        }
+        let netsniff = program("netsniff-ng");
+        let report = Report::read(&netsniff, PRINTED[4].1);
+        assert!(report.contradictions("x", Some(9990), Some(10000)).is_empty());
+        assert_eq!(
+            report.contradictions("x", Some(9000), None),
+            ["x says 10000 received and 10 dropped, its file has 9000 frames"]
+        );
+        assert_eq!((report.said(None).captured, report.said(None).received), (None, Some(10000)));
+    }
+
+    /// A program that tells only what it captured may have lost frames; nobody says how many.
+    #[test]
+    fn a_ring_without_a_count_is_unknown_and_not_0() {
+        let mut quiet = program("tcpdump");
+        quiet.counts.retain(|count| count.meaning == Meaning::Captured);
+        let ring = |program: &Program| {
+            let method = Report::read(program, "9 packets captured").counters(program);
+            let entries = Evidence { method, ..Evidence::default() }.book().entries;
+            entries.into_iter().find(|entry| entry.place == Place::Ring).unwrap()
+        };
+        let entry = ring(&quiet);
+        assert_eq!((entry.count, entry.source.as_str()), (None, "unknown: tcpdump has no count of it"));
+        quiet.without.push(Place::Ring);
+        assert_eq!(ring(&quiet).count, Some(0), "its definition says that there is none");
+    }
+
+    proptest! {
+        // Each text goes through every program's patterns.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn no_text_makes_it_panic(text in "(\\PC|[0-9]{1,20} packets (captured|received by filter|dropped by kernel)){0,8}") {
+            for program in Programs::default().rows() {
+                let report = Report::read(program, &text);
+                let _ = (report.captured(), report.counters(program));
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! A trial with a program: start it, wait until it receives, release the sender, wait until it has read everything, and stop it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_capture::Interface;
+use capbench_frames::classify::Classifier;
+use capbench_frames::plan::FlowOrder;
+use capbench_model::options::CaptureOptions;
+
+use super::arguments::Values;
+use super::outcome::Outcome;
+use super::output::Output;
+use super::process::{Process, TICK, describe};
+use super::program::{Program, Ready};
+use super::quiet::{Look, Stillness};
+use super::scratch::Scratch;
+use super::sockets::Sockets;
+use super::tree::{Member, Usage};
+use super::version;
+use crate::receiver::{Progress, Received};
+use crate::{LabError, Result};
+use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use capbench_host::accounts::threads::ThreadTimes;
+use capbench_model::latency::Recording;
+use capbench_model::trial::Load;
+
+/// Longest drain, even if it still makes progress.
+const LONGEST_DRAIN: Duration = Duration::from_secs(60);
+/// How long a program must be inactive to count as idle, and the time limit for that.
+const SETTLED: Duration = Duration::from_millis(40);
+const LONGEST_SETTLING: Duration = Duration::from_secs(1);
+/// Upper bound of the frames per second of a generator on a veth pair today; for the disk space at maximum load.
+const MOST_PPS: f64 = 3e6;
+/// Overhead of a capture file per frame: header of record or block, options, padding.
+const RECORD: u64 = 48;
+/// Octets that a program may print and write besides its frames.
+const FURTHER: u64 = 64 << 20;
+
+/// Expected traffic, for which there must be disk space.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// Approximate upper bound of frames.
+    pub frames: u64,
+    /// Mean octets of a frame.
+    pub octets: f64,
+}
+
+impl Expected {
+    /// The expected traffic of a load in a duration, in frames of this mean size.
+    pub fn of(load: Load, duration: Duration, octets: f64) -> Self {
+        let most = || (MOST_PPS * duration.as_secs_f64()).ceil() as u64;
+        Self { frames: load.intended(duration).unwrap_or_else(most), octets }
+    }
+
+    fn bytes(self, options: &CaptureOptions) -> u64 {
+        let octets = self.octets.min(f64::from(options.snap_length.octets())).ceil() as u64;
+        self.frames.saturating_mul(octets + RECORD).saturating_add(FURTHER)
+    }
+}
+
+/// The conditions of a program's trial.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The interface to capture on; the calling thread is in its namespace and on the application's CPU.
+    pub interface: &'a Interface,
+    /// Options of the capture.
+    pub capture: &'a CaptureOptions,
+    /// Recognises the trial's frames.
+    pub recogniser: Classifier,
+    /// The order of their flows.
+    pub flows: FlowOrder,
+    /// The expected traffic.
+    pub expected: Expected,
+    /// State of the sender.
+    pub progress: &'a Progress,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Receives a message once the program can receive.
+    pub ready: SyncSender<()>,
+    /// Reads the kernel's account.
+    pub probe: KernelWorkProbe,
+    /// How long no frame may arrive before a trial that still misses frames ends.
+    pub quiet: Duration,
+    /// Whether and how to record the latency of frames.
+    pub latency: Option<Recording>,
+}
+
+/// Runs it for a trial. The calling thread must not end before this returns; nothing enforces that.
+///
+/// # Errors
+/// [`LabError::Program`]: it does not start, ends early, does not become ready, does not stop, or does not report its
+/// captured frames. None of its processes is left then.
+pub fn run(program: &Program, job: Job<'_>) -> Result<Received> {
+    let failed = |reason: String| LabError::Program { program: program.name.clone(), reason };
+    let executable = program.executable().map_err(failed)?;
+    let room = job.expected.bytes(job.capture);
+    let scratch = Scratch::with_room(if program.writes_file() { room } else { FURTHER }).map_err(failed)?;
+    let engine = version::ask(program, &executable, scratch.path());
+    let trial = Running::start(program, &job, &scratch, &executable, room)?;
+    trial.complete(engine)
+}
+
+/// A program that was started for a trial.
+struct Running<'a> {
+    program: &'a Program,
+    job: &'a Job<'a>,
+    scratch: &'a Scratch,
+    /// Octets that its files may use.
+    room: u64,
+    file: PathBuf,
+    output: Output,
+    process: Process,
+    /// Sockets that were on the interface before.
+    others: Sockets,
+}
+
+/// Measurements during its run.
+pub(super) struct Window {
+    pub(super) cpu_ns: u64,
+    pub(super) switches: ThreadTimes,
+    pub(super) kernel: KernelWorkSnapshot,
+    pub(super) drain: Duration,
+    /// Whether frames may still have waited for it when it was stopped.
+    pub(super) cut_short: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// How long it must be inactive before it counts as having read everything.
+pub(super) fn stillness(program: &Program, job: &Job<'_>) -> Duration {
+    job.quiet.max(program.holds.mul_f64(1.1) + Duration::from_millis(50))
+}
+
+impl<'a> Running<'a> {
+    fn start(
+        program: &'a Program,
+        job: &'a Job<'a>,
+        scratch: &'a Scratch,
+        executable: &Path,
+        room: u64,
+    ) -> Result<Self> {
+        let directory = scratch.path();
+        let file = directory.join("capture");
+        let values = Values::new(job.interface, job.capture, directory, &file);
+        let further = if job.capture.promiscuous { &[][..] } else { &program.not_promiscuous };
+        let arguments: Vec<String> =
+            program.command[1..].iter().chain(further).map(|argument| values.fill(argument)).collect();
+        let others = Sockets::on(job.interface.index)?;
+        let output = Output::new(directory, "trial");
+        let process = Process::start(executable, &arguments, directory, &output)
+            .map_err(|reason| LabError::Program { program: program.name.clone(), reason })?;
+        Ok(Self { program, job, scratch, room, file, output, process, others })
+    }
+
+    fn complete(mut self, engine: String) -> Result<Received> {
+        self.wait_until_ready()?;
+        let (members, idle) = self.settle()?;
+        let window = self.measure(&members, idle)?;
+        let Self { program, job, scratch, file, output, process, .. } = self;
+        let ended = process.stop(program.stop, program.patience).map_err(|error| LabError::Program {
+            program: program.name.clone(),
+            reason: error.to_string(),
+        })?;
+        let outcome = Outcome { program, job, scratch, output: &output };
+        outcome.received(engine, &file, &ended, window)
+    }
+
+    fn failed(&self, reason: String) -> LabError {
+        LabError::Program { program: self.program.name.clone(), reason }
+    }
+
+    /// Polls for its socket or its output: no event announces either.
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let (is_ready, missing) = match &self.program.ready {
+                Ready::Socket => (
+                    Sockets::on(self.job.interface.index)?.has_more_than(&self.others),
+                    format!("it has no packet socket on {}", self.job.interface.name),
+                ),
+                Ready::Says(pattern) => {
+                    (pattern.is_match(&self.output.text()), format!("it did not say \"{pattern}\""))
+                }
+            };
+            self.check_alive("before it could receive")?;
+            if is_ready {
+                return Ok(());
+            }
+            if begun.elapsed() >= self.program.patience {
+                return Err(self.failed(format!(
+                    "it was not ready within {:?}: {missing}; {}",
+                    self.program.patience,
+                    self.output.last_words()
+                )));
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Waits until it has nothing more to do, so that its start is not part of the account. Returns its processes and its idle
+    /// CPU share.
+    fn settle(&mut self) -> Result<(Vec<Member>, f64)> {
+        let begun = Instant::now();
+        let mut members = self.process.members();
+        let mut since = self.look(&members)?;
+        let mut stillness = Stillness::new(0.0, since);
+        loop {
+            thread::sleep(TICK);
+            self.check_alive("before it could receive")?;
+            let look = self.look(&members)?;
+            if stillness.has_lasted(SETTLED, look) {
+                return Ok((self.process.members(), 0.0));
+            }
+            if begun.elapsed() >= LONGEST_SETTLING {
+                return Ok((self.process.members(), look.share_since(&since)));
+            }
+            // Its first activity is its start, not polling.
+            if begun.elapsed() < LONGEST_SETTLING / 2 {
+                since = look;
+            }
+            members = self.process.members();
+        }
+    }
+
+    /// Releases the sender, and watches the program until it has read everything.
+    fn measure(&mut self, members: &[Member], idle: f64) -> Result<Window> {
+        let before = Usage::of(members);
+        let mut notes = Vec::new();
+        // A trial that was given up sets `stop`.
+        let _ = self.job.ready.send(());
+        // Acquire: pairs with the Release store of the sender's side.
+        while !self.job.progress.finished.load(Ordering::Acquire) && !self.is_stopped() {
+            thread::sleep(TICK);
+            self.check_alive("while frames were sent")?;
+            self.check_room()?;
+        }
+        let finished = Instant::now();
+        let quiet = stillness(self.program, self.job);
+        let members = self.process.members();
+        let mut stillness = Stillness::new(idle, self.look(&members)?);
+        let mut cut_short = true;
+        while !self.is_stopped() {
+            thread::sleep(TICK);
+            self.check_alive("before it was stopped")?;
+            self.check_room()?;
+            let look = self.look(&members)?;
+            if stillness.has_lasted(quiet, look) {
+                // Octets in a socket's queue are visible; those in a ring are not.
+                cut_short = look.queued > 0;
+                break;
+            }
+            if finished.elapsed() >= LONGEST_DRAIN {
+                notes.push(format!(
+                    "{} was still busy after {LONGEST_DRAIN:?}, and was stopped",
+                    self.program.name
+                ));
+                break;
+            }
+        }
+        let drain = finished.elapsed();
+        let kernel = self.job.probe.snapshot()?;
+        let (cpu_ns, switches) = Usage::of(&self.process.members()).since(&before);
+        Ok(Window { cpu_ns, switches, kernel, drain, cut_short, notes })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.job.stop.load(Ordering::Relaxed)
+    }
+
+    fn look(&self, members: &[Member]) -> Result<Look> {
+        Ok(Look {
+            at: Instant::now(),
+            cpu_ns: Usage::cpu_ns_of(members),
+            written: self.written(),
+            queued: Sockets::on(self.job.interface.index)?.queued(&self.others),
+            can_go_on: Usage::can_go_on(members),
+        })
+    }
+
+    fn written(&self) -> u64 {
+        self.output.octets() + self.file.metadata().map_or(0, |data| data.len())
+    }
+
+    fn check_alive(&mut self, when: &str) -> Result<()> {
+        let status = self.process.status().map_err(|error| self.failed(error.to_string()))?;
+        let Some(status) = status else { return Ok(()) };
+        let background = if status.success() { " (a program must stay in the foreground)" } else { "" };
+        Err(self.failed(format!(
+            "it ended {when}, with {}{background}; {}",
+            describe(status),
+            self.output.last_words()
+        )))
+    }
+
+    fn check_room(&self) -> Result<()> {
+        let written = self.written();
+        if written <= self.room {
+            return Ok(());
+        }
+        Err(self.failed(format!(
+            "it wrote {written} bytes, more than the {} that the trial's frames could take; it was ended",
+            self.room
+        )))
+    }
+}

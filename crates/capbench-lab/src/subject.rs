@@ -1,0 +1,249 @@
+//! The subject of a trial: a capture method or another program, and the settings of its path.
+
+use std::str::FromStr;
+
+use capbench_capture::method::{Argument, SettingInfo};
+use capbench_capture::{CapturePoint, METHODS, Method, VlanTags};
+use capbench_model::method_spec::MethodSpec;
+
+use crate::Result;
+use crate::programs::{self, Program, Programs};
+use capbench_model::work::WorkPlan;
+
+/// The subject under test.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A capture method of capbench.
+    Capture {
+        /// The specification as the user wrote it.
+        spec: MethodSpec,
+        /// Its row in the table of methods.
+        method: &'static Method,
+    },
+    /// A program that captures by itself.
+    Program(Box<Program>),
+}
+
+/// How the kernel's receive work on a virtual link reaches the CPU that the placement chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveBy {
+    /// Receive packet steering: the softirq of that CPU. The generator keeps its rate independent of the receiver.
+    Rps,
+    /// A NAPI thread pinned to that CPU. The scheduler shares the CPU between the thread and other work.
+    NapiThread,
+    /// The same, woken by a timer: interrupts stay off while packets keep arriving.
+    NapiDeferred,
+    /// For methods that read frames in the driver, which no steering reaches. Like [`Self::NapiThread`] if the work belongs on
+    /// another CPU than the generator's, else in the sender's context.
+    Driver,
+}
+
+impl FromStr for ReceiveBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "rps" => Ok(Self::Rps),
+            "napi" => Ok(Self::NapiThread),
+            _ => Err(format!("\"{text}\" is no way to receive; rps and napi are")),
+        }
+    }
+}
+
+/// A way to receive on the bed's link that a user can append to any method's name.
+#[derive(Clone, Copy, Debug)]
+pub struct PathSetting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+    receive_by: ReceiveBy,
+}
+
+/// Path settings on which any method can be measured.
+pub const PATH_SETTINGS: [PathSetting; 2] = [
+    PathSetting {
+        name: "napi-thread",
+        summary: "the kernel polls the link by a NAPI thread instead of softirqs",
+        receive_by: ReceiveBy::NapiThread,
+    },
+    PathSetting {
+        name: "napi-defer",
+        summary: "the same by timer, with interrupts held off (napi_defer_hard_irqs, gro_flush_timeout)",
+        receive_by: ReceiveBy::NapiDeferred,
+    },
+];
+
+/// Methods on a special path that `all` adds: compares interrupt-driven and polled reception.
+const PATH_VARIANTS: [&str; 2] = ["packet-v3+napi-thread", "packet-v3+napi-defer"];
+
+/// A subject, and how its link receives if not in the path's usual way.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The subject under test.
+    pub subject: Subject,
+    /// How the link receives; `None`: the path's usual way.
+    pub receive_by: Option<ReceiveBy>,
+}
+
+/// The subject that a method's text names.
+///
+/// # Errors
+/// An unknown name, argument or setting.
+pub fn find(spec: &MethodSpec, programs: &Programs) -> Result<Named> {
+    let mut spec = spec.clone();
+    let taken = spec.split_settings(|setting| {
+        setting.value.is_none() && PATH_SETTINGS.iter().any(|known| known.name == setting.name)
+    });
+    let asked = taken
+        .last()
+        .and_then(|setting| PATH_SETTINGS.iter().find(|known| known.name == setting.name))
+        .map(|known| known.receive_by);
+    if spec.name() == programs::METHOD {
+        let program = Box::new(programs.find(&spec)?.clone());
+        return Ok(Named { subject: Subject::Program(program), receive_by: asked });
+    }
+    let method = capbench_capture::methods::find(&spec)?;
+    let of_point = match (method.capture_point)(&spec) {
+        CapturePoint::Stack => None,
+        CapturePoint::Driver => Some(ReceiveBy::Driver),
+    };
+    Ok(Named { subject: Subject::Capture { spec, method }, receive_by: asked.or(of_point) })
+}
+
+/// The properties of a method of any kind.
+#[derive(Debug)]
+pub struct Listed {
+    /// The name that selects it.
+    pub name: String,
+    /// How it works, in one line.
+    pub summary: String,
+    /// The privilege that it needs, as in capabilities(7).
+    pub privilege: &'static str,
+    /// The command line's options that it uses.
+    pub options: Vec<&'static str>,
+    /// The argument that may follow a colon after its name.
+    pub argument: Option<Argument>,
+    /// The settings that may follow a plus sign after its name.
+    pub settings: Vec<SettingInfo>,
+    /// Variants that a table of all methods lists.
+    pub variants: &'static [&'static str],
+    /// Whether the main job runs it if the user names no method.
+    pub in_default: bool,
+    /// What nobody has tested yet.
+    pub untested: Option<&'static str>,
+    /// Where the method provides VLAN tags; `None` for programs.
+    pub vlan_tags: Option<VlanTags>,
+    /// Whether it can run in the calling thread's namespace, or why not.
+    pub here: std::result::Result<(), String>,
+}
+
+impl Listed {
+    fn of_program(program: &Program) -> Self {
+        Self {
+            name: format!("{}:{}", programs::METHOD, program.name),
+            summary: match program.remark {
+                Some(remark) => format!("{}; {remark}", program.summary),
+                None => program.summary.clone(),
+            },
+            privilege: if program.only_root.is_some() { "root" } else { "CAP_NET_RAW" },
+            options: program.options(),
+            argument: None,
+            settings: Vec::new(),
+            variants: &[],
+            in_default: false,
+            untested: program.untested,
+            vlan_tags: None,
+            here: program.supported(),
+        }
+    }
+}
+
+/// All methods with their properties, in the order of tables.
+pub fn list(programs: &Programs) -> Vec<Listed> {
+    let own = METHODS.iter().map(|method| Listed {
+        name: method.name.into(),
+        summary: method.summary.into(),
+        privilege: method.privilege,
+        options: method.options.to_vec(),
+        argument: method.argument,
+        settings: method.settings.to_vec(),
+        variants: method.variants,
+        in_default: method.in_default,
+        untested: method.untested,
+        vlan_tags: Some(method.vlan_tags),
+        here: (method.supported)(&MethodSpec::plain(method.name)),
+    });
+    own.chain(programs.rows().iter().map(Listed::of_program)).collect()
+}
+
+/// The methods of `--method default`: those from which a user would choose.
+pub fn default_methods() -> Vec<String> {
+    METHODS.iter().filter(|method| method.in_default).map(|method| method.name.to_string()).collect()
+}
+
+/// The methods of `--method all`: every method, variants that differ in kind, and other programs.
+pub fn all_methods(programs: &Programs) -> Vec<String> {
+    let own = METHODS
+        .iter()
+        .filter(|method| method.argument.is_none_or(|argument| !argument.required))
+        .flat_map(|method| std::iter::once(method.name).chain(method.variants.iter().copied()));
+    own.chain(PATH_VARIANTS)
+        .map(String::from)
+        .chain(programs.rows().iter().map(|program| format!("{}:{}", programs::METHOD, program.name)))
+        .collect()
+}
+
+impl Subject {
+    /// Whether it reads frames in the driver's poll, before the stack.
+    pub fn takes_in_driver(&self) -> bool {
+        match self {
+            Self::Capture { spec, method } => (method.capture_point)(spec) == CapturePoint::Driver,
+            Self::Program(_) => false,
+        }
+    }
+
+    /// Its work per packet: the trial's work, or the program's own.
+    pub fn work(&self, given: WorkPlan) -> String {
+        match self {
+            Self::Capture { .. } => given.to_string(),
+            Self::Program(_) => "its own".into(),
+        }
+    }
+
+    /// The command line's options that it uses.
+    pub fn options(&self) -> Vec<&'static str> {
+        match self {
+            Self::Capture { method, .. } => method.options.to_vec(),
+            Self::Program(program) => program.options(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PATH_SETTINGS, ReceiveBy, Subject, all_methods, default_methods, find};
+    use crate::programs::Programs;
+
+    #[test]
+    fn settings_of_the_path_are_none_of_the_method() {
+        let programs = Programs::default();
+        let named = find(&"packet-v3+napi-defer+spin".parse().unwrap(), &programs).unwrap();
+        assert_eq!(named.receive_by, Some(ReceiveBy::NapiDeferred));
+        let Subject::Capture { spec, method } = named.subject else { panic!("a capture method") };
+        assert!(spec.has("spin") && !spec.has("napi-defer") && method.name == "packet-v3");
+        assert_eq!(find(&"recv".parse().unwrap(), &programs).unwrap().receive_by, None);
+        assert!(find(&"recv+napi-thread=1".parse().unwrap(), &programs).is_err());
+    }
+
+    #[test]
+    fn sets_of_methods_hold_known_ones_each_once() {
+        let programs = Programs::default();
+        let all = all_methods(&programs);
+        for name in default_methods().iter().chain(&all) {
+            find(&name.parse().unwrap(), &programs).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(all.iter().filter(|other| *other == name).count(), 1, "{name}");
+        }
+        assert_eq!(PATH_SETTINGS.len(), 2);
+    }
+}

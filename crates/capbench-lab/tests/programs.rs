@@ -1,0 +1,283 @@
+//! Capture programs of others in trials: those that capbench knows, for real, and small scripts that do everything wrong.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capbench_frames::Pps;
+use capbench_lab::LabError;
+use capbench_lab::for_tests::{live, live_setup, virtual_link};
+use capbench_lab::live::LiveLaboratory;
+use capbench_lab::programs::Programs;
+use capbench_model::TrialError;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::places::Place;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_testing::Scratch;
+use capbench_testing::network::{privileges, program};
+
+fn laboratory(programs: Programs) -> LiveLaboratory {
+    live(virtual_link()).with_programs(programs)
+}
+
+fn setup(method: &str) -> Setup {
+    live_setup(method, 16 << 20, Duration::from_millis(300))
+}
+
+/// A trial of 800 frames, of which a generator on a busy host may not send all: fewer than the kernel's backlog holds
+/// (net.core.netdev_max_backlog, 1000), so that none is lost before it can be captured.
+fn run(laboratory: &mut LiveLaboratory, method: &str) -> capbench_model::Result<TrialResult> {
+    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+    laboratory.prepare(&setup(method))?.run(rate, Duration::from_millis(40))
+}
+
+fn count(trial: &TrialResult, place: Place) -> Option<u64> {
+    trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count)
+}
+
+fn reported(trial: &TrialResult, name: &str) -> u64 {
+    trial.counters[&format!("method.reported {name}")]
+}
+
+/// Programs made of a shell script each, with further lines of their definition.
+fn scripts(scripts: &[(&str, &str, &str)]) -> Programs {
+    let mut text = String::new();
+    for (name, script, further) in scripts {
+        let command =
+            format!("command = ['sh', '-c', '''{script}''', 'sh', '{{interface}}', '{{directory}}']");
+        text += &format!("[programs.{name}]\n{command}\n{further}\n");
+    }
+    defined(&text)
+}
+
+fn defined(text: &str) -> Programs {
+    let folder = Scratch::new();
+    let file = folder.file("programs.toml");
+    std::fs::write(&file, text).unwrap();
+    Programs::with_file(Some(&file)).unwrap()
+}
+
+/// Directories of trials of this process that are still there.
+fn left_directories() -> Vec<PathBuf> {
+    let prefix = format!("capbench-{}-", std::process::id());
+    ["/dev/shm".into(), std::env::temp_dir()]
+        .into_iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flat_map(|entries| entries.flatten())
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Processes that a trial of this process started and that still run.
+fn left_processes() -> Vec<String> {
+    let mark = format!("CAPBENCH_TRIAL={}.", std::process::id());
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment.split(|octet| *octet == 0).any(|text| text.starts_with(mark.as_bytes()))
+        })
+        .filter_map(|entry| std::fs::read_to_string(entry.path().join("comm")).ok())
+        .collect()
+}
+
+fn assert_nothing_left() {
+    assert_eq!((left_processes(), left_directories()), (Vec::<String>::new(), Vec::new()));
+}
+
+#[test]
+fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory(Programs::default());
+    for (name, captured) in
+        [("tcpdump", "captured"), ("dumpcap", "captured"), ("netsniff-ng", "passed filter")]
+    {
+        // Says which package has it where it is missing.
+        let _ = program(name);
+        let trial = run(&mut laboratory, &format!("cmd:{name}")).unwrap();
+        assert_eq!((trial.delivered, trial.unexplained), (trial.sent, 0), "{trial:#?}");
+        assert_eq!((trial.duplicates, trial.foreign, trial.corrupt, trial.truncated), (0, 0, 0, 0), "{name}");
+        assert_eq!((reported(&trial, captured), count(&trial, Place::Ring)), (trial.sent, Some(0)), "{name}");
+        assert_eq!(
+            (trial.counters["method.accepted"], count(&trial, Place::Unread)),
+            (trial.sent, Some(0)),
+            "{name}"
+        );
+        assert_eq!(trial.report.unwrap().in_file, Some(trial.sent), "{name}");
+        assert!(!trial.noise.iter().any(|note| note.contains(name)), "{:?}", trial.noise);
+        assert!(trial.unverified_because.is_none() && trial.engine.contains(name), "{}", trial.engine);
+        assert!(trial.running.contains("every frame verified"), "{}", trial.running);
+        // Start and end of the program are no part of it; 100 us a frame are far more than any of them takes.
+        let cpu_ns = trial.cpu.app_charged_ns.unwrap();
+        assert!((1..300_000_000).contains(&cpu_ns), "{name}: {cpu_ns} ns");
+        assert_eq!((trial.profile.work.as_str(), trial.cpu.verify_ns_per_packet), ("its own", 0.0));
+        assert_nothing_left();
+    }
+}
+
+#[test]
+fn root_counts_without_a_file_are_taken_on_trust() {
+    let Some(()) = privileges() else { return };
+    let _ = program("tracestats");
+    let mut laboratory = laboratory(Programs::default());
+    for name in ["tracestats-ring", "tracestats-int"] {
+        let trial = run(&mut laboratory, &format!("cmd:{name}")).unwrap();
+        // Its buffers are small, so that a busy host loses some: they stand in the ledger.
+        assert_eq!(trial.counters["method.accepted"], trial.sent, "{trial:#?}");
+        assert_eq!(trial.delivered + count(&trial, Place::Ring).unwrap(), trial.sent, "{trial:#?}");
+        assert_eq!(trial.unexplained, 0, "{name}");
+        assert_eq!(trial.report.unwrap().captured, Some(trial.delivered), "{name}");
+        assert!(trial.unverified_because.is_some() && trial.engine.contains("libtrace"), "{trial:#?}");
+        assert_nothing_left();
+    }
+}
+
+#[test]
+fn root_cut_frames_are_verified_as_cut() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory(Programs::default());
+    for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
+        let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
+        setup.sizes = capbench_model::for_tests::setup(512).sizes;
+        setup.capture.snap_length = capbench_model::units::SnapLength::new(96);
+        let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+        let trial = laboratory.prepare(&setup).unwrap().run(rate, Duration::from_millis(40)).unwrap();
+        assert_eq!((trial.delivered, trial.truncated), (trial.sent, 0), "{trial:#?}");
+        let told = trial.noise.iter().any(|note| note.contains("--snaplen does not reach netsniff-ng"));
+        assert_eq!(told, method == "cmd:netsniff-ng", "{:?}", trial.noise);
+    }
+}
+
+/// Waits for a signal, without any other process.
+const WAIT: &str = "while :; do sleep 0.02; done";
+
+#[test]
+fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
+    let Some(()) = privileges() else { return };
+    let counts = "counts = { captured = '(\\d+) captured' }";
+    let ready = format!("ready = 'ready'\n{counts}");
+    let hasty = format!("ready = 'ready'\npatience = '300ms'\n{counts}");
+    let never = format!("patience = '300ms'\n{counts}");
+    let deaf = format!("trap '' INT TERM; echo ready; {WAIT}");
+    let dying = format!("echo ready; (sleep 0.01; kill -SEGV $$) & {WAIT}");
+    let silent = format!("trap 'exit 0' INT; echo ready; {WAIT}");
+    let cases: [(&str, &str, &str, &str); 9] = [
+        (
+            "early",
+            "echo no such luck >&2; exit 3",
+            counts,
+            "it ended before it could receive, with exit status 3; it said last: \"no such luck\"",
+        ),
+        (
+            "background",
+            "setsid sleep 1000 & exit 0",
+            counts,
+            "exit status 0 (a program must stay in the foreground); it said nothing",
+        ),
+        ("hangs", "exec sleep 1000", &never, "was not ready within 300ms: it has no packet socket on cbr"),
+        (
+            "mumbles",
+            "echo nearly; exec sleep 1000",
+            &hasty,
+            "was not ready within 300ms: it did not say \"ready\"; it said last: \"nearly\"",
+        ),
+        ("deaf", &deaf, &hasty, "did not stop: SIGINT and SIGTERM did not end it, so it was killed"),
+        ("dying", &dying, &ready, "with signal 11; it said last: \"ready\""),
+        ("silent", &silent, &ready, "did not report how many frames it captured; it said last: \"ready\""),
+        ("fileless", &format!("{silent} # {{file}}"), "ready = 'ready'", "its capture file was not written"),
+        (
+            "broken",
+            &format!("echo this is no capture > {{file}}; {silent}"),
+            "ready = 'ready'",
+            "its capture file is neither pcap nor pcapng",
+        ),
+    ];
+    let scripts_of: Vec<_> =
+        cases.iter().map(|(name, script, further, _)| (*name, *script, *further)).collect();
+    let mut laboratory = laboratory(scripts(&scripts_of));
+    for (name, _, _, expected) in cases {
+        let error = run(&mut laboratory, &format!("cmd:{name}")).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(LabError::inside(&error), Some(LabError::Program { .. })), "{text}");
+        assert!(text.starts_with(&format!("cmd:{name}: ")) && text.contains(expected), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert_nothing_left();
+        let next = run(&mut laboratory, "packet-v3").unwrap();
+        assert_eq!((next.delivered, next.unexplained), (next.sent, 0), "after {name}");
+    }
+}
+
+#[test]
+fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
+    let Some(()) = privileges() else { return };
+    let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
+                [programs.text]\ncommand = ['/proc/version', '{file}']";
+    let mut laboratory = laboratory(defined(text));
+    for (method, expected) in [
+        ("cmd:none", "no program no-such-program on the PATH"),
+        ("cmd:path", "there is no file /no/such"),
+        ("cmd:text", "/proc/version may not be executed: Permission denied"),
+    ] {
+        let error = run(&mut laboratory, method).unwrap_err();
+        let TrialError::Unsupported { what, reason } = &error else { panic!("{error}") };
+        assert!(what == method && reason.contains(expected), "{error}");
+    }
+    assert_nothing_left();
+}
+
+#[test]
+fn root_what_a_program_says_is_set_against_what_its_file_has() {
+    let Some(()) = privileges() else { return };
+    let _ = program("tcpdump");
+    let tcpdump = "trap : INT; tcpdump -n -Z root -i \"$1\" -w {file}";
+    let counts = "ready = 'listening on'\nholds = '1s'\ncounts = { captured = '(\\d+) packets captured' }";
+    let boasts = format!("{tcpdump}; echo 99000 packets captured >&2");
+    let cuts = format!("{tcpdump}; truncate -s -1 {{file}}");
+    let fails = format!("{tcpdump}; exit 7");
+    let orphans = format!("setsid sleep 1000 & {tcpdump}");
+    let quiet = format!("{tcpdump} 2>&1 | grep --line-buffered listening");
+    let late = format!(
+        "trap 'kill -INT $child' TERM; trap '' INT; setsid {} & child=$!; wait; wait",
+        &tcpdump[12..]
+    );
+    let mut laboratory = laboratory(scripts(&[
+        ("boasts", &boasts, counts),
+        ("cuts", &cuts, counts),
+        ("fails", &fails, counts),
+        ("orphans", &orphans, counts),
+        ("quiet", &quiet, counts),
+        ("late", &late, &format!("{counts}\npatience = '2s'")),
+    ]));
+    for (name, missing, note) in [
+        ("boasts", 0, "boasts says 99000 captured, its file has "),
+        ("cuts", 1, "the last record of cuts's file is not whole"),
+        ("fails", 0, "fails ended with exit status 7 when it was stopped"),
+        ("orphans", 0, "orphans left processes behind (1), which were killed"),
+        ("quiet", 0, "quiet did not report \"captured\"; it said last: \"tcpdump: listening"),
+        ("late", 0, "late did not stop at SIGINT within 2s, only at SIGTERM"),
+    ] {
+        let trial = run(&mut laboratory, &format!("cmd:{name}")).unwrap();
+        assert_eq!(trial.delivered + missing, trial.sent, "{name} {trial:#?}");
+        assert!(trial.noise.iter().any(|known| known.contains(note)), "{name}: {:?}", trial.noise);
+        assert_nothing_left();
+    }
+}
+
+#[test]
+fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
+    let Some(()) = privileges() else { return };
+    let _ = program("tcpdump");
+    let script = format!(
+        "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"
+    );
+    let counts = "ready = 'listening on'\ncounts = { captured = '(\\d+) packets captured' }";
+    let mut laboratory = laboratory(scripts(&[("forgets", &script, counts)]));
+    let trial = run(&mut laboratory, "cmd:forgets").unwrap();
+    assert_eq!(trial.delivered, 100, "{trial:#?}");
+    // How many depends on whether the host lost some of those before.
+    let told = trial.noise.iter().any(|note| {
+        note.starts_with("forgets: the last ") && note.contains("needs \"holds\" in its definition")
+    });
+    assert!(told, "{:?}", trial.noise);
+    assert_nothing_left();
+}

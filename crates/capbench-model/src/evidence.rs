@@ -1,0 +1,191 @@
+//! Counts around a trial, and how the ledger is booked from them.
+//!
+//! One frame can count in several of the kernel's counters. Only this module decides under which counter it is booked, for each
+//! kind of path.
+
+mod entries;
+mod refused;
+
+use crate::counters::Counters;
+use capbench_sys::host::CpuId;
+
+use crate::ledger::{Entry, Ledger};
+use crate::places::Place;
+use crate::work::QueueLength;
+
+use self::refused::Refused;
+pub use crate::traced_losses::{Losses, TracedLosses};
+
+/// The losses of a place, and their source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Number of lost frames; `None` if no source knows it.
+    pub count: Option<u64>,
+    /// The counters, or why there are none.
+    pub source: String,
+}
+
+/// Losses by the receiving card's driver counters; `None` for a place without counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NicEvidence {
+    /// Losses of the card.
+    pub link: Option<Counted>,
+    /// Losses of the driver.
+    pub driver: Option<Counted>,
+    /// Losses of an XDP program in the driver that does not belong to the method.
+    pub xdp: Option<Counted>,
+}
+
+/// The queue in front of a veth's NAPI poll, and the counters of frames that find it full (`drivers/net/veth.c`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PeerQueue {
+    /// No queue: the receive path runs in the sender's call, up to the backlog.
+    #[default]
+    None,
+    /// A queue of socket buffers: a refused one counts in `tx_dropped` of the sender (`veth_xmit`).
+    OfBuffers,
+    /// A queue of XDP frames: a refused one counts in `tx_dropped` of the sender and in `rx_dropped` of the receiver
+    /// (`veth_xdp_xmit`).
+    OfFrames,
+}
+
+/// The account of a queue in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueAccount {
+    /// Capacity in frames, including the frame in work.
+    pub length: QueueLength,
+    /// Frames that it refused because it was full.
+    pub refused: u64,
+    /// Frames that were still in it when the trial was stopped or its drain timed out.
+    pub left: u64,
+}
+
+/// Counts around one trial, from which the ledger is made. Counts are differences over the trial.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Frames passed to the kernel.
+    pub sent: u64,
+    /// Frames that the generator should have sent but did not.
+    pub unsent: u64,
+    /// Frames that the kernel dropped and refused on transmit, and that the generator sent again. Drop counters of the transmit
+    /// side count them although no frame was lost.
+    pub repeated: u64,
+    /// Frames whose drop the kernel reported to the generator (`ENOBUFS`), anywhere on the transmit side, and that the generator
+    /// did not send again.
+    pub refused: u64,
+    /// `tx_dropped` + `tx_errors` of the sending interface.
+    pub transmit_drops: Option<u64>,
+    /// Hardware receive losses of the receiving interface (`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`,
+    /// `rx_crc_errors`, `rx_length_errors`, `rx_frame_errors`).
+    pub link_drops: Option<u64>,
+    /// Losses by the receiving driver's own counters; take precedence over `link_drops`.
+    pub nic: NicEvidence,
+    /// `dropped` of /proc/net/softnet_stat, summed over all CPUs of the host.
+    pub backlog_drops: Option<u64>,
+    /// The same by CPU, without CPUs that have no drops.
+    pub backlog_cpus: Vec<(CpuId, u64)>,
+    /// `rx_dropped` of the receiving interface: frames that a backlog refused, and others.
+    pub receive_drops: Option<u64>,
+    /// The part of `receive_drops` that the receiving driver dropped itself, by its own counters.
+    pub driver_receive_drops: u64,
+    /// Whether sender and receiver are the two ends of a veth pair. Its `tx_dropped` includes frames that the receiver's backlog
+    /// refused.
+    pub virtual_pair: bool,
+    /// The queue of the receiving veth's NAPI context. If there is one, the sender has returned before a backlog behind it
+    /// refuses a frame, so `tx_dropped` does not include that frame.
+    pub peer_queue: PeerQueue,
+    /// Whether frames bypass the backlog: a NAPI poll delivers them to the method, or the method reads them in that poll.
+    pub past_backlog: bool,
+    /// Whether an XDP program is attached to the receiving interface.
+    pub xdp_attached: Option<bool>,
+    /// Losses that the tracer saw; `None` without a tracer.
+    pub traced: Option<TracedLosses>,
+    /// Why there is no tracer, if there is none.
+    pub untraced: Option<String>,
+    /// Whether a socket filter can drop frames of the trial.
+    pub filter_drops: bool,
+    /// `rx_packets` of the receiving interface.
+    pub received: Option<u64>,
+    /// The method's own counters.
+    pub method: Counters,
+    /// The account of the application's queue; `None` if it has none.
+    pub queue: Option<QueueAccount>,
+    /// Frames of any kind that the application read from the method.
+    pub read: u64,
+    /// Frames of the trial that reached the application intact, each counted once.
+    pub delivered: u64,
+    /// Frames that reached the application truncated to the snap length.
+    pub truncated: u64,
+    /// Frames that reached the application damaged.
+    pub corrupt: u64,
+    /// Whether the trial ended while frames may still have waited in ring or socket. Otherwise it went on until frames stopped
+    /// arriving, and frames that are then missing are lost.
+    pub cut_short: bool,
+    /// Why capbench did not examine the frames one by one; absent if it did.
+    pub unverified: Option<String>,
+}
+
+impl Evidence {
+    /// Books the counts.
+    pub fn book(&self) -> Ledger {
+        let entry = |place, count, source: &str| Entry { place, count, source: source.to_string() };
+        let Refused { transmit, queue, backlog, backlog_source } = self.refused();
+        // A place whose losses the method may count; else other counters do.
+        let own =
+            |place, count, source: &str| match self.method.losses.iter().find(|loss| loss.place == place) {
+                Some(loss) => Entry { place, count: loss.count, source: loss.source.to_string() },
+                None => entry(place, count, source),
+            };
+        // A place inside the method: only the method can count its losses.
+        let its = |place, absent: &str| match self.method.without.contains(&place) {
+            true => own(place, Some(0), absent),
+            false => own(place, None, "unknown: the method does not tell"),
+        };
+        let told = |place, told: &Option<Counted>, count, source: &str| match told {
+            Some(told) => entry(place, told.count, &told.source),
+            None => entry(place, count, source),
+        };
+        let link = told(
+            Place::Link,
+            &self.nic.link,
+            self.link_drops,
+            "link statistics of the receiver: rx missed, fifo, over, crc, length and frame errors",
+        );
+        let transmit = self.transmit_entry(transmit);
+        let link_queue = self.link_queue_entry(queue, transmit.count);
+        let unseen = self.unseen_ends(backlog);
+        let xdp = self.xdp_entry(unseen);
+        let filter = self.filter_entry(backlog, xdp.count, unseen);
+        let entries = vec![
+            entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
+            transmit,
+            link_queue,
+            own(Place::Link, link.count, &link.source),
+            told(
+                Place::Driver,
+                &self.nic.driver,
+                self.virtual_pair.then_some(0),
+                if self.virtual_pair {
+                    "a veth has no other queue of its own"
+                } else {
+                    "unknown: rx_dropped also counts frames that were captured"
+                },
+            ),
+            entry(Place::Backlog, backlog, &self.with_cpus(backlog_source)),
+            own(Place::Xdp, xdp.count, &xdp.source),
+            self.stack_entry(unseen),
+            own(Place::Filter, filter.count, &filter.source),
+            its(Place::FillRing, "the method has no fill ring"),
+            its(Place::Ring, "the method has no ring"),
+            its(Place::MethodQueue, "the method has no queue of its own"),
+            self.queue_entry(),
+            self.unread_entry(),
+            self.verified_entry(Place::Truncated, self.truncated),
+            self.verified_entry(Place::Corrupt, self.corrupt),
+        ];
+        Ledger::balance(self.sent, self.delivered, entries)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Where trials run: the interface between measurements and the path that they measure.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::method_spec::MethodSpec;
+use crate::options::CaptureOptions;
+use capbench_frames::layout::FrameLayout;
+use capbench_frames::sizes::Sizes;
+
+use crate::error::Result;
+use crate::latency::Recording;
+use crate::moderation::Moderation;
+use crate::placement::PlacementChoice;
+use crate::trial::{SizeLabel, Trial};
+use crate::work::WorkPlan;
+
+/// Everything about a trial except its load and duration.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The method under test.
+    pub method: MethodSpec,
+    /// Name of the sizes in results.
+    pub label: SizeLabel,
+    /// Frame sizes.
+    pub sizes: Sizes,
+    /// Headers and flows.
+    pub layout: FrameLayout,
+    /// Which CPU does which work.
+    pub placement: PlacementChoice,
+    /// What the application does per frame, and by which thread.
+    pub work: WorkPlan,
+    /// Options of the capture.
+    pub capture: CaptureOptions,
+    /// Interrupt moderation of the receiving interface; `None`: unchanged.
+    pub moderation: Option<Moderation>,
+    /// Name of the transmit method.
+    pub transmit: String,
+    /// Frames that the generator sends at once if the load is a constant rate, which is then the mean (RFC 2544 section 21);
+    /// `None`: evenly spaced frames.
+    pub burst: Option<NonZeroU32>,
+    /// How long no frame may arrive before a trial that still misses frames ends (RFC 2544 section 23: 2 s).
+    pub quiet: Duration,
+    /// Whether and how the latency of frames is recorded. Recording costs time per frame.
+    pub latency: Option<Recording>,
+}
+
+/// A path with a sender at one end and a capture at the other.
+pub trait Laboratory {
+    /// Prepares trials of one set-up.
+    ///
+    /// # Errors
+    /// When the path does not support the set-up.
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>>;
+
+    /// Leaves the path idle for `while_idle`, so that queues and buffers drain. A path without real time does not wait. There is
+    /// no default: a laboratory that wraps another one must pass the call on.
+    fn rest(&mut self, while_idle: Duration);
+
+    /// Makes later trials use numbers above `last`, probes and discarded attempts included: a continued run goes on counting.
+    fn number_after(&mut self, last: u32);
+
+    /// Statements about the path for its results.
+    fn statements(&self) -> Vec<String>;
+}

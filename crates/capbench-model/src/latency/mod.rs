@@ -1,0 +1,79 @@
+//! How long a frame takes from its sender to the application (RFC 1242 3.8, RFC 2544 26.2, RFC 8219 7.2 and 7.3).
+//!
+//! | file | content |
+//! |---|---|
+//! | `delays` | the distribution of delays |
+//! | `stored` | the stored form, and the checks before reading it |
+//!
+//! The latency of a capture has two parts. Behind the second one there is no output port:
+//!
+//! ```text
+//! planned send time ──to_kernel──> kernel's time stamp ──to_application──> the application gets the batch
+//! ```
+//!
+//! *Planned send time* is when the schedule wanted to send the frame. The generator's lateness belongs to the first part, so that
+//! a stalled sender hides nothing; a trial's `lateness` reports its amount. *Kernel's time stamp* is the timestamp that the
+//! method delivers with the frame. `recv` requests it, so the kernel takes it on entry into the stack. The rings of AF_PACKET
+//! take it when they copy the frame, unless a socket of the host requests timestamps. The backlog of the receiving CPU is in the
+//! first part for the rings, and after the stamp for `recv`. *Delivery* is read once per batch, before its first frame is
+//! processed: a frame's wait for earlier frames of its batch is the application's work, and is not included.
+//!
+//! RFC 2544 tags one frame in the middle of a stream of 120 s and repeats that 20 times. RFC 8219 tags at least 500 frames, and
+//! uses every frame for delay variation. Every frame of capbench has its planned time, so every frame is recorded. The figures
+//! are those of RFC 8219: typical latency is the median, worst-case latency is the 99.9th percentile, and delay variation is the
+//! difference of that percentile and the minimum. Both standards stop the clock when the frame has left a port again; a capture
+//! has no such port.
+
+mod delays;
+mod stored;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use delays::{DelayRecorder, Delays, Recorded};
+
+use crate::loss_shape::Clock;
+
+/// Requests that the latency of frames is recorded. Recording costs time per frame, so trials that search for a rate do not use
+/// it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Frames planned earlier than this after the start are excluded (RFC 2544 26.2: 60 s of 120).
+    pub from: Duration,
+}
+
+/// The delay of a trial's frames.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Latency {
+    /// Meaning of planned times.
+    pub clock: Clock,
+    /// Frames planned earlier than this are excluded, in nanoseconds since the start.
+    pub from_ns: u64,
+    /// From planned send time to the kernel's timestamp.
+    pub to_kernel: Option<Delays>,
+    /// From the kernel's timestamp to delivery.
+    pub to_application: Option<Delays>,
+    /// From planned send time to delivery.
+    pub total: Option<Delays>,
+    /// Why a part of it is absent; absent if all parts exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent_because: Option<String>,
+    /// Largest error of the two parts, with opposite signs, because their clocks cannot be read at once.
+    pub clock_error_ns: Option<u64>,
+}
+
+impl Latency {
+    /// The latency of a method without known times.
+    pub fn unknown(recording: Recording, reason: &str) -> Self {
+        Self {
+            clock: Clock::PlannedSendTime,
+            from_ns: recording.from.as_nanos() as u64,
+            to_kernel: None,
+            to_application: None,
+            total: None,
+            absent_because: Some(reason.into()),
+            clock_error_ns: None,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Which sequence numbers of a stream arrived, how often, and in what order. On request also which numbers never arrived.
+
+use capbench_frames::plan::FlowOrder;
+
+use super::recorder::{Anchor, LossRecorder};
+
+/// Numbers per word of the memory.
+const BITS: u64 = u64::BITS as u64;
+/// Words remembered of a stream: 2^24 numbers, in 2 MiB. An older number cannot be distinguished from a duplicate.
+const WORDS: usize = 1 << 18;
+
+/// Meaning of a frame's sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// First arrival, with exactly the expected number.
+    InOrder,
+    /// First arrival after all its predecessors so far, but with missing numbers before it.
+    AfterGap {
+        /// Missing numbers between it and the highest one before.
+        missing: u64,
+    },
+    /// First arrival, after a later frame of the stream (RFC 4737: Type-P-Reordered).
+    Reordered,
+    /// It arrived before, or is too old to decide.
+    Duplicate,
+}
+
+/// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64.
+///
+/// A late number counts as received if it is still remembered; later it counts as a duplicate and stays lost. So a number's
+/// outcome is final when it is forgotten. A tracker that records loss then passes the outcome to [`crate::loss_shape`]: a number
+/// recorded as lost never arrived in time.
+#[derive(Debug)]
+pub struct SequenceTracker<const N: usize = WORDS> {
+    /// Highest number seen plus 1: the next number of an ordered stream.
+    next: u64,
+    /// Number of words begun: those from `top - N` on are remembered.
+    top: u64,
+    seen: Box<[u64; N]>,
+    recording: Option<Recording>,
+}
+
+/// Additional data per word, besides the arrivals, until it is forgotten.
+#[derive(Debug)]
+struct Recording {
+    words: Box<[Notes]>,
+    recorder: LossRecorder,
+}
+
+/// Data about 64 numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Notes {
+    /// The frame that arrived first, and its planned time: see [`Notes::anchor`].
+    anchor: u64,
+    /// Frames with a mark of loss before them.
+    marks: u64,
+}
+
+impl Notes {
+    /// 48 bits of time and 6 bits of the number leave bits free; one means "present".
+    const IS_THERE: u64 = 1 << 63;
+
+    fn at(sequence: u64, planned_ns: u64) -> Self {
+        let planned_ns = planned_ns & (Self::IS_THERE / BITS - 1);
+        Self { anchor: Self::IS_THERE | (planned_ns * BITS) | (sequence % BITS), marks: 0 }
+    }
+
+    fn anchor(self, word: u64) -> Option<Anchor> {
+        let time_ns = (self.anchor & !Self::IS_THERE) / BITS;
+        (self.anchor != 0).then_some(Anchor { number: word * BITS + self.anchor % BITS, time_ns })
+    }
+}
+
+impl Default for SequenceTracker {
+    fn default() -> Self {
+        Self::sized()
+    }
+}
+
+impl SequenceTracker {
+    /// A tracker that records missing numbers, for a stream with this order of flows.
+    pub fn recording(flows: FlowOrder) -> Self {
+        Self::sized_recording(flows)
+    }
+}
+
+impl<const N: usize> SequenceTracker<N> {
+    fn sized() -> Self {
+        let seen = vec![0; N].into_boxed_slice().try_into().expect("as many words as were made");
+        Self { next: 0, top: 0, seen, recording: None }
+    }
+
+    /// A tracker that records missing numbers, by flow.
+    pub fn sized_recording(flows: FlowOrder) -> Self {
+        let words = vec![Notes::default(); N].into_boxed_slice();
+        Self { recording: Some(Recording { words, recorder: LossRecorder::new(flows) }), ..Self::sized() }
+    }
+
+    /// Records the arrival of a frame with this planned time.
+    #[inline]
+    pub fn note(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
+        // The usual frame: the next one, in a word that has begun.
+        if sequence == self.next && !sequence.is_multiple_of(BITS) {
+            self.mark(sequence);
+            self.next = sequence + 1;
+            return Arrival::InOrder;
+        }
+        self.note_closely(sequence, planned_ns)
+    }
+
+    /// Highest number seen plus 1.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether it records missing numbers.
+    pub fn is_recording(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// Records that the frame, which has just arrived after a gap, has a mark that frames before it were lost.
+    pub fn note_mark(&mut self, sequence: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.words[Self::slot(sequence / BITS)].marks |= 1 << (sequence % BITS);
+        }
+    }
+
+    /// Whether this number has arrived, if it is still remembered.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn has_seen(&self, sequence: u64) -> bool {
+        sequence < self.next && self.is_marked(sequence)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn recorder(&self) -> Option<&LossRecorder> {
+        self.recording.as_ref().map(|recording| &recording.recorder)
+    }
+
+    /// Ends the stream after `sent` frames. Returns the recorded data, if any.
+    pub fn finish(self, sent: u64) -> Option<LossRecorder> {
+        let Recording { words, mut recorder } = self.recording?;
+        recorder.limit(sent);
+        for word in self.top.saturating_sub(N as u64)..self.top {
+            let (slot, notes) = (Self::slot(word), words[Self::slot(word)]);
+            recorder.word(self.seen[slot], notes.marks, notes.anchor(word));
+        }
+        Some(recorder)
+    }
+
+    #[inline(never)]
+    fn note_closely(&mut self, sequence: u64, planned_ns: u64) -> Arrival {
+        let word = sequence / BITS;
+        if sequence >= self.next {
+            let missing = sequence - self.next;
+            if word >= self.top {
+                self.begin(word, Notes::at(sequence, planned_ns));
+            }
+            self.mark(sequence);
+            self.next = sequence + 1;
+            return if missing > 0 { Arrival::AfterGap { missing } } else { Arrival::InOrder };
+        }
+        if word + (N as u64) < self.top || self.is_marked(sequence) {
+            return Arrival::Duplicate;
+        }
+        self.mark(sequence);
+        if let Some(recording) = &mut self.recording {
+            let notes = &mut recording.words[Self::slot(word)];
+            if notes.anchor == 0 {
+                *notes = Notes::at(sequence, planned_ns);
+            }
+        }
+        Arrival::Reordered
+    }
+
+    /// Begins a word and those before it, and forgets as many old ones.
+    fn begin(&mut self, word: u64, notes: Notes) {
+        let first = (word + 1).saturating_sub(N as u64);
+        if let Some(Recording { words, recorder }) = &mut self.recording {
+            for leaving in self.top.saturating_sub(N as u64)..first.min(self.top) {
+                let (slot, notes) = (Self::slot(leaving), words[Self::slot(leaving)]);
+                recorder.word(self.seen[slot], notes.marks, notes.anchor(leaving));
+            }
+            recorder.skip(first.saturating_sub(self.top) * BITS);
+            for begun in first.max(self.top)..word {
+                words[Self::slot(begun)] = Notes::default();
+            }
+            words[Self::slot(word)] = notes;
+        }
+        for begun in first.max(self.top)..=word {
+            self.seen[Self::slot(begun)] = 0;
+        }
+        self.top = word + 1;
+    }
+
+    #[inline]
+    fn slot(word: u64) -> usize {
+        (word % N as u64) as usize
+    }
+
+    #[inline]
+    fn mark(&mut self, sequence: u64) {
+        self.seen[Self::slot(sequence / BITS)] |= 1 << (sequence % BITS);
+    }
+
+    #[inline]
+    fn is_marked(&self, sequence: u64) -> bool {
+        self.seen[Self::slot(sequence / BITS)] & 1 << (sequence % BITS) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrival, SequenceTracker};
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    const WINDOW: u64 = 1 << 24;
+
+    #[test]
+    fn loss_is_no_reordering_and_repetition_is_seen() {
+        let mut tracker = SequenceTracker::default();
+        let seen: Vec<_> = [0, 1, 5, 3, 3, 5, 6].into_iter().map(|n| tracker.note(n, 0)).collect();
+        use Arrival::{AfterGap, Duplicate as D, InOrder as I, Reordered as R};
+        assert_eq!(seen, [I, I, AfterGap { missing: 3 }, R, D, D, I]);
+    }
+
+    #[test]
+    fn bits_of_a_window_ago_do_not_count() {
+        let mut tracker = SequenceTracker::default();
+        for sequence in 0..200 {
+            tracker.note(sequence, 0);
+        }
+        assert_eq!(tracker.note(WINDOW + 100, 0), Arrival::AfterGap { missing: WINDOW - 100 });
+        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Reordered);
+        assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Duplicate);
+        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to tell");
+        assert_eq!(tracker.note(5 * WINDOW, 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
+        assert_eq!(tracker.note(5 * WINDOW - 7, 0), Arrival::Reordered);
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_set(numbers in prop::collection::vec(0u64..300, 0..600)) {
+            let mut tracker = SequenceTracker::default();
+            let mut set = HashSet::new();
+            let mut next = 0;
+            for number in numbers {
+                let expected = if !set.insert(number) {
+                    Arrival::Duplicate
+                } else if number < next {
+                    Arrival::Reordered
+                } else if number == next {
+                    Arrival::InOrder
+                } else {
+                    Arrival::AfterGap { missing: number - next }
+                };
+                next = next.max(number + 1);
+                prop_assert_eq!(tracker.note(number, 0), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! A trial: one load for one duration. Searches and sweeps know only this of the network.
+
+mod emptying;
+mod guarding;
+mod load;
+mod result;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use capbench_frames::LatenessSummary;
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use crate::arrivals::Arrivals;
+use crate::disturbance::Disturbance;
+use crate::error::{Result, TrialError};
+use crate::evidence::Evidence;
+use crate::latency::Latency;
+use crate::ledger::Ledger;
+use crate::loss_shape::LossShape;
+use crate::running::CaptureFacts;
+pub use emptying::Emptying;
+pub use emptying::TICK;
+pub use guarding::{Guarding, Livelock, Recovery, Retried};
+pub use load::{Load, LoadShape};
+pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
+
+/// Runs trials of one set-up.
+pub trait Trial {
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// When the trial could not run at all. Loss is not an error.
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult>;
+
+    /// Highest frame rate in frames per second that the link carries of this set-up's sizes. `None` if the link has no speed (as
+    /// virtual links) or does not report it. There is no default: a wrapper must pass on the value of the trial that it wraps.
+    fn line_rate(&self) -> Option<Pps>;
+
+    /// Opens capture and generator once for several consecutive trials: the segments of a soak.
+    ///
+    /// # Errors
+    /// When the path or the method must open them anew for every trial.
+    fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
+        Err(TrialError::Unsupported {
+            what: "a soak".into(),
+            reason: "this path opens its capture anew for every trial".into(),
+        })
+    }
+}
+
+impl<T: Trial + ?Sized> Trial for &mut T {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        (**self).run(load, duration)
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        (**self).line_rate()
+    }
+}
+
+/// The purpose of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Maximum load.
+    BestEffort,
+    /// All methods at one load that the slowest sustains.
+    CommonLoad,
+    /// A load that the user named.
+    FixedLoad,
+    /// A search for the highest sustained load.
+    Search,
+    /// Finding out what the generator can do, before a search.
+    SelfTest,
+    /// A segment of a soak.
+    Soak,
+    /// A low load after an overload: shows whether the path has recovered. Not a result.
+    Probe,
+    /// An attempt at a trial that something disturbed, so that the trial was repeated. It is not counted as a result.
+    #[serde(rename = "set-aside")]
+    Retried,
+    /// A point of a sweep.
+    Sweep,
+    /// A test of latency (RFC 2544 26.2).
+    Latency,
+    /// A test of frame loss rate (RFC 2544 26.3).
+    FrameLoss,
+    /// A test with back-to-back frames (RFC 2544 26.4, RFC 9004).
+    BackToBack,
+    /// A test of system recovery (RFC 2544 26.5).
+    Recovery,
+}
+
+impl Phase {
+    /// Whether the phase raises loads until frames are lost.
+    pub fn looks_for_loss(self) -> bool {
+        matches!(self, Self::Search | Self::SelfTest | Self::Sweep | Self::BackToBack)
+    }
+}
+
+/// A frame size, or the name of a mix of sizes.
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(untagged)]
+pub enum SizeLabel {
+    /// Octets with FCS.
+    Octets(u16),
+    /// A list, range or mix, by the user's name for it.
+    Named(String),
+}
+
+impl fmt::Display for SizeLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Octets(octets) => f.pad(&octets.to_string()),
+            Self::Named(name) => f.pad(name),
+        }
+    }
+}
+
+/// The CPUs of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cpus {
+    /// Where the generator ran.
+    pub generator: u32,
+    /// Where the kernel was to do its receive work.
+    pub kernel: Option<u32>,
+    /// Where the application ran.
+    pub application: u32,
+}
+
+/// What is constant in all trials of a set-up: the traffic profile of RFC 9971, and the method under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Profile {
+    /// The capture method.
+    pub method: String,
+    /// The frame size with FCS, or the name of a mix.
+    pub frame_size: SizeLabel,
+    /// Mean frame size in octets, FCS included.
+    pub mean_frame_size: f64,
+    /// Headers, flows and the sequence of sizes, as text.
+    pub traffic: String,
+    /// The transmit method.
+    pub transmit: String,
+    /// Name of the placement.
+    pub placement: String,
+    /// Its CPUs.
+    pub cpus: Cpus,
+    /// Whether the offered load is independent of the receiver.
+    pub load_independent: bool,
+    /// Why the offered load depends on the receiver; absent if it does not.
+    pub load_depends_because: Option<String>,
+    /// Work per packet.
+    pub work: String,
+}
+
+/// How a trial ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The application received every intended frame once and intact.
+    Lossless,
+    /// The application did not receive every sent frame.
+    Lossy,
+    /// No sent frame was lost, but the generator did not reach the intended load: no statement about the method.
+    GeneratorLimited,
+    /// The trial is no evidence: its account contradicts itself, or its path was not ready.
+    Invalid,
+}
+
+/// The raw measurements of one trial, before anything is computed from them.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Frames that the generator should send.
+    pub intended: u64,
+    /// Counters around the trial.
+    pub evidence: Evidence,
+    /// What the application received.
+    pub arrivals: Arrivals,
+    /// Length of the sending phase.
+    pub sending: Duration,
+    /// Length of the drain.
+    pub drain: Duration,
+    /// How long the application went on reading frames after sending ended; absent if unknown.
+    pub emptying: Option<Emptying>,
+    /// CPU account; per-packet figures are computed by [`Measured::result`].
+    pub cpu: CpuAccount,
+    /// The generator's lateness.
+    pub lateness: Option<LatenessSummary>,
+    /// What captured the frames; absent on a simulated path.
+    pub capture: Option<CaptureFacts>,
+    /// Why capbench did not verify the frames one by one; absent if it did.
+    pub unverified_because: Option<String>,
+    /// The counts that the program under test reported.
+    pub report: Option<ProgramReport>,
+    /// The generator as it ran.
+    pub generator: String,
+    /// Share of the kernel's receive work on its CPU.
+    pub kernel_work_share: Option<f64>,
+    /// When frames were lost and how many in a row.
+    pub loss_shape: Option<LossShape>,
+    /// The delay of the frames.
+    pub latency: Option<Latency>,
+    /// Reasons for care with the numbers.
+    pub noise: Vec<String>,
+    /// Disturbances of the host during the trial.
+    pub disturbance: Disturbance,
+    /// Highest frame rate of the link in frames per second.
+    pub line_rate_pps: Option<f64>,
+    /// When the trial's frames had left for the link.
+    pub departed: Option<Departed>,
+    /// Raw counter differences.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Unsent frames worth up to this much time are rounding of the clock, not a weak generator (CSIT).
+const TOLERATED: Duration = Duration::from_micros(10);
+
+/// Unsent frames of a load that count as rounding. 0 at maximum load, where the generator leaves nothing unsent.
+fn tolerated_frames(intended_pps: Option<f64>) -> u64 {
+    intended_pps.map_or(0, |pps| (pps * TOLERATED.as_secs_f64()).ceil() as u64)
+}
+
+impl Measured {
+    /// Books the ledger, computes ratios and judges. `number` and `phase` identify the trial.
+    pub fn result(
+        self,
+        number: u32,
+        phase: Phase,
+        profile: &Profile,
+        load: Load,
+        duration: Duration,
+    ) -> TrialResult {
+        let Self { intended, evidence, arrivals, .. } = self;
+        let ledger = evidence.book();
+        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let offered_pps = evidence.sent as f64 / self.sending.as_secs_f64().max(1e-9);
+        let invalid_because = contradiction(&evidence, &ledger);
+        let verdict = match invalid_because {
+            Some(_) => Verdict::Invalid,
+            None => judge(intended, &evidence, load),
+        };
+        let mut noise = self.noise;
+        noise.extend(self.disturbance.reasons().into_iter().map(String::from));
+        let mut cpu = self.cpu;
+        let per = |ns: Option<u64>, frames: u64| {
+            (frames > 0).then(|| ns.map(|ns| ns as f64 / frames as f64)).flatten()
+        };
+        cpu.app_ns_per_packet = per(cpu.app_ns, arrivals.read);
+        let reached = evidence.method.accepted.unwrap_or(evidence.sent);
+        cpu.app_ns_per_packet_at_most = per(cpu.app_charged_ns, arrivals.read);
+        cpu.kernel_ns_per_packet = per(cpu.kernel_ns, reached);
+        cpu.total_ns_per_packet = per(cpu.total_ns, reached);
+        cpu.tracer_ns_per_packet = per(cpu.tracer_ns, reached);
+        cpu.frames_per_batch = (cpu.batches > 0).then(|| share(arrivals.read, cpu.batches));
+        // Every wake-up is a context switch that the thread made because it waited.
+        let woken = cpu.voluntary_switches.unwrap_or(0);
+        cpu.frames_per_wakeup = (woken > 0).then(|| share(arrivals.read, woken));
+        TrialResult {
+            number,
+            phase,
+            profile: profile.clone(),
+            engine: self.capture.as_ref().map_or(String::new(), |facts| facts.engine.to_string()),
+            running: self.capture.as_ref().map_or(String::new(), CaptureFacts::running),
+            capture: self.capture,
+            unverified_because: self.unverified_because,
+            report: self.report,
+            generator: self.generator,
+            intended_pps: load.pps(),
+            load: load.shape(),
+            duration_s: duration.as_secs_f64(),
+            sending_s: self.sending.as_secs_f64(),
+            drain_s: self.drain.as_secs_f64(),
+            emptying: self.emptying,
+            intended,
+            sent: evidence.sent,
+            delivered: arrivals.delivered,
+            duplicates: arrivals.duplicates,
+            reordered: arrivals.reordered,
+            foreign: arrivals.foreign,
+            truncated: arrivals.truncated,
+            corrupt: arrivals.corrupt,
+            offered_pps,
+            delivered_pps: offered_pps * share(arrivals.delivered, evidence.sent),
+            loss_ratio: if intended == 0 { 0.0 } else { 1.0 - share(arrivals.delivered, intended) },
+            unexplained: ledger.unexplained,
+            ledger: ledger.entries,
+            loss_shape: self.loss_shape,
+            latency: self.latency,
+            verdict,
+            invalid_because,
+            cpu,
+            lateness: self.lateness,
+            kernel_work_share: self.kernel_work_share,
+            noise,
+            disturbance: self.disturbance,
+            line_rate_pps: self.line_rate_pps,
+            departed: self.departed,
+            guarding: None,
+            livelock: None,
+            search: None,
+            counters: self.counters,
+        }
+    }
+}
+
+/// Negative loss means that a frame was counted twice or came from elsewhere; such a trial is invalid.
+fn contradiction(evidence: &Evidence, ledger: &Ledger) -> Option<String> {
+    let Evidence { sent, delivered, .. } = evidence;
+    if *sent == 0 {
+        Some("nothing was sent".into())
+    } else if delivered > sent {
+        Some(format!("{delivered} frames were delivered of {sent} sent (negative loss)"))
+    } else if ledger.unexplained < 0 {
+        let excess = ledger.unexplained.unsigned_abs();
+        Some(format!(
+            "{excess} frames more were delivered and booked as lost than the {sent} sent (negative loss)"
+        ))
+    } else {
+        None
+    }
+}
+
+/// The verdict of a trial without a contradiction.
+fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
+    let tolerated = tolerated_frames(load.highest());
+    if evidence.delivered < evidence.sent {
+        Verdict::Lossy
+    } else if intended - evidence.delivered.min(intended) > tolerated {
+        Verdict::GeneratorLimited
+    } else {
+        Verdict::Lossless
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use capbench_frames::rates::Pps;
+
+    use super::*;
+    use crate::for_tests::{measured, profile};
+
+    fn verdict(intended: u64, sent: u64, delivered: u64, drops: u64, load: Load) -> Verdict {
+        measured(intended, sent, delivered, drops)
+            .result(1, Phase::BestEffort, &profile("recv"), load, Duration::from_secs(1))
+            .verdict
+    }
+
+    #[test]
+    fn verdicts() {
+        let rate = Load::Rate(Pps::new(100_000.0).unwrap());
+        assert_eq!(verdict(100_000, 100_000, 100_000, 0, rate), Verdict::Lossless);
+        assert_eq!(verdict(100_000, 99_999, 99_999, 0, rate), Verdict::Lossless, "10 us worth of frames");
+        assert_eq!(verdict(100_000, 99_000, 99_000, 0, rate), Verdict::GeneratorLimited);
+        assert_eq!(verdict(100_000, 99_000, 98_000, 1000, rate), Verdict::Lossy, "loss weighs more");
+        assert_eq!(verdict(100_000, 100_000, 99_000, 0, Load::Maximum), Verdict::Lossy);
+        assert_eq!(verdict(100, 100, 100, 5, rate), Verdict::Invalid, "negative loss");
+        assert_eq!(verdict(0, 0, 0, 0, Load::Maximum), Verdict::Invalid, "nothing was sent");
+    }
+
+    #[test]
+    fn unsent_frames_count_as_lost() {
+        let rate = Load::Rate(Pps::new(1000.0).unwrap());
+        let result = measured(1000, 900, 900, 0).result(
+            1,
+            Phase::BestEffort,
+            &profile("recv"),
+            rate,
+            Duration::from_secs(1),
+        );
+        assert!((result.loss_ratio - 0.1).abs() < 1e-12);
+        assert_eq!((result.lost(), result.delivered_pps), (0, 900.0));
+    }
+}

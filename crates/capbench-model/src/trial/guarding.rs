@@ -1,0 +1,62 @@
+//! Actions and findings of guards around a trial.
+
+use serde::{Deserialize, Serialize};
+
+use super::TrialResult;
+
+/// Actions of guards before a trial was accepted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Guarding {
+    /// Number of the accepted attempt, from 1.
+    pub attempt: u32,
+    /// Discarded attempts before it, with their disturbances.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<Retried>,
+    /// Recovery between an overload and this trial; absent if no overload came before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+}
+
+/// A discarded attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Retried {
+    /// Its disturbances.
+    pub because: Vec<String>,
+    /// The attempt.
+    pub trial: TrialResult,
+}
+
+/// Findings at low load after an overload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Recovery {
+    /// Number of the trial that overloaded the path.
+    pub after: u32,
+    /// Whether the last probe was clean.
+    pub recovered: bool,
+    /// The probes in order.
+    pub probes: Vec<TrialResult>,
+}
+
+/// The trial of the same set-up that delivered most. The livelocked trial was offered more and delivered less.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Livelock {
+    /// Number of that trial.
+    pub against: u32,
+    /// Its offered load in packets per second.
+    pub offered_pps: f64,
+    /// Its delivered rate in packets per second.
+    pub delivered_pps: f64,
+}
+
+impl Recovery {
+    /// Why a trial is invalid because of the path; absent if the path was clean.
+    pub fn failure(&self) -> Option<String> {
+        (!self.recovered).then(|| {
+            format!(
+                "the path had not recovered from the overload of trial {}: {} probes at low load were not clean",
+                self.after,
+                self.probes.len()
+            )
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! One trial as stored, and its cost.
+
+use std::collections::BTreeMap;
+
+use capbench_frames::LatenessSummary;
+use serde::{Deserialize, Serialize};
+
+use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
+use super::{Guarding, Livelock};
+use crate::disturbance::Disturbance;
+use crate::latency::Latency;
+use crate::ledger::{Entry, Ledger};
+use crate::loss_shape::LossShape;
+use crate::places::Place;
+use crate::running::CaptureFacts;
+
+/// Counts that a program under test reported for its trial, and the count of its capture file. Absent: not reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ProgramReport {
+    /// Frames that it reports as captured.
+    pub captured: Option<u64>,
+    /// Frames that it reports as received, dropped ones included.
+    pub received: Option<u64>,
+    /// Frames that it reports as dropped because it had no room.
+    pub dropped: Option<u64>,
+    /// Frames of any kind in its capture file; absent if it writes none.
+    pub in_file: Option<u64>,
+}
+
+/// When the frames of a trial had left for the link. The last frame leaves later than the generator passes it to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Departed {
+    /// Seconds from the start of sending until all frames but `under_way` had left.
+    pub after_s: f64,
+    /// Frames that may still have been in queues.
+    pub under_way: u64,
+}
+
+/// CPU time of a trial. Absent if the platform cannot measure it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CpuAccount {
+    /// Application time per frame read, verification included; a lower bound if `split_is_sampled`.
+    pub app_ns_per_packet: Option<f64>,
+    /// Upper bound of the application time per frame read; differs only if `split_is_sampled`.
+    pub app_ns_per_packet_at_most: Option<f64>,
+    /// The kernel's receive work per frame that reached the capture point.
+    pub kernel_ns_per_packet: Option<f64>,
+    /// Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one,
+    /// else the sum of the two. Absent if other work ran on the CPU.
+    pub total_ns_per_packet: Option<f64>,
+    /// Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and that
+    /// kernel only samples at the timer tick which of the two runs (their sum is then exact). Or other work ran there, which the
+    /// kernel's work may have interrupted instead.
+    pub split_is_sampled: bool,
+    /// Time of the tracer's own programs per frame that reached the capture point. Part of the kernel's time, or of the
+    /// generator's if the generator's CPU does the kernel's work. Absent without a tracer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer_ns_per_packet: Option<f64>,
+    /// Busy CPUs of the whole host while frames were sent, the generator's included.
+    pub busy_cores: Option<f64>,
+    /// Run time of the application thread, without the softirq work that interrupted it.
+    pub app_ns: Option<u64>,
+    /// Run time that the scheduler charged to the application thread.
+    pub app_charged_ns: Option<u64>,
+    /// Application and kernel time together.
+    pub total_ns: Option<u64>,
+    /// Softirq, interrupt and NAPI-thread time on the CPU that does the kernel's receive work.
+    pub kernel_ns: Option<u64>,
+    /// Source of `kernel_ns`: timing of the receive softirq at its beginning and end, or ticks of /proc/stat.
+    #[serde(default)]
+    pub kernel_source: String,
+    /// Time of the tracer's own programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer_ns: Option<u64>,
+    /// Resolution of `kernel_ns`.
+    pub kernel_resolution_ns: Option<u64>,
+    /// Cost of verifying a frame on this CPU, measured before the run; part of `app_ns_per_packet`.
+    pub verify_ns_per_packet: f64,
+    /// Time of one iteration of the wait loop on the idle application CPU, measured before the run; absent if the work is not
+    /// such a loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_per_iteration: Option<f64>,
+    /// Context switches of the application thread because it waited.
+    pub voluntary_switches: Option<u64>,
+    /// Context switches of the application thread because others ran.
+    pub involuntary_switches: Option<u64>,
+    /// System calls that could sleep until frames arrived.
+    pub waits: u64,
+    /// Waits that ended without a frame.
+    pub empty_waits: u64,
+    /// Batches that the method delivered.
+    pub batches: u64,
+    /// Frames per batch, mean.
+    pub frames_per_batch: Option<f64>,
+    /// Frames per voluntary context switch, mean: the batch per wake-up. Absent if the application never slept.
+    pub frames_per_wakeup: Option<f64>,
+    /// Share of the host's CPU time that the hypervisor stole while frames were sent.
+    pub steal_ratio: Option<f64>,
+}
+
+/// One trial as stored: counts first, then ratios computed from them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TrialResult {
+    /// Running number within its run, from 1.
+    pub number: u32,
+    /// The purpose of the trial.
+    pub phase: Phase,
+    /// The set-up.
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// The engine that did the work, as detected: a library with its version, the mode of XDP, a program with its version.
+    #[serde(default)]
+    pub engine: String,
+    /// Sizes as granted, and the source of timestamps.
+    pub running: String,
+    /// The facts of `engine` and `running`; absent in files of versions that did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureFacts>,
+    /// Why capbench did not verify the trial's frames one by one; absent if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "taken_on_trust")]
+    pub unverified_because: Option<String>,
+    /// The counts that the program under test reported; absent for methods of capbench.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ProgramReport>,
+    /// The generator as it ran.
+    pub generator: String,
+    /// Intended load in frames per second; absent if it is not a constant rate.
+    pub intended_pps: Option<f64>,
+    /// Shape of a load that is neither a constant rate nor maximum load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadShape>,
+    /// Intended length of the sending phase in seconds.
+    pub duration_s: f64,
+    /// Actual length of the sending phase in seconds.
+    pub sending_s: f64,
+    /// Seconds from the end of sending until the application had read everything or frames stopped arriving.
+    pub drain_s: f64,
+    /// How long the application went on reading frames after sending ended; absent if nobody saw when it read the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptying: Option<Emptying>,
+    /// Frames that the generator should send.
+    pub intended: u64,
+    /// Frames passed to the kernel.
+    pub sent: u64,
+    /// Frames that reached the application intact, counted once each.
+    pub delivered: u64,
+    /// Repeated frames.
+    pub duplicates: u64,
+    /// Frames that arrived after a later one.
+    pub reordered: u64,
+    /// Frames that do not belong to this trial.
+    pub foreign: u64,
+    /// Truncated frames.
+    pub truncated: u64,
+    /// Damaged frames.
+    pub corrupt: u64,
+    /// Offered load in frames per second: sent frames divided by the length of the sending phase.
+    pub offered_pps: f64,
+    /// Offered load times the share delivered.
+    pub delivered_pps: f64,
+    /// 1 - delivered / intended: unsent frames count as lost.
+    pub loss_ratio: f64,
+    /// Lost frames by place.
+    pub ledger: Vec<Entry>,
+    /// Sent frames that no place explains.
+    pub unexplained: i64,
+    /// When frames were lost and how many in a row; absent if frames were not examined one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_shape: Option<LossShape>,
+    /// The delay of the frames; absent if it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// The trial's verdict.
+    pub verdict: Verdict,
+    /// Why the trial is invalid; absent if it is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_because: Option<String>,
+    /// CPU time.
+    pub cpu: CpuAccount,
+    /// Lateness of the generator; absent at maximum load, which has no plan.
+    pub lateness: Option<LatenessSummary>,
+    /// Share of the kernel's receive work that ran on the CPU chosen for it.
+    pub kernel_work_share: Option<f64>,
+    /// Reasons for care with the trial's numbers; empty if there are none.
+    pub noise: Vec<String>,
+    /// Disturbances by the host that the trial did not cause.
+    #[serde(default)]
+    pub disturbance: Disturbance,
+    /// Highest rate of frames of this size on the link, in frames per second; absent if it has no speed, as virtual links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_rate_pps: Option<f64>,
+    /// When the trial's frames had left for the link; absent if unknown, or if the link has no speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub departed: Option<Departed>,
+    /// Actions of guards before the trial was accepted; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarding: Option<Box<Guarding>>,
+    /// A trial of the same set-up that delivered more at a lower load; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub livelock: Option<Livelock>,
+    /// Number of the search of its set-up to which the trial belongs, from 1; absent if there was one or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<u32>,
+    /// Counter differences over the trial, by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+impl TrialResult {
+    /// Probes and attempts that are stored with it.
+    fn kept_with_it(&self) -> impl Iterator<Item = &Self> {
+        self.guarding.iter().flat_map(|guarding| {
+            let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
+            guarding.set_aside.iter().map(|attempt| &attempt.trial).chain(probes)
+        })
+    }
+
+    /// A sum over it and the probes and attempts that are stored with it.
+    fn with_all_of_it(&self, of: fn(&Self) -> f64) -> f64 {
+        of(self) + self.kept_with_it().map(|trial| trial.with_all_of_it(of)).sum::<f64>()
+    }
+
+    /// Seconds of traffic of the trial, including its probes and discarded attempts.
+    pub fn traffic_s(&self) -> f64 {
+        self.with_all_of_it(|trial| trial.sending_s)
+    }
+
+    /// Seconds of the trial with drains, including its probes and discarded attempts.
+    pub fn spent_s(&self) -> f64 {
+        self.with_all_of_it(|trial| trial.sending_s.max(trial.duration_s) + trial.drain_s)
+    }
+
+    /// The highest trial number among it, its probes and its attempts.
+    pub fn last_number(&self) -> u32 {
+        self.kept_with_it().map(Self::last_number).fold(self.number, u32::max)
+    }
+
+    /// Marks the trial as invalid.
+    pub fn invalidate(&mut self, because: String) {
+        self.verdict = Verdict::Invalid;
+        self.invalid_because.get_or_insert(because);
+    }
+
+    /// Places that lost sent frames, sorted by number of frames, highest first.
+    pub fn losses(&self) -> Vec<(Place, u64)> {
+        Ledger { entries: self.ledger.clone(), unexplained: self.unexplained }.losses()
+    }
+
+    /// Whether the ledger's remainder equals its unexplained frames. If not, the file was changed.
+    pub fn ledger_sums_up(&self) -> bool {
+        let balanced = Ledger::balance(self.sent, self.delivered, self.ledger.clone());
+        balanced.unexplained == self.unexplained
+    }
+
+    /// Whether the method got the intended load within 5 % and delivered all of it. Otherwise its cost per packet is not
+    /// comparable.
+    pub fn held_load(&self) -> bool {
+        let unsent = self.intended.saturating_sub(self.sent);
+        match self.verdict {
+            Verdict::Lossless => true,
+            Verdict::GeneratorLimited => unsent * 20 <= self.intended,
+            Verdict::Lossy | Verdict::Invalid => false,
+        }
+    }
+
+    /// Uncertainty of the CPU time per packet because of clock ticks, in nanoseconds.
+    pub fn cpu_uncertainty_ns(&self) -> f64 {
+        let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
+        ticks / self.delivered.max(1) as f64
+    }
+
+    /// Frames that the generator did not send; 0 if they are few enough to be rounding of the clock.
+    pub fn shortfall(&self) -> u64 {
+        let unsent = self.intended.saturating_sub(self.sent);
+        if unsent > tolerated_frames(self.intended_pps) { unsent } else { 0 }
+    }
+
+    /// Why the trial is invalid, if it is.
+    pub fn why_invalid(&self) -> String {
+        // Results of early versions have no reason.
+        self.invalid_because.clone().unwrap_or_else(|| "its account contradicts itself".into())
+    }
+
+    /// Frames sent and not delivered.
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.delivered)
+    }
+
+    /// Share of the sent frames that was lost. Reports print it next to the offered load.
+    pub fn sent_loss_ratio(&self) -> f64 {
+        if self.sent == 0 { 0.0 } else { self.lost() as f64 / self.sent as f64 }
+    }
+}

@@ -1,0 +1,140 @@
+//! The compared figures.
+
+use serde::{Deserialize, Serialize};
+
+use capbench_model::trial::{Load, TrialResult};
+
+/// A figure of a trial, or of a search.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Frames per second delivered at maximum load. At a set load it duplicates the loss.
+    DeliveredRate,
+    /// Share of the sent frames that was lost, at a set load. At maximum load it depends on the generator's rate.
+    LossRatio,
+    /// The highest load that a goal of a search accepts.
+    Throughput,
+    /// CPU time of application and kernel together per frame, nanoseconds, in trials that sustained their load. In an overload
+    /// it would be the available CPU time divided by the received frames.
+    TotalCost,
+    /// CPU time of the application per frame, nanoseconds. If only a range is known, it is not compared.
+    ApplicationCost,
+    /// Median of the latency, nanoseconds.
+    MedianLatency,
+    /// 99.9th percentile of the latency, nanoseconds.
+    WorstLatency,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// By their ratio.
+    Ratio,
+    /// By their difference. Used for shares, which may be 0.
+    Difference,
+}
+
+/// The better direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// More.
+    Higher,
+    /// Less.
+    Lower,
+}
+
+/// Replaces 0, which has no logarithm. It is below all measured values.
+const LEAST: f64 = 1e-9;
+
+impl Measure {
+    /// The figures that a trial can have.
+    pub const OF_TRIALS: [Self; 6] = [
+        Self::DeliveredRate,
+        Self::LossRatio,
+        Self::TotalCost,
+        Self::ApplicationCost,
+        Self::MedianLatency,
+        Self::WorstLatency,
+    ];
+
+    /// Its name in tables and sentences.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::DeliveredRate => "delivered",
+            Self::LossRatio => "loss",
+            Self::Throughput => "throughput",
+            Self::TotalCost => "CPU time",
+            Self::ApplicationCost => "application",
+            Self::MedianLatency => "latency p50",
+            Self::WorstLatency => "latency p99.9",
+        }
+    }
+
+    /// Its unit; empty for shares.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::DeliveredRate | Self::Throughput => "packets/s",
+            Self::LossRatio => "",
+            Self::TotalCost | Self::ApplicationCost => "ns/packet",
+            Self::MedianLatency | Self::WorstLatency => "ns",
+        }
+    }
+
+    /// How its values are compared.
+    pub const fn scale(self) -> Scale {
+        match self {
+            Self::LossRatio => Scale::Difference,
+            _ => Scale::Ratio,
+        }
+    }
+
+    /// The better direction.
+    pub const fn better(self) -> Better {
+        match self {
+            Self::DeliveredRate | Self::Throughput => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+
+    /// Its value in a trial; `None` if the trial does not know it.
+    pub fn of(self, trial: &TrialResult) -> Option<f64> {
+        let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
+        let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
+        match self {
+            Self::DeliveredRate => is_maximum.then_some(trial.delivered_pps),
+            Self::LossRatio => (!is_maximum).then(|| trial.sent_loss_ratio()),
+            Self::Throughput => None,
+            Self::TotalCost => trial.cpu.total_ns_per_packet.filter(|_| trial.held_load()),
+            Self::ApplicationCost => trial.cpu.app_ns_per_packet.filter(|_| !trial.cpu.split_is_sampled),
+            Self::MedianLatency => total.map(|delays| delays.p50_ns as f64),
+            Self::WorstLatency => total.map(|delays| delays.p99_9_ns as f64),
+        }
+    }
+
+    /// A value on the scale on which differences are computed.
+    pub fn scaled(self, value: f64) -> f64 {
+        match self.scale() {
+            Scale::Ratio => value.max(LEAST).ln(),
+            Scale::Difference => value,
+        }
+    }
+
+    /// Converts a difference on that scale to a change: relative to the earlier value, or a difference of shares.
+    pub fn change(self, difference: f64) -> f64 {
+        match self.scale() {
+            Scale::Ratio => difference.exp_m1(),
+            Scale::Difference => difference,
+        }
+    }
+}
+
+/// The load of a trial in words, as far as the user set it.
+pub fn load(trial: &TrialResult) -> String {
+    match (&trial.load, trial.intended_pps) {
+        (Some(shape), _) => format!("{shape:?}"),
+        (None, Some(pps)) => format!("{pps:.0} packets/s"),
+        (None, None) => Load::Maximum.to_string(),
+    }
+}

@@ -1,0 +1,149 @@
+//! Comparisons by set-up: methods that took turns in one run, and two runs in [`capbench_report::compare`].
+//!
+//! A comparison is a pure function of trials. A regression or an improvement meets two conditions. Chance does not explain it,
+//! by a permutation test corrected after Holm for all tests. And it exceeds a stated threshold. For everything else, the
+//! comparison reports how large a change is not excluded.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`measure`] | the compared figures, their units, and the better direction |
+//! | [`setup`] | what trials must have in common |
+//! | `samples`, `pace` | the figures of a trial, and which trials have none |
+//! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
+//! | `pairs` | pairs of trials of one run |
+
+pub mod contrast;
+pub mod measure;
+pub mod pace;
+mod pairs;
+pub mod samples;
+pub mod setup;
+
+use serde::{Deserialize, Serialize};
+
+use capbench_model::statistics::FALSE_ALARMS;
+pub use capbench_model::statistics::LEVEL;
+pub use contrast::{Change, Contrast, Judgement, Side};
+pub use measure::{Better, Measure, Scale};
+pub use pairs::{Pair, of_pairs};
+pub use samples::LeftOut;
+pub use setup::{Field, Setup};
+
+/// Minimum changes to report.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Thresholds {
+    /// Minimum change of rates and times, relative to the earlier value.
+    pub relative: f64,
+    /// Minimum change of loss, in lost frames per sent frame. Loss where there was none before is always reported.
+    pub loss: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { relative: 0.05, loss: 0.001 }
+    }
+}
+
+/// The conclusion of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// A figure became worse.
+    Regression,
+    /// No figure is known to have become worse.
+    NoRegressionShown,
+    /// Undecidable: too few trials, a host that was too busy, or a damaged file.
+    Inconclusive,
+}
+
+/// The result of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Comparison {
+    /// The reference: the earlier run, or a method.
+    pub then: String,
+    /// The compared run or method.
+    pub now: String,
+    /// Whether trials were compared in pairs that ran one after the other.
+    pub paired: bool,
+    /// The minimum changes to report.
+    pub thresholds: Thresholds,
+    /// The probability of a false statement in the whole comparison.
+    pub false_alarms: f64,
+    /// Differences of the two other than the measured figures.
+    pub differences: Vec<String>,
+    /// Notes to read before the figures.
+    pub notes: Vec<String>,
+    /// Whether the host disturbed more than half of the trials of a run. Then the host may cause a difference, which no test
+    /// within two runs can detect. Trials that took turns were disturbed equally.
+    #[serde(default)]
+    pub disturbed: bool,
+    /// Whether the file of a run is not as written: cut off, damaged, or with ledgers that do not sum up. The missing or changed
+    /// part could contain a regression.
+    #[serde(default)]
+    pub damaged: bool,
+    /// All contrasts: set-up by set-up, then several set-ups together.
+    pub contrasts: Vec<Contrast>,
+    /// Number of tested contrasts, for which the probabilities are corrected.
+    pub tested: usize,
+    /// Number of visits per set-up and side with which each contrast could become significant separately; absent if each could
+    /// already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits_needed: Option<u32>,
+    /// Set-ups that only the first has.
+    pub only_then: Vec<Setup>,
+    /// Set-ups that only the second has.
+    pub only_now: Vec<Setup>,
+    /// Trials that were not compared, with the reason.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Comparison {
+    /// Judges matched figures, if only the measured figures differ.
+    pub fn of(
+        [then, now]: [&str; 2],
+        paired: bool,
+        matched: &[contrast::Matched],
+        thresholds: Thresholds,
+        left_out: Vec<LeftOut>,
+    ) -> Self {
+        let (contrasts, tested) = contrast::judged(contrast::all(matched), thresholds);
+        Self {
+            then: then.into(),
+            now: now.into(),
+            paired,
+            thresholds,
+            false_alarms: FALSE_ALARMS,
+            differences: Vec::new(),
+            notes: Vec::new(),
+            disturbed: false,
+            damaged: false,
+            visits_needed: contrast::visits_needed(&contrasts, paired),
+            contrasts,
+            tested,
+            only_then: Vec::new(),
+            only_now: Vec::new(),
+            left_out,
+        }
+    }
+
+    /// Contrasts with this judgement.
+    pub fn judged(&self, judgement: Judgement) -> impl Iterator<Item = &Contrast> {
+        self.contrasts.iter().filter(move |contrast| contrast.judgement == judgement)
+    }
+
+    /// Whether nothing can be concluded: no contrast could become significant, the host was too busy, or a file was damaged.
+    pub fn is_inconclusive(&self) -> bool {
+        self.disturbed
+            || self.damaged
+            || self.contrasts.iter().all(|contrast| contrast.judgement == Judgement::TooFewVisits)
+    }
+
+    /// The conclusion.
+    pub fn conclusion(&self) -> Conclusion {
+        match self.judged(Judgement::Regression).next() {
+            _ if self.is_inconclusive() => Conclusion::Inconclusive,
+            Some(_) => Conclusion::Regression,
+            None => Conclusion::NoRegressionShown,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The cost of trials, counted before they run: plans run on paths with computed losses, and this module sums the cost.
+
+use std::time::Duration;
+
+use crate::guards::{OVERLOAD, PROBE};
+
+/// Time of a trial besides sending: opening rings, draining, reading counters. Used by estimates only.
+pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
+
+/// The cost of plans of trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Number of trials.
+    pub trials: u32,
+    /// Time of sending.
+    pub traffic: Duration,
+    /// Number of trials that wait for missing frames.
+    pub waits: u32,
+    /// Time that buffers take to empty, if known beforehand.
+    pub drain: Duration,
+    /// Probes after overloads, one per overload, as if the path recovers at once. If it does not, guards send up to five longer
+    /// probes.
+    pub probes: u32,
+    /// Idle time of the path.
+    pub idle: Duration,
+}
+
+/// The same plan on different paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// On the path with the lowest cost.
+    pub least: Cost,
+    /// The median of the paths.
+    pub median: Cost,
+    /// On the path with the highest cost.
+    pub most: Cost,
+}
+
+/// Adds up trials that run one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meter {
+    cost: Cost,
+    is_overloaded: bool,
+}
+
+impl Cost {
+    /// Total time, if a trial that misses frames waits for `quiet`. It sums sending, waiting, probing and resting. For each
+    /// trial it adds the time to open rings and read counters.
+    pub fn time(&self, quiet: Duration) -> Duration {
+        let opened = OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
+        [
+            self.traffic,
+            self.drain,
+            self.idle,
+            opened,
+            quiet.saturating_mul(self.waits),
+            PROBE.saturating_mul(self.probes),
+        ]
+        .into_iter()
+        .fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The cost of `count` repetitions.
+    #[must_use]
+    pub fn times(self, count: u32) -> Self {
+        Self {
+            trials: self.trials.saturating_mul(count),
+            traffic: self.traffic.saturating_mul(count),
+            waits: self.waits.saturating_mul(count),
+            drain: self.drain.saturating_mul(count),
+            probes: self.probes.saturating_mul(count),
+            idle: self.idle.saturating_mul(count),
+        }
+    }
+
+    /// The cost of both, one after the other.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            trials: self.trials.saturating_add(other.trials),
+            traffic: self.traffic.saturating_add(other.traffic),
+            waits: self.waits.saturating_add(other.waits),
+            drain: self.drain.saturating_add(other.drain),
+            probes: self.probes.saturating_add(other.probes),
+            idle: self.idle.saturating_add(other.idle),
+        }
+    }
+}
+
+impl Spread {
+    /// The lowest, median and highest of these costs; zero if there are none.
+    pub fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
+        costs.sort_by_key(|cost| cost.time(quiet));
+        let at = |place: usize| costs.get(place).copied().unwrap_or_default();
+        let last = costs.len().saturating_sub(1);
+        Self { least: at(0), median: at(last / 2), most: at(last) }
+    }
+}
+
+impl Meter {
+    /// Adds a trial that sent for `sending` and lost `loss_ratio` of the sent frames.
+    pub fn trial(&mut self, sending: Duration, loss_ratio: f64) {
+        let was_overloaded = std::mem::replace(&mut self.is_overloaded, loss_ratio > OVERLOAD);
+        self.cost = self.cost.and(Cost {
+            trials: 1,
+            traffic: sending,
+            waits: u32::from(loss_ratio > 0.0),
+            probes: u32::from(was_overloaded),
+            ..Cost::default()
+        });
+    }
+
+    /// Adds the time in which buffers empty after a trial.
+    pub fn drain(&mut self, draining: Duration) {
+        self.cost.drain = self.cost.drain.saturating_add(draining);
+    }
+
+    /// Adds idle time of the path.
+    pub fn rest(&mut self, while_idle: Duration) {
+        self.cost.idle = self.cost.idle.saturating_add(while_idle);
+    }
+
+    /// The sum.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn every_trial_is_opened_and_an_overload_is_waited_for_and_probed_after() {
+        let mut meter = Meter::default();
+        for loss in [0.0, 0.5, 1e-6, 0.0] {
+            meter.trial(SECOND, loss);
+        }
+        meter.rest(3 * SECOND);
+        let cost = meter.cost();
+        let expected = Cost { trials: 4, traffic: 4 * SECOND, waits: 2, probes: 1, idle: 3 * SECOND, ..cost };
+        assert_eq!((cost, cost.drain), (expected, Duration::ZERO));
+        assert_eq!(cost.time(2 * SECOND), 11 * SECOND + 5 * OVERHEAD + PROBE);
+        assert_eq!(cost.times(2), cost.and(cost));
+        assert_eq!(cost.times(u32::MAX).time(Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn a_spread_is_ordered_by_time() {
+        let traffic = |seconds: u32| Cost { traffic: seconds * SECOND, ..Cost::default() };
+        let waiting = Cost { waits: 1, ..Cost::default() };
+        let spread = Spread::of(vec![traffic(3), waiting, traffic(1)], 2 * SECOND);
+        assert_eq!((spread.least, spread.median, spread.most), (traffic(1), waiting, traffic(3)));
+        assert_eq!(Spread::of(Vec::new(), SECOND), Spread::default());
+    }
+}

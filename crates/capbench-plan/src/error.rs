@@ -1,0 +1,76 @@
+//! The error of this crate. Every message is one line: what is wrong, and what to write instead.
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+
+use capbench_frames::FrameError;
+use capbench_model::TrialError;
+
+/// An error while a plan is made or run.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A trial could not run.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// The observer of a run could not keep a result.
+    #[error(transparent)]
+    Observer(Box<dyn Error + Send + Sync>),
+    /// A file of the user could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A user's file does not define goals correctly.
+    #[error("{}: {reason}", path.display())]
+    Definition {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and at which place in the file.
+        reason: String,
+    },
+    /// A search goal is not valid, or contradicts itself.
+    #[error("goal {goal}: {reason}")]
+    Goal {
+        /// Its name, as the user wrote it.
+        goal: String,
+        /// What is wrong, and what to write instead.
+        reason: String,
+    },
+    /// Goals and limits of a search contradict each other.
+    #[error("search: {reason}")]
+    Search {
+        /// What contradicts what, and what to change.
+        reason: String,
+    },
+    /// A sweep that contradicts itself.
+    #[error("sweep: {reason}")]
+    Sweep {
+        /// What is wrong, and what to write instead.
+        reason: String,
+    },
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, PlanError>;
+
+impl PlanError {
+    /// An error of an observer, of its own type.
+    pub fn observer(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Observer(Box::new(error))
+    }
+
+    /// The path, or what it is asked to do, makes `what` impossible.
+    pub(crate) fn unsupported(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Trial(TrialError::Unsupported { what: what.into(), reason: reason.into() })
+    }
+}
+
+impl From<FrameError> for PlanError {
+    fn from(error: FrameError) -> Self {
+        Self::Trial(error.into())
+    }
+}

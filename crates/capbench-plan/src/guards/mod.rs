@@ -1,0 +1,52 @@
+//! Guards on every trial: they discard invalid trials or mark them.
+//!
+//! [`Guarded`] is a laboratory that wraps another one. Benches, searches and sweeps that run trials through it get the same
+//! guards:
+//!
+//! | file | guard | action |
+//! |---|---|---|
+//! | `saturation` | after an overload | probes at a low load until the path is clean; a trial on an unclean path is invalid |
+//! | [`capbench_model::disturbance`] | steal, stalls, foreign load, clocks | repeats a disturbed trial, or marks it |
+//! | `line_rate` | a rate above the link's | the trial is invalid and is repeated |
+//! | `livelock` | less delivered at a higher load | marks the trial and names the better one |
+//!
+//! A trial whose account contradicts itself (negative loss) is repeated like a disturbed one. The accepted attempt never depends
+//! on the delivered rate: it is the first undisturbed one, else the last valid one. The other attempts and all probes are stored
+//! with it, and are not results.
+
+#[cfg(test)]
+mod disturbance_tests;
+mod guarded;
+pub(crate) mod line_rate;
+pub mod livelock;
+mod saturation;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
+pub use capbench_model::trial::{Guarding, Livelock, Recovery, Retried};
+pub use guarded::Guarded;
+pub(crate) use saturation::{OVERLOAD, PROBE};
+
+/// Limits of the guards.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Largest number of repeats of a disturbed trial.
+    pub repeats: u32,
+    /// Share of the time of all trials so far that repeats of disturbed trials may use; beyond it trials are only marked.
+    /// Otherwise a host that is always noisy would multiply a run's time and the run would be as noisy. Invalid trials are always
+    /// repeated, because callers of guarded trials do not repeat them.
+    pub repeat_share: f64,
+    /// Number of probes after an overload before the path is given up.
+    pub probes: u32,
+    /// Pause after a probe that was not clean; each further pause is twice as long.
+    pub pause: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { repeats: 2, repeat_share: 0.25, probes: 5, pause: Duration::from_millis(100) }
+    }
+}

@@ -1,0 +1,231 @@
+//! Back-to-back frames (RFC 2544 26.4 as updated by RFC 9004): the longest burst at the minimum gap, from idle, without a lost
+//! frame, and the time that all buffers on the path can store.
+//!
+//! RFC 9004 divides the mean burst by the theoretical rate, and subtracts what was read from the buffer meanwhile: `implied * (1
+//! - throughput / theoretical)`. For a capture, that time is the one of ring, socket, backlog and card together. It is
+//! meaningful only if the throughput is below the theoretical rate, since buffers do not fill otherwise. On a link without a
+//! rate, the generator's maximum replaces it, as [`MaximumRate`] says.
+//!
+//! Bursts are sent at exactly the rate by which the formulas divide; [`crate::bursts`] describes the search for the longest.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::{Ended, Finished, MaximumRate};
+use crate::bursts::{BurstEnd, BurstSearch, Longest};
+use crate::percent::Percent;
+use crate::session::{Observer, Session};
+use crate::{PlanError, Result};
+use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+
+/// Frames of the first burst.
+pub const FIRST: NonZeroU64 = NonZeroU64::MIN.saturating_add(63);
+/// The longest burst that the standard requires to be possible.
+const LONGEST: Duration = Duration::from_secs(30);
+/// From this share of the longest burst, a result does not show the buffer's size.
+const NEAR_LIMIT: f64 = 0.95;
+/// Maximum difference of two clocks. A throughput this close to the maximum rate equals it.
+const CLOCKS: f64 = 2e-4;
+
+/// A test with back-to-back frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackToBackTest {
+    /// The rate of a burst.
+    pub maximum: MaximumRate,
+    /// The highest rate without loss, with the same frames.
+    pub throughput: Pps,
+    /// The parameters of the search for the longest burst.
+    pub search: BurstSearch,
+    /// Independent searches (RFC 2544: at least 50).
+    pub repetitions: NonZeroU32,
+}
+
+/// The outcome of the test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BackToBackOutcome {
+    /// The rate of a burst: the theoretical rate of the formulas.
+    pub maximum: MaximumRate,
+    /// The highest rate without loss, frames per second.
+    pub throughput_pps: Pps,
+    /// The maximum length of a burst.
+    pub limit_frames: u64,
+    /// The resolution of the length, as a share of it.
+    pub resolution_percent: Percent,
+    /// How many times a lossy length was tried again.
+    pub verifications: u32,
+    /// Minimum idle time of the path between bursts, in seconds.
+    pub depletion_s: f64,
+    /// Each completed search.
+    pub searches: Vec<Searched>,
+    /// The benchmark computed from them; absent without a search.
+    pub benchmark: Option<Benchmark>,
+    /// Why the benchmark is invalid; absent if it is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid_because: Option<String>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// One search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Searched {
+    /// How it ended; `found` in results of early versions.
+    #[serde(default)]
+    pub end: BurstEnd,
+    /// The longest burst without loss; 0 if the shortest one lost frames.
+    pub frames: u64,
+    /// The next tried length minus this one: the resolution of the result. Absent if the limit was reached without loss.
+    pub step_frames: Option<u64>,
+    /// The rate at which the longest burst was sent, frames per second.
+    pub offered_pps: Option<f64>,
+    /// Numbers of its trials.
+    pub trials: Vec<u32>,
+}
+
+/// The benchmark of RFC 9004 section 6 over all searches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Benchmark {
+    /// Mean length in frames: the benchmark.
+    pub average_frames: f64,
+    /// The shortest.
+    pub min_frames: u64,
+    /// The longest.
+    pub max_frames: u64,
+    /// Standard deviation in frames; absent with a single search.
+    pub stdev_frames: Option<f64>,
+    /// Seconds that the mean length lasts at the theoretical rate.
+    pub implied_buffer_s: f64,
+    /// The same, minus what was read from the buffer meanwhile.
+    pub corrected_buffer_s: f64,
+    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. Below 99 it is not a
+    /// burst.
+    pub offered_percent: Option<f64>,
+}
+
+impl BackToBackTest {
+    /// The test with the parameters of the standards.
+    pub fn standard(maximum: MaximumRate, throughput: Pps) -> Self {
+        Self {
+            maximum,
+            throughput,
+            search: BurstSearch {
+                first: FIRST,
+                limit: LONGEST,
+                resolution: Percent::fixed(1.0),
+                verifications: 2,
+                depletion: Duration::from_secs(2),
+            },
+            repetitions: NonZeroU32::MIN.saturating_add(49),
+        }
+    }
+
+    /// Frames of the longest burst.
+    fn limit_frames(&self) -> u64 {
+        self.search.limit_frames(self.maximum.pps)
+    }
+
+    /// # Errors
+    /// When the test is meaningless or its parameters contradict each other.
+    fn check(&self) -> Result<()> {
+        let refuse = |reason| Err(PlanError::unsupported("a back-to-back test", reason));
+        let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
+        if throughput >= maximum * (1.0 - CLOCKS) {
+            return refuse(format!(
+                "the throughput, {throughput:.0} packets/s, is the maximum rate ({}), so no buffer ever fills (RFC 9004)",
+                self.maximum
+            ));
+        }
+        if self.limit_frames() < self.search.first.get() {
+            return refuse(format!(
+                "its first burst has {} frames, and {:?} at the maximum rate have {} only",
+                self.search.first,
+                self.search.limit,
+                self.limit_frames()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Runs the test.
+    ///
+    /// # Errors
+    /// When the test is meaningless, and when a trial cannot be saved.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished<BackToBackOutcome>> {
+        self.check()?;
+        let mut session = Session::new(laboratory, observer);
+        let (mut searches, mut ended) = (Vec::new(), Ended::Complete);
+        for _ in 0..self.repetitions.get() {
+            match self.search.longest(&mut session, setup, self.maximum.pps)? {
+                Ok(Longest { frames, step, offered_pps, end, trials, .. }) => {
+                    searches.push(Searched { end, frames, step_frames: step, offered_pps, trials });
+                }
+                Err(missing) => {
+                    ended = missing.into();
+                    break;
+                }
+            }
+        }
+        let outcome = BackToBackOutcome {
+            maximum: self.maximum,
+            throughput_pps: self.throughput,
+            limit_frames: self.limit_frames(),
+            resolution_percent: self.search.resolution,
+            verifications: self.search.verifications,
+            depletion_s: self.search.depletion.as_secs_f64(),
+            benchmark: self.benchmark(&searches),
+            invalid_because: self.invalid(&searches),
+            searches,
+            ended,
+        };
+        Ok(Finished { outcome, trials: session.trials })
+    }
+
+    fn benchmark(&self, searches: &[Searched]) -> Option<Benchmark> {
+        let frames = || searches.iter().map(|search| search.frames);
+        let count = searches.len() as f64;
+        let average = frames().sum::<u64>() as f64 / count;
+        let squares: f64 = frames().map(|frames| (frames as f64 - average).powi(2)).sum();
+        let implied = average / self.maximum.pps.get();
+        let slowest = searches.iter().filter_map(|search| search.offered_pps).min_by(f64::total_cmp);
+        Some(Benchmark {
+            average_frames: average,
+            min_frames: frames().min()?,
+            max_frames: frames().max()?,
+            stdev_frames: (searches.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            implied_buffer_s: implied,
+            corrected_buffer_s: implied * (1.0 - self.throughput.get() / self.maximum.pps.get()),
+            offered_percent: slowest.map(|pps| pps * 100.0 / self.maximum.pps.get()),
+        })
+    }
+
+    fn invalid(&self, searches: &[Searched]) -> Option<String> {
+        let slow = searches.iter().filter(|search| search.end == BurstEnd::GeneratorLimited).count();
+        if slow > 0 {
+            return Some(format!(
+                "{slow} of {} searches came to a burst that the generator did not send at {} packets/s",
+                searches.len(),
+                grouped(self.maximum.pps.get())
+            ));
+        }
+        let near = self.limit_frames() as f64 * NEAR_LIMIT;
+        let count = searches.iter().filter(|search| search.frames as f64 >= near).count();
+        (count > 0).then(|| {
+            format!(
+                "{count} of {} searches came near the longest burst, {} frames or {:?}: the buffer is larger than that, or \
+                 it never fills",
+                searches.len(),
+                self.limit_frames(),
+                self.search.limit
+            )
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! The tests of RFC 2544 other than throughput: each is a plan that runs trials, and an outcome that is stored.
+//!
+//! | file | RFC 2544 | what it finds |
+//! |---|---|---|
+//! | [`latency`] | 26.2, with the figures of RFC 8219 7.2 and 7.3 | the latency of a frame at the throughput rate |
+//! | [`frame_loss`] | 26.3 | loss against load, from the maximum rate down |
+//! | [`back_to_back`] | 26.4 as updated by RFC 9004 | the longest burst without loss, and the time that buffers can store |
+//! | [`recovery`] | 26.5 | how long frames are still lost after an overload |
+//! | [`suite`] | 26.1 | the search for the throughput, then the tests that depend on it |
+//! | `rehearsal` | | the cost of a suite, by running it on simulated paths |
+//!
+//! For a capture, a frame is forwarded when it was delivered to the application, once and intact. The tests do not search for
+//! the throughput that they depend on; the suite provides it.
+
+pub mod back_to_back;
+pub mod frame_loss;
+pub mod latency;
+pub mod recovery;
+mod rehearsal;
+pub mod suite;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+pub use crate::percent::Percent;
+pub use back_to_back::{BackToBackOutcome, BackToBackTest};
+pub use frame_loss::{FrameLossOutcome, FrameLossTest};
+pub use latency::{LatencyOutcome, LatencyTest};
+pub use recovery::{RecoveryOutcome, RecoveryTest};
+pub use rehearsal::Estimate;
+pub use suite::{Extent, Follower, Suite, Test, Throughput};
+
+use crate::Result;
+use crate::search::{MaximumLoad, MaximumSource, Status};
+use crate::session::{Missing, Session};
+use capbench_model::figures::grouped;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult};
+
+/// A finished test.
+#[derive(Clone, Debug)]
+pub struct Finished<T> {
+    /// The saved outcome, without the trials.
+    pub outcome: T,
+    /// Its trials, in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+}
+
+/// How a test ended. The outcome contains all measurements up to then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ended {
+    /// It completed.
+    Complete,
+    /// The user stopped it.
+    Stopped,
+    /// A trial could not run; the observer got the reason.
+    NotRun,
+    /// A trial is invalid, and was invalid again when repeated.
+    Invalid {
+        /// Its number.
+        trials: Vec<u32>,
+        /// Why; empty in results of early versions.
+        #[serde(default)]
+        because: String,
+    },
+}
+
+impl From<Missing> for Ended {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Stopped => Self::Stopped,
+            Missing::NotRun => Self::NotRun,
+            Missing::Invalid { trial, because } => Self::Invalid { trials: vec![trial], because },
+        }
+    }
+}
+
+impl<T> Finished<T> {
+    /// The saved form of a test that ran with this set-up. `found` names the test.
+    pub fn tested(self, found: fn(T) -> Found, setup: &Setup, throughput_status: Option<Status>) -> Tested {
+        Tested {
+            method: setup.method.to_string(),
+            placement: setup.placement.to_string(),
+            frame_size: setup.label.clone(),
+            work: setup.work.to_string(),
+            throughput_status,
+            trials: self.trials.iter().map(|trial| trial.number).collect(),
+            found: found(self.outcome),
+        }
+    }
+}
+
+/// Repeats a trial. Returns the valid trials, up to the first invalid one.
+fn repeated(
+    session: &mut Session<'_>,
+    setup: &Setup,
+    load: Load,
+    duration: Duration,
+    phase: Phase,
+    times: u32,
+) -> Result<(Vec<TrialResult>, Ended)> {
+    let mut sound = Vec::new();
+    for _ in 0..times {
+        match session.sound(setup, load, duration, phase)? {
+            Ok(trial) => sound.push(trial),
+            Err(missing) => return Ok((sound, missing.into())),
+        }
+    }
+    Ok((sound, Ended::Complete))
+}
+
+/// A test with its set-up. Its trials are in the list of all trials.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Tested {
+    /// The method.
+    pub method: String,
+    /// The placement.
+    pub placement: String,
+    /// The frame size.
+    pub frame_size: SizeLabel,
+    /// The work per packet.
+    pub work: String,
+    /// The quality of the throughput on which it depends; absent if the user gave the throughput.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput_status: Option<Status>,
+    /// Numbers of its trials, in the order in which they ran.
+    pub trials: Vec<u32>,
+    /// The test, and its outcome.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// The outcome of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "test", rename_all = "kebab-case")]
+pub enum Found {
+    /// RFC 2544 26.2.
+    Latency(LatencyOutcome),
+    /// RFC 2544 26.3.
+    FrameLoss(FrameLossOutcome),
+    /// RFC 2544 26.4, RFC 9004.
+    BackToBack(BackToBackOutcome),
+    /// RFC 2544 26.5.
+    Recovery(RecoveryOutcome),
+}
+
+impl Found {
+    /// How it ended.
+    pub fn ended(&self) -> &Ended {
+        match self {
+            Self::Latency(outcome) => &outcome.ended,
+            Self::FrameLoss(outcome) => &outcome.ended,
+            Self::BackToBack(outcome) => &outcome.ended,
+            Self::Recovery(outcome) => &outcome.ended,
+        }
+    }
+}
+
+/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B). On a link
+/// without a rate, such as a virtual one, the generator's maximum replaces it, and results depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MaximumRate {
+    /// Frames per second.
+    pub pps: Pps,
+    /// Its origin.
+    pub source: MaximumSource,
+}
+
+impl From<&MaximumLoad> for MaximumRate {
+    fn from(maximum: &MaximumLoad) -> Self {
+        Self { pps: maximum.load_pps, source: maximum.source }
+    }
+}
+
+impl fmt::Display for MaximumRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.source {
+            MaximumSource::LineRate => "the line rate",
+            MaximumSource::Generator => "the generator's maximum",
+            MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
+            MaximumSource::Given => "as it was given",
+        };
+        write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
+    }
+}
+
+impl MaximumRate {
+    /// A share of it.
+    ///
+    /// # Errors
+    /// A rate that is too small.
+    pub(super) fn part(self, percent: Percent) -> Result<Pps> {
+        Ok(Pps::new(self.pps.get() * percent.ratio())?)
+    }
+}

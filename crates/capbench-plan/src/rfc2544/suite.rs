@@ -1,0 +1,296 @@
+//! The tests of a set-up one after the other: the search for its throughput (RFC 2544 26.1), then the tests that depend on it. A
+//! test that is meaningless with these rates is skipped, and its reason is reported.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+
+use super::frame_loss::COARSEST;
+use super::{
+    BackToBackTest, Ended, Found, FrameLossTest, LatencyTest, MaximumRate, Percent, RecoveryTest, Tested,
+};
+use crate::search::{End, MaximumSource, Reason, SearchOutcome, SearchPlan, Status, Stored};
+use crate::session;
+use crate::{PlanError, Result};
+use capbench_model::TrialError;
+use capbench_model::figures::grouped;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::Load;
+
+/// A test that depends on the throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// 26.2
+    Latency,
+    /// 26.3
+    FrameLoss,
+    /// 26.4
+    BackToBack,
+    /// 26.5
+    Recovery,
+}
+
+/// Durations and repetitions of the tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// Length of a trial, of an overload before recovery, and of the observation after it. Latency takes twice that.
+    pub trial: Duration,
+    /// Trials of latency.
+    pub latency: u32,
+    /// Difference of successive loads of frame loss, as a share of the maximum rate.
+    pub step: Percent,
+    /// Searches for the longest burst.
+    pub bursts: NonZeroU32,
+    /// Maximum duration of a burst.
+    pub longest_burst: Duration,
+    /// Minimum idle time of the path before a burst.
+    pub depletion: Duration,
+    /// Overloads.
+    pub recovery: u32,
+}
+
+/// The origin of the throughput.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Throughput {
+    /// It is known, and so is the maximum rate.
+    Given {
+        /// The throughput.
+        throughput: Pps,
+        /// The maximum rate; unused by tests that do not need it ([`Test::needs_maximum`]).
+        maximum: Pps,
+    },
+    /// The first goal of a plan determines it by a search.
+    Search(SearchPlan),
+}
+
+/// Tests of one set-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The tests other than throughput, in this order.
+    pub tests: Vec<Test>,
+    /// Durations and repetitions.
+    pub extent: Extent,
+    /// The throughput that they depend on.
+    pub throughput: Throughput,
+}
+
+/// Follows a suite.
+pub trait Follower: session::Observer {
+    /// A test has ended, for any reason.
+    ///
+    /// # Errors
+    /// When it cannot be saved, which ends the suite.
+    fn tested(&mut self, tested: Tested) -> Result<()>;
+    /// A test is meaningless here, and is skipped.
+    fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
+}
+
+/// The rates on which tests depend.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rates {
+    pub(super) throughput: Pps,
+    pub(super) maximum: MaximumRate,
+    /// The quality of the search's result; absent if the user gave the throughput.
+    pub(super) status: Option<Status>,
+    /// Why it is not a throughput; absent if it is.
+    pub(super) reason: Option<Reason>,
+}
+
+impl Test {
+    /// Its name in results.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::FrameLoss => "frame-loss",
+            Self::BackToBack => "back-to-back",
+            Self::Recovery => "recovery",
+        }
+    }
+
+    /// Whether it also depends on the maximum rate.
+    pub fn needs_maximum(self) -> bool {
+        self != Self::Latency
+    }
+
+    /// Whether it offers more than the throughput. Such a test needs a maximum rate above the throughput.
+    pub fn overloads(self) -> bool {
+        matches!(self, Self::BackToBack | Self::Recovery)
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.key())
+    }
+}
+
+impl Extent {
+    /// The parameters that the standards require. They specify no number for recovery.
+    pub fn standard() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            trial: seconds(60),
+            latency: 20,
+            step: COARSEST,
+            bursts: NonZeroU32::MIN.saturating_add(49),
+            longest_burst: seconds(30),
+            depletion: seconds(2),
+            recovery: 1,
+        }
+    }
+
+    /// The parameters of a first look.
+    pub fn quick() -> Self {
+        let seconds = Duration::from_secs;
+        Self {
+            trial: seconds(1),
+            latency: 3,
+            step: COARSEST,
+            bursts: NonZeroU32::MIN.saturating_add(2),
+            longest_burst: seconds(2),
+            depletion: Duration::from_millis(200),
+            recovery: 3,
+        }
+    }
+}
+
+impl Suite {
+    /// Runs the suite. Returns whether the user stopped it.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself, and results that cannot be saved.
+    pub fn run(
+        &self,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        follower: &mut dyn Follower,
+    ) -> Result<bool> {
+        let rates = match &self.throughput {
+            Throughput::Given { throughput, maximum } => Some(Rates::given(*throughput, *maximum)),
+            Throughput::Search(plan) => {
+                let what = format!("{}, {} B, {}, throughput", setup.method, setup.label, setup.placement);
+                let outcome = match laboratory.prepare(setup) {
+                    Ok(mut trial) => {
+                        plan.run(&what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome
+                    }
+                    Err(error) => {
+                        follower.skips(setup, Load::Maximum, &error);
+                        return Ok(false);
+                    }
+                };
+                let (rates, stopped) = (Rates::found(&outcome)?, outcome.ended == End::Stopped);
+                follower.searched(outcome)?;
+                if stopped {
+                    return Ok(true);
+                }
+                rates
+            }
+        };
+        for &test in &self.tests {
+            let unknown = "no throughput was found that it could be told in terms of";
+            let rates = rates.as_ref().ok_or_else(|| unknown.into());
+            let rates = match rates.and_then(|rates| rates.refuse(test).map_or(Ok(rates), Err)) {
+                Ok(rates) => rates,
+                Err(why) => {
+                    follower.passes_over(setup, test, why);
+                    continue;
+                }
+            };
+            match test.run(&self.extent, rates, setup, laboratory, &mut *follower) {
+                Ok(tested) => {
+                    let stopped = *tested.found.ended() == Ended::Stopped;
+                    follower.tested(tested)?;
+                    if stopped {
+                        return Ok(true);
+                    }
+                }
+                Err(PlanError::Trial(TrialError::Unsupported { reason, .. })) => {
+                    follower.passes_over(setup, test, reason)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Rates {
+    pub(super) fn given(throughput: Pps, maximum: Pps) -> Self {
+        let maximum = MaximumRate { pps: maximum, source: MaximumSource::Given };
+        Self { throughput, maximum, status: None, reason: None }
+    }
+
+    /// The rates that a search found, or that the generator could show.
+    fn found(outcome: &SearchOutcome) -> Result<Option<Self>> {
+        let held = outcome.goals.first().filter(|goal| goal.status != Status::Irregular);
+        let lower = held.and_then(|goal| Some((goal, goal.lower.as_ref()?)));
+        let Some(((goal, lower), maximum)) = lower.zip(outcome.maximum.as_ref()) else { return Ok(None) };
+        Ok(Some(Self {
+            throughput: Pps::new(lower.achieved_pps)?,
+            maximum: maximum.into(),
+            status: Some(goal.status),
+            reason: goal.reason.clone(),
+        }))
+    }
+
+    /// Why a test is meaningless with these rates.
+    fn refuse(&self, test: Test) -> Option<String> {
+        let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
+        test.overloads().then(|| {
+            format!(
+                "{} packets/s are held at least ({reason}) and no throughput was found, so nothing offered would be an \
+                 overload",
+                grouped(self.throughput.get())
+            )
+        })
+    }
+}
+
+impl Test {
+    /// Runs the test.
+    ///
+    /// # Errors
+    /// As the test's own.
+    pub(super) fn run(
+        self,
+        extent: &Extent,
+        rates: &Rates,
+        setup: &Setup,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn session::Observer,
+    ) -> Result<Tested> {
+        let Rates { throughput, maximum, status, .. } = *rates;
+        Ok(match self {
+            Self::Latency => {
+                let test = LatencyTest {
+                    rate: throughput,
+                    duration: 2 * extent.trial,
+                    from: extent.trial,
+                    repetitions: extent.latency,
+                };
+                test.run(setup, laboratory, observer)?.tested(Found::Latency, setup, status)
+            }
+            Self::FrameLoss => {
+                let test = FrameLossTest { maximum, step: extent.step, duration: extent.trial };
+                test.run(setup, laboratory, observer)?.tested(Found::FrameLoss, setup, status)
+            }
+            Self::BackToBack => {
+                let mut test = BackToBackTest::standard(maximum, throughput);
+                test.repetitions = extent.bursts;
+                (test.search.limit, test.search.depletion) = (extent.longest_burst, extent.depletion);
+                test.run(setup, laboratory, observer)?.tested(Found::BackToBack, setup, status)
+            }
+            Self::Recovery => {
+                let test = RecoveryTest {
+                    overloaded: extent.trial,
+                    observed: extent.trial,
+                    repetitions: extent.recovery,
+                    ..RecoveryTest::standard(throughput, maximum)
+                };
+                test.run(setup, laboratory, observer)?.tested(Found::Recovery, setup, status)
+            }
+        })
+    }
+}

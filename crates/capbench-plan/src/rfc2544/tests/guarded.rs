@@ -1,0 +1,152 @@
+//! The tests of RFC 2544 as the product runs them, through guards: what disturbs single trials changes nothing that is found,
+//! and every attempt is accounted for.
+
+use super::setup;
+use super::suite::{ALL, passed_over, suite};
+use crate::for_tests::Collected;
+use crate::guards::{Guarded, livelock};
+use crate::rfc2544::{Ended, Extent, Found, Test};
+use crate::search::End;
+use crate::simulated::tampered::{
+    Guarding, Tampered, accounted, contradicts_itself, disturbs_every, exceeds_the_line, guarded,
+    recovers_after,
+};
+use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_model::trial::TrialResult;
+
+fn path() -> SimulatedLaboratory {
+    let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000));
+    SimulatedLaboratory::new(1e6, vec![method])
+}
+
+fn run<F: FnMut(u32, &mut TrialResult)>(
+    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
+) -> (Collected, Guarding) {
+    let mut kept = Collected::default();
+    assert!(!suite(&ALL, Extent::quick()).run(&setup(), path, &mut kept).unwrap());
+    let guarding = accounted(path, &kept.trials);
+    let searched = kept.searches.iter().flat_map(|search| &search.trials);
+    let tested = kept.tested.iter().flat_map(|tested| &tested.trials);
+    let told: Vec<u32> = searched.chain(tested).copied().collect();
+    let numbers: Vec<u32> = kept.trials.iter().map(|trial| trial.number).collect();
+    assert_eq!(told, numbers, "every trial that stands is part of one test");
+    (kept, guarding)
+}
+
+/// What the tests found, without the numbers of trials.
+fn essence(kept: &Collected) -> Vec<String> {
+    let goals = kept.searches.iter().flat_map(|search| &search.goals).map(ToString::to_string);
+    let tests = kept.tested.iter().map(|tested| match &tested.found {
+        Found::Latency(latency) => {
+            format!(
+                "{:.3} {} {:?} {:?}",
+                latency.rate_pps.get(),
+                latency.repetitions,
+                latency.lossy.len(),
+                latency.ended
+            )
+        }
+        Found::FrameLoss(loss) => {
+            let points: Vec<_> =
+                loss.points.iter().map(|point| (point.load_percent, point.delivered)).collect();
+            format!("{points:?} {} {:?}", loss.ends_without_loss, loss.ended)
+        }
+        Found::BackToBack(burst) => {
+            let lengths: Vec<_> = burst.searches.iter().map(|one| (one.frames, one.step_frames)).collect();
+            format!("{lengths:?} {:?} {:?} {:?}", burst.benchmark, burst.invalid_because, burst.ended)
+        }
+        Found::Recovery(recovery) => {
+            let all: Vec<_> = recovery.repetitions.iter().map(|one| &one.recovery).collect();
+            format!("{:.3} {all:?} {:?}", recovery.overload_pps.get(), recovery.ended)
+        }
+    });
+    goals.chain(tests).collect()
+}
+
+fn undisturbed() -> (Collected, Guarding) {
+    run(&mut guarded(path(), |_, _| {}))
+}
+
+#[test]
+fn probes_between_trials_change_nothing_that_is_found() {
+    let (kept, guarding) = undisturbed();
+    let mut alone = Collected::default();
+    suite(&ALL, Extent::quick()).run(&setup(), &mut path(), &mut alone).unwrap();
+    assert_eq!(essence(&kept), essence(&alone));
+    assert_eq!((kept.tested.len(), kept.not_measured.len(), guarding.set_aside), (4, 0, 0));
+    // The throughput of a trial of a second is a little above what is taken: what the ring holds at its end counts.
+    let Found::BackToBack(burst) = &kept.tested[2].found else { panic!("{:?}", kept.tested) };
+    let mean = burst.benchmark.unwrap().average_frames;
+    assert!((mean / (1000.0 / 0.6) - 1.0).abs() <= 0.011, "{mean}");
+    let lossy = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
+    let before_another = &kept.trials[..kept.trials.len() - 1];
+    assert_eq!(guarding.probes, before_another.iter().filter(lossy).count());
+}
+
+#[test]
+fn a_path_that_recovers_slowly_is_waited_for_and_the_same_is_found() {
+    let (exact, usual) = undisturbed();
+    let (slow, guarding) = run(&mut guarded(path(), recovers_after(4)));
+    assert_eq!(essence(&slow), essence(&exact));
+    assert_eq!(guarding, Guarding { probes: 5 * usual.probes, ..usual });
+}
+
+#[test]
+fn a_path_that_does_not_recover_ends_the_search_and_no_test_follows() {
+    let (kept, guarding) = run(&mut guarded(path(), recovers_after(1000)));
+    let End::Invalid { because, .. } = &kept.searches[0].ended else { panic!("{:?}", kept.searches) };
+    assert!(because.contains("5 probes at low load were not clean"), "{because}");
+    assert_eq!((kept.tested.len(), guarding.probes), (0, 5));
+    let tests: Vec<&str> = passed_over(&kept).into_iter().map(|(test, _)| test).collect();
+    assert_eq!(tests, ALL.map(Test::key));
+}
+
+#[test]
+fn trials_that_the_host_disturbs_are_repeated_and_the_same_is_found() {
+    let (exact, usual) = undisturbed();
+    let (kept, guarding) = run(&mut guarded(path(), disturbs_every(11)));
+    assert_eq!(essence(&kept), essence(&exact));
+    assert_eq!((guarding.stand, guarding.marked, guarding.because.len()), (usual.stand, 0, 5));
+    assert_eq!(guarding.set_aside, (usual.stand + guarding.set_aside) / 11);
+}
+
+#[test]
+fn contradictions_are_repeated_and_end_a_test_only_where_they_stay() {
+    let (exact, _) = undisturbed();
+    let (kept, guarding) = run(&mut guarded(path(), contradicts_itself(|trial| trial % 9 == 2)));
+    assert_eq!(essence(&kept), essence(&exact));
+    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("negative loss")));
+    let (kept, guarding) = run(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial % 9 == 2)));
+    assert_eq!(essence(&kept), essence(&exact));
+    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("the link carries")));
+    // From the middle of the tests on nothing adds up: each ends at its first trial, with the reason.
+    let search = exact.searches[0].trials.iter().max().copied().unwrap();
+    let (kept, _) = run(&mut guarded(path(), contradicts_itself(|trial| trial > search)));
+    assert_eq!(essence(&kept)[0], essence(&exact)[0]);
+    assert_eq!(kept.tested.len(), 4);
+    for tested in &kept.tested {
+        let Ended::Invalid { trials, because } = tested.found.ended() else { panic!("{:?}", tested.found) };
+        assert_eq!(
+            (trials.as_slice(), trials.last()),
+            (&tested.trials[tested.trials.len() - 1..], tested.trials.last())
+        );
+        assert!(because.contains("negative loss"), "{because}");
+    }
+}
+
+#[test]
+fn livelock_shows_in_the_curve_of_loss_and_moves_no_throughput() {
+    let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000)).livelock(1.0);
+    let (mut kept, _) = run(&mut guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {}));
+    let found = |kept: &Collected| kept.searches[0].goals[0].lower.as_ref().unwrap().intended_pps;
+    let (own, usual) = (found(&kept), found(&undisturbed().0));
+    assert!((own / usual - 1.0).abs() <= 0.005, "{own} {usual}");
+    livelock::mark(&mut kept.trials);
+    let Found::FrameLoss(loss) = &kept.tested[1].found else { panic!("{:?}", kept.tested) };
+    for point in &loss.points {
+        let trial = kept.trials.iter().find(|trial| trial.number == point.trial).unwrap();
+        // At 500,000 a quarter less is delivered than at 400,000, and at 800,000 nothing.
+        assert_eq!(trial.livelock.is_some(), point.load_percent >= 50.0, "{point:?}");
+    }
+    assert_eq!(loss.points[0].delivered, 1000, "what the ring held");
+}

@@ -1,0 +1,197 @@
+//! A search from its first trial to its outcome.
+
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+
+use super::bound::{Buffered, Trials};
+use super::database::{Database, Observation};
+use super::maximum::{self, MaximumLoad, MaximumSource, SelfTest};
+use super::numbers::LossNumbers;
+use super::observer::Observer;
+use super::outcome::{GoalResult, SearchOutcome};
+use super::plan::SearchPlan;
+use super::runner::{End, Halt, Runner, Stored};
+use super::strategist::{Request, pursue};
+use crate::Result;
+use capbench_model::trial::{Load, Phase, Trial, TrialResult};
+
+/// A finished search.
+#[derive(Debug)]
+pub struct Finished {
+    /// The saved outcome, without the trials.
+    pub outcome: SearchOutcome,
+    /// Its trials in the order in which it requested them, including the reused trials of the earlier run.
+    pub trials: Vec<TrialResult>,
+}
+
+impl SearchPlan {
+    /// Runs the search, on the link of the trial. The outcome contains all trials and their results, no matter what ends the
+    /// search.
+    ///
+    /// `what` names the set-up when trials are announced. `stored` are trials of an earlier run of the same search. Their
+    /// duration counts as time spent, and they are not announced again. A trial that cannot run ends the search; the outcome
+    /// records that.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself, and a trial that cannot be saved.
+    pub fn run(
+        &self,
+        what: &str,
+        trial: &mut dyn Trial,
+        stored: Stored,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
+        self.run_nth(None, what, trial, stored, observer)
+    }
+
+    /// Like [`Self::run`], as one of several searches of its set-up, counted from 1. Its trials and its outcome contain that
+    /// number.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_nth(
+        &self,
+        nth: Option<u32>,
+        what: &str,
+        trial: &mut dyn Trial,
+        stored: Stored,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
+        let plan = self.on_link(trial.line_rate());
+        let warnings = plan.validate()?;
+        let mut runner = Runner {
+            what,
+            nth,
+            trial,
+            observer,
+            stored,
+            time_allowed: plan.time_allowed,
+            traffic_allowed: plan.traffic_allowed,
+            trials: Vec::new(),
+            spent: Duration::ZERO,
+            traffic: Duration::ZERO,
+        };
+        let mut seen = Database::default();
+        let mut maximum = None;
+        let ended = match plan.search(&mut runner, &mut seen, &mut maximum, &warnings) {
+            Ok(()) => End::Complete,
+            Err(Halt::Ended(end)) => end,
+            Err(Halt::Unsaved(error)) => return Err(error),
+        };
+        let outcome = plan.outcome(&runner, &seen, maximum.as_ref(), ended, &warnings);
+        Ok(Finished { outcome, trials: runner.trials })
+    }
+
+    fn search(
+        &self,
+        runner: &mut Runner<'_>,
+        seen: &mut Database,
+        found: &mut Option<MaximumLoad>,
+        warnings: &[String],
+    ) -> std::result::Result<(), Halt> {
+        let maximum = match self.maximum_pps {
+            Some(load_pps) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
+            None => maximum::self_test(self, runner)?,
+        };
+        let load = maximum.load_pps;
+        let maximum = &*found.insert(maximum);
+        let failed = |error: crate::PlanError| Halt::Ended(End::Failed { reason: error.to_string() });
+        let mut strategists = self.strategists(load).map_err(failed)?;
+        pursue(&mut strategists, seen, |request, seen| {
+            if runner.observer.keeps_searches() {
+                // A killed process resumes from here as if the user had stopped it.
+                let so_far = self.outcome(runner, seen, Some(maximum), End::Stopped, warnings);
+                runner.observer.searching(so_far);
+            }
+            let result = runner.measure(Load::Rate(request.load), request.duration, Phase::Search)?;
+            Ok(observation(&result, request, self.burst_frames))
+        })
+    }
+
+    fn outcome(
+        &self,
+        runner: &Runner<'_>,
+        seen: &Database,
+        maximum: Option<&MaximumLoad>,
+        ended: End,
+        warnings: &[String],
+    ) -> SearchOutcome {
+        let trials = &runner.trials;
+        let by_number = Trials::new(trials, self.burst_frames);
+        let goals: Vec<_> =
+            self.goals.iter().map(|goal| GoalResult::new(goal, seen, &by_number, maximum, &ended)).collect();
+        let top = maximum.map(|maximum| maximum.load_pps);
+        let profile = trials.first().map(|trial| &trial.profile);
+        let self_test = maximum.and_then(|maximum| maximum.self_test.as_ref());
+        let mut warnings = warnings.to_vec();
+        warnings.extend(self_test.into_iter().flat_map(SelfTest::doubts));
+        warnings.extend(doubts(trials, runner.stored.left()));
+        SearchOutcome {
+            method: profile.map(|profile| profile.method.clone()),
+            placement: profile.map(|profile| profile.placement.clone()),
+            frame_size: profile.map(|profile| profile.frame_size.clone()),
+            work: profile.map(|profile| profile.work.clone()),
+            nth: runner.nth,
+            numbers: LossNumbers::new(&goals, seen, &by_number, top),
+            goals,
+            buffered: Buffered::of(trials, self.burst_frames),
+            plan: self.clone(),
+            maximum: maximum.cloned(),
+            ended,
+            warnings,
+            trials: trials.iter().map(|trial| trial.number).collect(),
+            sending_s: trials.iter().fold(0.0, |sum, trial| sum + trial.traffic_s()),
+            spent_s: runner.spent.as_secs_f64(),
+        }
+    }
+}
+
+/// Doubts that the trials themselves raise.
+fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if not_used > 0 {
+        doubts
+            .push(format!("{not_used} stored trials are of no use to this search: it asked for other ones"));
+    }
+    let dependence = trials.iter().find_map(|trial| trial.profile.load_depends_because.as_ref());
+    doubts.extend(dependence.map(|why| {
+        format!("the offered load depends on the receiver, so loss is not that of a wire: {why}")
+    }));
+    let of_search = trials.iter().filter(|trial| trial.phase == Phase::Search);
+    let short: Vec<_> =
+        of_search.clone().filter(|trial| trial.shortfall() > 0).map(|trial| trial.number).collect();
+    if !short.is_empty() {
+        doubts.push(format!(
+            "the generator left frames unsent, which count as lost, in {} of {} trials: {short:?}",
+            short.len(),
+            trials.len()
+        ));
+    }
+    let unseen = of_search.clone().filter(|trial| trial.emptying.is_none()).count();
+    if unseen > 0 {
+        doubts.push(format!(
+            "when the last frame was taken is not known of {unseen} of {} trials, so that a load which they held may be held \
+             only as long as there is room in buffers",
+            of_search.count()
+        ));
+    }
+    doubts
+}
+
+/// Converts a trial into an observation of the search. Unsent frames count as lost, and so do frames that were delivered only
+/// because the buffer had room. The load is the sent one, not the requested one.
+fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
+    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let lost = result.lost();
+    let backlogged = result.buffered_frames(burst_frames);
+    let offered = result.offered_pps.min(request.load.get());
+    Observation {
+        number: result.number,
+        load: request.load,
+        duration: request.duration,
+        loss_ratio: share(lost + backlogged + result.shortfall(), result.intended),
+        path_loss_ratio: share(lost + backlogged, result.sent),
+        achieved: Pps::new(offered).unwrap_or(request.load),
+    }
+}

@@ -1,0 +1,329 @@
+//! The highest load of a search: the rate that the generator reaches while the search's method captures. A search must not
+//! mistake the generator's limit for that of a capture method (RFC 9971 section 4.2: benchmark the tester first). The method
+//! captures as in every trial. So on a path where the load depends on the receiver, the maximum is a limit of both.
+
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::plan::SearchPlan;
+use super::runner::{End, Halt, Runner};
+use crate::guards::line_rate;
+use capbench_model::figures::grouped;
+use capbench_model::trial::{Load, Phase};
+
+/// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
+pub(super) const UNPACED: u32 = 2;
+/// Maximum number of trials: no goal benefits from their traffic.
+const TRIALS: usize = 8;
+/// Number of tries before a rate counts as not sustained.
+const TRIES: usize = 3;
+/// Tries that differ by no more than this share are equal. Disturbances by the host are less regular.
+const ALIKE: f64 = 0.01;
+/// The next rate, as a share of an unsustained one, if a try came closer than that.
+const LOWERED: f64 = 0.97;
+/// The highest sustained rate is known if an unsustained rate is above it by no more than this share.
+const NEAR: f64 = 0.04;
+/// Tries at one rate that differ by more than this share of it show the host, not the generator.
+const DISTURBED: f64 = 0.05;
+/// A generator needs attention if it is slower by this share with a plan than without, or in one try than in another.
+const NOTABLE: f64 = 0.2;
+
+/// The origin of a maximum load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MaximumSource {
+    /// The generator's limit while this method captures.
+    Generator,
+    /// The same on a path where the offered load depends on the receiver: the limit of both together.
+    GeneratorAndReceiver,
+    /// The link's limit, which the generator reaches.
+    LineRate,
+    /// The user's limit.
+    Given,
+}
+
+/// The maximum load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MaximumLoad {
+    /// Frames per second.
+    pub load_pps: Pps,
+    /// Its origin.
+    pub source: MaximumSource,
+    /// The generator's self-test; absent if the user gave the load.
+    pub self_test: Option<SelfTest>,
+}
+
+/// The capability of the generator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SelfTest {
+    /// Frames per second without a plan, in the best try.
+    pub unpaced_pps: f64,
+    /// Frames per second in the best try at the rate that became the maximum load.
+    pub paced_pps: f64,
+    /// Whether the generator sent everything at that rate. If not, the maximum load is the rate of its best try by plan.
+    pub held: bool,
+    /// Every trial, in order. They are not evidence for any goal.
+    #[serde(default)]
+    pub tries: Vec<Try>,
+}
+
+/// A trial of the self-test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Try {
+    /// Its number.
+    pub trial: u32,
+    /// Frames per second that the plan requested; absent if there was no plan.
+    pub asked_pps: Option<f64>,
+    /// Frames per second that were sent.
+    pub offered_pps: f64,
+    /// Whether the generator sent everything requested.
+    pub held: bool,
+}
+
+impl SearchPlan {
+    /// Length of a trial of the self-test: no longer than a trial that decides a load.
+    pub(super) fn self_test_trial(&self) -> Duration {
+        self.goals.iter().map(|goal| goal.final_duration).fold(self.self_test, Duration::min)
+    }
+}
+
+/// Measures the generator: first at full speed, then at that rate by plan, which is lower if following a plan costs time. An
+/// unsustained rate is lowered. The next rate is in the middle between the highest sustained and the lowest unsustained one.
+pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
+    let duration = plan.self_test_trial();
+    let mut tries: Vec<Try> = Vec::new();
+    for _ in 0..UNPACED {
+        let unpaced = runner.measure(Load::Maximum, duration, Phase::SelfTest)?;
+        tries.push(Try {
+            trial: unpaced.number,
+            asked_pps: None,
+            offered_pps: unpaced.offered_pps,
+            held: true,
+        });
+    }
+    let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
+    // A ring accepts frames faster than the link carries them.
+    let top = plan.line_rate_pps.map_or(unpaced_pps, |line| unpaced_pps.min(line.get())).floor();
+    while tries.len() < TRIALS
+        && let Some(rate) = next(top, &rates(&tries))
+    {
+        let load = legal(rate, plan)?;
+        let paced = runner.measure(Load::Rate(load), duration, Phase::SelfTest)?;
+        tries.push(Try {
+            trial: paced.number,
+            asked_pps: Some(rate),
+            offered_pps: paced.offered_pps.min(rate),
+            held: paced.shortfall() == 0,
+        });
+    }
+    let rates = rates(&tries);
+    let highest = rates.iter().filter(|rate| rate.held).max_by(|a, b| a.pps.total_cmp(&b.pps));
+    let (load_pps, paced_pps) = match highest {
+        Some(rate) => (rate.pps, rate.best()),
+        None => (most(rates.iter().map(Rate::best)).floor(), most(rates.iter().map(Rate::best))),
+    };
+    let load_pps = legal(load_pps, plan)?;
+    let at_line = plan.line_rate_pps.is_some_and(|line| line_rate::is_reached(line, load_pps.get()));
+    let depends = runner.trials.iter().any(|trial| trial.profile.load_depends_because.is_some());
+    let source = match (at_line, depends) {
+        (true, _) => MaximumSource::LineRate,
+        (false, true) => MaximumSource::GeneratorAndReceiver,
+        (false, false) => MaximumSource::Generator,
+    };
+    let held = highest.is_some();
+    Ok(MaximumLoad { load_pps, source, self_test: Some(SelfTest { unpaced_pps, paced_pps, held, tries }) })
+}
+
+/// The result of the tries at one rate.
+#[derive(Clone, Debug, PartialEq)]
+struct Rate {
+    pps: f64,
+    offered: Vec<f64>,
+    /// Whether one of them sent everything.
+    held: bool,
+}
+
+impl Rate {
+    fn best(&self) -> f64 {
+        most(self.offered.iter().copied())
+    }
+
+    /// The range of its tries, as a share of the rate.
+    fn spread(&self) -> f64 {
+        (self.best() - self.offered.iter().copied().fold(f64::INFINITY, f64::min)) / self.pps
+    }
+
+    /// Whether it is known to be sustained, or to be unsustained.
+    fn is_decided(&self) -> bool {
+        self.held || self.offered.len() >= TRIES || (self.offered.len() > 1 && self.spread() <= ALIKE)
+    }
+}
+
+/// Tries by plan, grouped by rate, in the order in which rates were requested.
+fn rates(tries: &[Try]) -> Vec<Rate> {
+    let mut rates: Vec<Rate> = Vec::new();
+    for paced in tries {
+        let Some(pps) = paced.asked_pps else { continue };
+        match rates.iter_mut().find(|rate| rate.pps == pps) {
+            Some(rate) => {
+                rate.offered.push(paced.offered_pps);
+                rate.held |= paced.held;
+            }
+            None => rates.push(Rate { pps, offered: vec![paced.offered_pps], held: paced.held }),
+        }
+    }
+    rates
+}
+
+/// The rate of the next try; `None` if the highest sustained rate is known.
+fn next(top: f64, rates: &[Rate]) -> Option<f64> {
+    let Some(last) = rates.last() else { return Some(top) };
+    if !last.is_decided() {
+        return Some(last.pps);
+    }
+    let held = rates.iter().filter(|rate| rate.held).map(|rate| rate.pps).max_by(f64::total_cmp);
+    let failed: Vec<&Rate> = rates.iter().filter(|rate| !rate.held).collect();
+    let lowest = failed.iter().map(|rate| rate.pps).min_by(f64::total_cmp)?;
+    let Some(held) = held else {
+        return Some(most(rates.iter().map(Rate::best)).min(lowest * LOWERED).floor());
+    };
+    // Two higher rates at which the generator sends no more show its limit.
+    let says_limit = |rate: &&&Rate| rate.best() <= held * (1.0 + ALIKE);
+    let is_known = lowest <= held * (1.0 + NEAR) || failed.iter().filter(says_limit).count() > 1;
+    (!is_known).then(|| held.midpoint(lowest).floor())
+}
+
+fn most(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+impl SelfTest {
+    /// The doubts that it leaves, with the tries that show them.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let percent = |part: f64, whole: f64| format!("{:.1} %", part * 100.0 / whole);
+        let list = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(", ");
+        for rate in rates(&self.tries).iter().filter(|rate| !rate.held || rate.offered.len() > 1) {
+            let shares = list(&mut rate.offered.iter().map(|&offered| percent(offered, rate.pps)));
+            let why = if rate.spread() > DISTURBED {
+                ": the host, not the generator"
+            } else if rate.held {
+                ": held, though not at once"
+            } else {
+                ": not held"
+            };
+            doubts.push(format!(
+                "self-test: of {} packets/s by plan the generator sent {shares}{why}",
+                grouped(rate.pps)
+            ));
+        }
+        let unpaced: Vec<f64> =
+            self.tries.iter().filter(|free| free.asked_pps.is_none()).map(|free| free.offered_pps).collect();
+        let least = unpaced.iter().copied().fold(f64::INFINITY, f64::min);
+        if least < self.unpaced_pps * (1.0 - NOTABLE) {
+            let rates = list(&mut unpaced.iter().map(|&pps| grouped(pps)));
+            doubts.push(format!(
+                "self-test: without a plan the generator sent {rates} packets/s: the host, not the generator"
+            ));
+        }
+        if self.paced_pps < self.unpaced_pps * (1.0 - NOTABLE) {
+            doubts.push(format!(
+                "self-test: by plan the generator reached {} of what it sent without one; it is disturbed, or keeping to a \
+                 plan costs that much here",
+                percent(self.paced_pps, self.unpaced_pps)
+            ));
+        }
+        doubts
+    }
+}
+
+fn legal(rate: f64, plan: &SearchPlan) -> Result<Pps, Halt> {
+    let above = |load: &Pps| *load > plan.least_pps;
+    Pps::new(rate).ok().filter(above).ok_or_else(|| {
+        Halt::Ended(End::Failed {
+            reason: format!(
+                "the generator reaches {rate:.0} packets/s only, which is not above the least load of the search, {} \
+                 packets/s",
+                plan.least_pps
+            ),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rate, Try, next, rates};
+    use crate::search::SelfTest;
+
+    fn tried(asked_pps: Option<f64>, offered_pps: f64) -> Try {
+        Try { trial: 1, asked_pps, offered_pps, held: asked_pps.is_none_or(|asked| asked <= offered_pps) }
+    }
+
+    /// The rates that are asked for when tries send these shares of them, in turn.
+    fn asked(shares: &[f64]) -> Vec<f64> {
+        let mut tries = Vec::new();
+        let mut asked = Vec::new();
+        for share in shares {
+            let Some(rate) = next(1000.0, &rates(&tries)) else { break };
+            asked.push(rate);
+            tries.push(tried(Some(rate), rate * share));
+        }
+        asked.extend(next(1000.0, &rates(&tries)));
+        asked
+    }
+
+    #[test]
+    fn a_rate_that_is_held_at_once_or_after_a_miss_is_the_highest() {
+        assert_eq!(asked(&[1.0]), [1000.0]);
+        assert_eq!(asked(&[0.69, 0.9, 1.0]), [1000.0; 3]);
+    }
+
+    #[test]
+    fn three_tries_that_differ_or_two_that_do_not_lower_the_rate() {
+        assert_eq!(asked(&[0.985, 0.69, 0.7]), [1000.0, 1000.0, 1000.0, 970.0]);
+        assert_eq!(asked(&[0.985, 0.69, 0.7, 1.0]), [1000.0, 1000.0, 1000.0, 970.0], "near enough");
+        assert_eq!(asked(&[0.9, 0.9]), [1000.0, 1000.0, 900.0]);
+    }
+
+    #[test]
+    fn between_a_rate_that_is_held_and_one_that_is_not_the_middle_is_tried() {
+        // Stalls that look alike: the middle is held, and the next one, too.
+        assert_eq!(asked(&[0.6, 0.6, 1.0, 1.0, 1.0]), [1000.0, 1000.0, 600.0, 800.0, 900.0, 950.0]);
+        // A generator that sends 600 and no more, whatever it is asked for.
+        assert_eq!(asked(&[0.6, 0.6, 1.0, 0.75, 0.75]), [1000.0, 1000.0, 600.0, 800.0, 800.0]);
+    }
+
+    #[test]
+    fn what_is_not_held_is_told_with_every_try() {
+        let test = |tries: Vec<Try>, paced_pps| {
+            SelfTest { unpaced_pps: 1000.0, paced_pps, held: true, tries }.doubts().join("\n")
+        };
+        assert_eq!(
+            test(vec![tried(None, 1000.0), tried(None, 990.0), tried(Some(1000.0), 1000.0)], 1000.0),
+            ""
+        );
+        let told = test(
+            vec![
+                tried(None, 700.0),
+                tried(None, 1000.0),
+                tried(Some(1000.0), 985.0),
+                tried(Some(1000.0), 690.0),
+                tried(Some(1000.0), 700.0),
+                tried(Some(700.0), 700.0),
+            ],
+            700.0,
+        );
+        assert_eq!(
+            told,
+            "self-test: of 1,000 packets/s by plan the generator sent 98.5 %, 69.0 %, 70.0 %: the host, not the generator\n\
+             self-test: without a plan the generator sent 700, 1,000 packets/s: the host, not the generator\n\
+             self-test: by plan the generator reached 70.0 % of what it sent without one; it is disturbed, or keeping to a \
+             plan costs that much here"
+        );
+        let alike = test(vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)], 900.0);
+        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not held"), "{alike}");
+        assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
+    }
+}

@@ -1,0 +1,172 @@
+//! Loads that lose nothing only because the ring has room for the backlog.
+
+use std::time::Duration;
+
+use capbench_model::units::ByteCount;
+
+use super::paths::{Record, bounds, plan};
+use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
+use crate::simulated::tampered::{Tampered, guarded};
+use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::limit::Limit;
+use capbench_model::places::Place;
+use capbench_model::trial::{Load, Phase, TrialResult};
+
+const CAPACITY: f64 = 200_000.0;
+
+/// A ring of 64 MiB with slots of 128 octets holds 2.6 s of what the application takes.
+fn deep() -> SimulatedLaboratory {
+    let method = SimulatedMethod::new("packet-v3", CAPACITY).room(Room::Slots(ByteCount(128)));
+    SimulatedLaboratory::new(1e6, vec![method])
+}
+
+fn ring() -> Setup {
+    let mut setup = setup(64);
+    setup.capture.ring = ByteCount(64 << 20);
+    setup
+}
+
+fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
+    let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
+    let mut trial = path.prepare(&ring()).unwrap();
+    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap()
+}
+
+#[test]
+fn a_trial_may_lose_nothing_at_three_times_the_capacity() {
+    let mut path = deep();
+    let mut trial = path.prepare(&ring()).unwrap();
+    let result = trial.run(Load::Rate("700k".parse().unwrap()), Duration::from_secs(1)).unwrap();
+    assert_eq!((result.lost(), result.backlogged(1)), (0, Some(500_000)));
+    assert!((result.taken_pps() - CAPACITY).abs() < 1.0);
+}
+
+#[test]
+fn what_lies_in_the_ring_is_no_throughput() {
+    for finished in
+        [search("ndr,pdr,rfc2544", &mut deep()), search("ndr,pdr,rfc2544", &mut guarded(deep(), |_, _| {}))]
+    {
+        for name in ["ndr", "pdr", "rfc2544"] {
+            let (lower, upper) = bounds(&finished, name);
+            // In a trial of a second the receiver's tick hides a hundredth.
+            let most = CAPACITY * 1.0125;
+            assert!(lower.unwrap() < most && upper.unwrap() > CAPACITY, "{name}: {lower:?} {upper:?}");
+            assert!(lower.unwrap() > CAPACITY * 0.99, "{name}: {lower:?}");
+        }
+        assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Regular));
+        let numbers = &finished.outcome.numbers;
+        assert!(numbers.strict_lossless.pps.unwrap() < CAPACITY * 1.0125, "{numbers:?}");
+        let buffered = finished.outcome.buffered.as_ref().unwrap();
+        assert!(buffered.from_pps > CAPACITY && buffered.to_pps > buffered.from_pps, "{buffered:?}");
+        assert!((buffered.taken_pps - CAPACITY).abs() < 1.0, "{buffered:?}");
+        let by_count =
+            |number: &u32| finished.trials.iter().any(|trial| trial.number == *number && trial.lost() == 0);
+        assert!(buffered.trials.len() > 2 && buffered.trials.iter().all(by_count), "{buffered:?}");
+        let said = buffered.to_string();
+        let parts = ["only because there was room", "at most 200,000 packets/s were"];
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+}
+
+#[test]
+fn a_longer_trial_loses_what_a_short_one_holds_in_the_ring() {
+    let of = |goal: &str| search(goal, &mut deep());
+    let (short, long) = (of("brief:from=rfc2544,duration=1s,sum=1s"), of("rfc2544"));
+    let trial = |finished: &Finished, above: f64| -> Option<TrialResult> {
+        finished
+            .trials
+            .iter()
+            .find(|trial| trial.intended_pps.is_some_and(|pps| pps > above && pps < 700e3))
+            .cloned()
+    };
+    let (one, sixty) = (trial(&short, 1.2 * CAPACITY).unwrap(), trial(&long, 1.2 * CAPACITY).unwrap());
+    assert_eq!((one.lost(), one.intended_pps), (0, sixty.intended_pps));
+    assert!(sixty.lost() > 0);
+    let (lower, sustained) = (bounds(&short, "brief").0.unwrap(), bounds(&long, "rfc2544").0.unwrap());
+    assert!((lower / sustained - 1.0).abs() < 0.0125, "{lower} {sustained}");
+}
+
+#[test]
+fn a_stall_that_leaves_a_little_behind_is_no_overload() {
+    // What a second takes varies by a fiftieth, and in a minute a load is held on the whole.
+    let noise = Noise { per_trial: 0.0, per_second: 0.02 };
+    let finished = search("rfc2544", &mut deep().noise(5, noise));
+    let lower = bounds(&finished, "rfc2544").0.unwrap();
+    assert!((0.98 * CAPACITY..1.01 * CAPACITY).contains(&lower), "{lower}");
+    assert_eq!(finished.outcome.goals[0].status, Status::Regular);
+}
+
+#[test]
+fn a_path_without_room_says_nothing_of_it() {
+    let method = SimulatedMethod::new("packet-v3", CAPACITY);
+    let finished = search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]));
+    assert_eq!(finished.outcome.buffered, None);
+    assert!(finished.outcome.warnings.iter().all(|text| !text.contains("buffers")));
+}
+
+/// A host that loses some hundred frames in a moment, now and then, at any load.
+fn noisy() -> SimulatedLaboratory {
+    deep().showing_moments().bursts(3, LossBursts { per_second: 0.1, frames: 300 })
+}
+
+fn goal<'f>(finished: &'f Finished, name: &str) -> &'f GoalResult {
+    finished.outcome.goals.iter().find(|goal| goal.goal.name == name).unwrap()
+}
+
+fn upper(goal: &GoalResult) -> &Bound {
+    goal.upper.as_ref().unwrap()
+}
+
+#[test]
+fn the_application_limits_where_nothing_is_lost_because_the_ring_has_room() {
+    let finished = search("ndr,pdr,rfc2544", &mut deep().showing_moments());
+    for name in ["ndr", "pdr", "rfc2544"] {
+        let goal = goal(&finished, name);
+        assert_eq!((&upper(goal).losses, goal.limit), (&None, Some(Limit::Application)), "{name}");
+        let backlogged = upper(goal).backlogged.unwrap();
+        assert!(backlogged.frames > 0 && backlogged.frames == backlogged.of, "{backlogged:?}");
+        assert_eq!(goal.lower.as_ref().unwrap().backlogged, None);
+    }
+}
+
+#[test]
+fn a_few_stalls_are_neither_what_limits_nor_a_sign_that_the_load_is_not_too_high() {
+    // Wherever such a host loses them.
+    let in_backlog = |_, result: &mut TrialResult| {
+        for entry in result.ledger.iter_mut().filter(|entry| entry.place == Place::Ring) {
+            entry.place = Place::Backlog;
+        }
+    };
+    let finished = [search("ndr", &mut noisy()), search("ndr", &mut Tampered::new(noisy(), in_backlog))];
+    for (finished, place) in finished.iter().zip([Place::Ring, Place::Backlog]) {
+        let goal = goal(finished, "ndr");
+        let losses = upper(goal).losses.as_ref().unwrap();
+        assert_eq!(losses.lost[0].place, place);
+        let moments = losses.moments.unwrap();
+        assert!(moments.lossy_windows > 0 && moments.lossy_windows * 4 < moments.windows, "{moments:?}");
+        assert_eq!((goal.limit, goal.stalls()), (Some(Limit::Application), None));
+    }
+    // Without the room the same host does stall, and says so.
+    let method = SimulatedMethod::new("packet-v3", CAPACITY);
+    let bursts = LossBursts { per_second: 0.9, frames: 300 };
+    let mut path = SimulatedLaboratory::new(1e6, vec![method]).showing_moments().bursts(3, bursts);
+    assert!(goal(&search("ndr", &mut path), "ndr").stalls().is_some());
+}
+
+#[test]
+fn loads_that_only_find_room_are_overloads_though_nothing_is_lost_at_first() {
+    let finished = search("ndr", &mut deep().showing_moments());
+    // The ring is full after 0.65 s of a second.
+    let loses_late = |trial: &&TrialResult| {
+        let shape = trial.loss_shape.as_ref().filter(|_| trial.phase == Phase::Search);
+        shape.is_some_and(|shape| shape.windows == 10 && shape.lossy_windows == 4)
+    };
+    assert!(finished.trials.iter().any(|trial| loses_late(&trial)));
+    let events = finished.outcome.numbers.loss_events.as_ref().unwrap();
+    assert!(events.up_to_pps < CAPACITY * 1.0125 && events.events == 0, "{events:?}");
+    // Stalls below that load are told as before.
+    let noisy = search("ndr", &mut noisy()).outcome.numbers.loss_events.unwrap();
+    assert!(noisy.up_to_pps < CAPACITY * 1.0125 && noisy.events > 0, "{noisy:?}");
+}

@@ -1,0 +1,213 @@
+//! Searches as the product runs them, through guards: what disturbs single trials changes nothing that is found, and every
+//! attempt is accounted for.
+
+use std::collections::BTreeSet;
+
+use super::paths::{Record, bounds, plan};
+use crate::guards::{Guarded, livelock};
+use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
+use crate::simulated::tampered::{
+    Guarding, Tampered, accounted, contradicts_itself, disturbance, disturbs_every, exceeds_the_line,
+    guarded, recovers_after,
+};
+use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_model::for_tests::setup;
+use capbench_model::laboratory::Laboratory;
+use capbench_model::trial::{TrialResult, Verdict};
+
+const GOALS: &str = "ndr,pdr";
+
+fn path() -> SimulatedLaboratory {
+    SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 400_000.0)])
+}
+
+fn search<F: FnMut(u32, &mut TrialResult)>(
+    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
+) -> (Finished, Guarding) {
+    let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
+    let mut record = Record::default();
+    let finished = plan
+        .run("a path, guarded", path.prepare(&setup(64)).unwrap().as_mut(), Stored::default(), &mut record)
+        .unwrap();
+    assert_eq!(finished.trials, record.saved, "every trial is saved, and no other");
+    let guarding = accounted(path, &finished.trials);
+    let numbers: Vec<u32> = finished.trials.iter().map(|trial| trial.number).collect();
+    assert_eq!(finished.outcome.trials, numbers);
+    (finished, guarding)
+}
+
+/// What a search asked for and what it concluded, without the numbers of trials.
+fn essence(finished: &Finished) -> (Vec<(Option<f64>, f64)>, Vec<String>) {
+    let asked = finished.trials.iter().map(|trial| (trial.intended_pps, trial.duration_s)).collect();
+    (asked, finished.outcome.goals.iter().map(ToString::to_string).collect())
+}
+
+fn undisturbed() -> (Finished, Guarding) {
+    search(&mut guarded(path(), |_, _| {}))
+}
+
+/// Loads that overloaded the path: after each comes a probe, unless it was the last.
+fn overloads(finished: &Finished) -> usize {
+    let lossy = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
+    finished.trials[..finished.trials.len() - 1].iter().filter(lossy).count()
+}
+
+#[test]
+fn probes_between_trials_change_nothing_that_is_found() {
+    let (finished, guarding) = undisturbed();
+    let mut bare = path();
+    let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
+    let mut trial = bare.prepare(&setup(64)).unwrap();
+    let alone = plan.run("a path, bare", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap();
+    assert_eq!(essence(&finished), essence(&alone));
+    let overloads = overloads(&finished);
+    assert!(overloads > 5);
+    let expected = Guarding {
+        stand: alone.trials.len(),
+        recoveries: overloads,
+        probes: overloads,
+        ..Guarding::default()
+    };
+    assert_eq!(guarding, expected);
+    let (lower, upper) = bounds(&finished, "ndr");
+    assert!(lower.unwrap() <= 400_001.0 && upper.unwrap() > 400_000.0);
+}
+
+#[test]
+fn a_path_that_recovers_slowly_is_waited_for_and_the_same_is_found() {
+    let (exact, usual) = undisturbed();
+    // Each overload spoils three trials: three probes are not clean, and the fourth is.
+    let (slow, guarding) = search(&mut guarded(path(), recovers_after(3)));
+    assert_eq!(essence(&slow), essence(&exact));
+    assert_eq!(guarding, Guarding { probes: 4 * usual.probes, ..usual });
+    assert_eq!(slow.outcome.ended, End::Complete);
+}
+
+#[test]
+fn a_path_that_does_not_recover_ends_the_search_with_the_overload_that_it_was() {
+    let (finished, guarding) = search(&mut guarded(path(), recovers_after(1000)));
+    let (last, before) = finished.trials.split_last().unwrap();
+    let because = format!(
+        "the path had not recovered from the overload of trial {}: 5 probes at low load were not clean",
+        before.last().unwrap().number
+    );
+    assert_eq!(finished.outcome.ended, End::Invalid { trials: vec![last.number], because: because.clone() });
+    assert_eq!((last.verdict, &last.invalid_because), (Verdict::Invalid, &Some(because)));
+    assert_eq!((guarding.probes, guarding.set_aside), (5, 0));
+    assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Irregular));
+}
+
+#[test]
+fn trials_that_the_host_disturbs_are_repeated_and_the_same_is_found() {
+    let (exact, usual) = undisturbed();
+    let (disturbed, guarding) = search(&mut guarded(path(), disturbs_every(6)));
+    assert_eq!(essence(&disturbed), essence(&exact));
+    assert_eq!((disturbed.outcome.ended, guarding.marked), (End::Complete, 0));
+    // Every sixth attempt is set aside, until as many stand as were asked for.
+    assert_eq!(guarding.set_aside, (usual.stand + guarding.set_aside) / 6);
+    let all: BTreeSet<String> =
+        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
+    assert_eq!((guarding.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
+}
+
+#[test]
+fn what_disturbed_attempts_lost_counts_among_loss_events() {
+    let exact = search(&mut guarded(path().showing_moments(), |_, _| {})).0.outcome.numbers;
+    let (disturbed, guarding) = search(&mut guarded(path().showing_moments(), disturbs_every(6)));
+    let numbers = &disturbed.outcome.numbers;
+    assert_eq!((&numbers.ndr.pps, &numbers.pdr.pps), (&exact.ndr.pps, &exact.pdr.pps), "they decide nothing");
+    let (before, after) = (exact.loss_events.unwrap(), numbers.loss_events.as_ref().unwrap());
+    assert_eq!((before.set_aside, before.events), (0, 0));
+    assert!(after.set_aside > 0 && after.set_aside as usize <= guarding.set_aside, "{after:?}");
+    // Of each a frame was lost.
+    assert_eq!((after.set_aside_lossy, after.events), (after.set_aside, u64::from(after.set_aside)));
+    assert_eq!(after.trials, before.trials + after.set_aside);
+    assert!(after.seconds > before.seconds && after.up_to_pps == before.up_to_pps, "{before:?} {after:?}");
+    // An attempt whose account contradicts itself says nothing of loss.
+    let invalid = search(&mut guarded(path(), contradicts_itself(|trial| trial % 10 == 4))).0;
+    assert_eq!(invalid.outcome.numbers.loss_events.unwrap().set_aside, 0);
+}
+
+#[test]
+fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeated() {
+    let mut path = guarded(path(), |trial, result: &mut TrialResult| result.disturbance = disturbance(trial));
+    let (finished, guarding) = search(&mut path);
+    assert_eq!(finished.outcome.ended, End::Complete);
+    assert_eq!(essence(&finished), essence(&undisturbed().0));
+    assert_eq!(guarding.marked, guarding.stand);
+    for goal in &finished.outcome.goals {
+        for bound in [goal.lower.as_ref().unwrap(), goal.upper.as_ref().unwrap()] {
+            assert_eq!(bound.disturbed, bound.trials, "that they decide all the same is said");
+        }
+    }
+    let seconds = |trials: &mut dyn Iterator<Item = &TrialResult>| -> f64 {
+        trials.map(|trial| trial.duration_s).sum()
+    };
+    let aside = finished.trials.iter().filter_map(|trial| trial.guarding.as_ref());
+    let repeated = seconds(&mut aside.flat_map(|did| did.set_aside.iter().map(|aside| &aside.trial)));
+    let first = seconds(&mut finished.trials.iter());
+    assert!(repeated > first * 0.15 && repeated <= first * 0.25 + 1.0, "{repeated} of {first} s");
+}
+
+#[test]
+fn negative_loss_is_repeated_and_ends_a_search_only_where_it_stays() {
+    let (exact, usual) = undisturbed();
+    let (once, guarding) = search(&mut guarded(path(), contradicts_itself(|trial| trial % 10 == 4)));
+    assert_eq!((essence(&once), &once.outcome.ended), (essence(&exact), &End::Complete));
+    assert!(guarding.set_aside > 3 && guarding.because.iter().all(|why| why.contains("negative loss")));
+    assert_eq!(guarding.stand, usual.stand);
+    let (always, guarding) = search(&mut guarded(path(), contradicts_itself(|trial| trial >= 4)));
+    let last = always.trials.last().unwrap();
+    let because = "5 frames more were delivered than were sent (negative loss)".to_string();
+    assert_eq!(always.outcome.ended, End::Invalid { trials: vec![last.number], because });
+    assert_eq!((guarding.set_aside, last.guarding.as_ref().unwrap().attempt), (2, 3));
+}
+
+#[test]
+fn a_rate_above_the_line_is_repeated_and_ends_a_search_only_where_it_stays() {
+    let (exact, _) = undisturbed();
+    let (once, guarding) = search(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial % 11 == 5)));
+    assert_eq!((essence(&once), &once.outcome.ended), (essence(&exact), &End::Complete));
+    assert!(guarding.set_aside > 2, "{guarding:?}");
+    assert!(guarding.because.iter().all(|why| why.contains("more than the link carries")));
+    let (always, guarding) = search(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial >= 3)));
+    let last = always.trials.last().unwrap();
+    assert_eq!(always.outcome.ended, End::AboveLineRate { trial: last.number });
+    assert_eq!((guarding.set_aside, last.verdict), (2, Verdict::Invalid));
+    let because = last.invalid_because.as_ref().unwrap();
+    assert!(because.contains("more than the link carries"), "{because}");
+}
+
+#[test]
+fn livelock_is_marked_above_the_bounds_and_moves_none_of_them() {
+    let method = SimulatedMethod::new("packet-v3", 400_000.0).livelock(1.5);
+    let mut path = guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {});
+    let (mut finished, _) = search(&mut path);
+    let exact = undisturbed().0;
+    let (lower, upper) = bounds(&finished, "ndr");
+    assert!(lower.unwrap() <= 400_001.0 && upper.unwrap() > 400_000.0);
+    let (own, other) = (lower.unwrap(), bounds(&exact, "ndr").0.unwrap());
+    assert!((own / other - 1.0).abs() <= 0.005, "{own} {other}");
+    livelock::mark(&mut finished.trials);
+    let best = finished.trials.iter().map(|trial| trial.delivered_pps).fold(0.0, f64::max);
+    // Above 400,000 each frame costs one and a half, so that a tenth less is delivered from 427,000 on.
+    for trial in &finished.trials {
+        let is_marked = trial.offered_pps > 1.1 * 400_000.0 && trial.delivered_pps < 0.9 * best;
+        assert_eq!(trial.livelock.is_some(), is_marked, "{} {}", trial.offered_pps, trial.delivered_pps);
+    }
+    assert!(finished.trials.iter().any(|trial| trial.livelock.is_some()));
+}
+
+#[test]
+fn where_the_load_depends_on_the_receiver_the_maximum_is_that_of_both() {
+    let depends =
+        |_, result: &mut TrialResult| result.profile.load_depends_because = Some("they share a CPU".into());
+    let fast = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 2e6)]);
+    let (finished, _) = search(&mut guarded(fast, depends));
+    assert_eq!(finished.outcome.maximum.unwrap().source, MaximumSource::GeneratorAndReceiver);
+    for goal in &finished.outcome.goals {
+        let said = goal.to_string();
+        assert_eq!(goal.status, Status::AtLeast);
+        assert!(said.ends_with("limited by generator and receiver together"), "{said}");
+    }
+}

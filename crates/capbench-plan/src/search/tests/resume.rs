@@ -1,0 +1,190 @@
+//! Searches that go on from the trials of an earlier run.
+
+use super::paths::{Path, Record, plan, run, stopped};
+use crate::Result;
+use crate::search::{End, Finished, SearchOutcome, SearchPlan, Stored};
+use crate::session::Observer;
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Guarding, Retried};
+use capbench_model::trial::{Load, Profile, TrialResult};
+
+/// The trials as a results file gives them back.
+fn stored(trials: &[TrialResult]) -> Stored {
+    let text = serde_json::to_string(trials).unwrap();
+    let read: Vec<TrialResult> = serde_json::from_str(&text).unwrap();
+    Stored::new(&read, |_| true).unwrap()
+}
+
+#[test]
+fn a_search_interrupted_anywhere_comes_to_the_same_result() {
+    let plan =
+        SearchPlan { maximum_pps: None, ..plan("ndr,pdr,strict-capture;b:from=rfc2544,duration=2s,sum=2s") };
+    for path in [
+        Path { generator: 1.4e6, ..Path::new(1e6) },
+        Path { generator: 1.1e6, noise: 0.01, bursts_per_s: 0.05, seed: 3, ..Path::new(5e5) },
+    ] {
+        let whole = run(&plan, &path);
+        assert_eq!(whole.outcome.ended, End::Complete);
+        for after in 0..whole.trials.len() {
+            let first = stopped(&plan, &path, after);
+            assert_eq!((first.outcome.ended, first.trials.len()), (End::Stopped, after));
+            // The path goes on from where it was: what it does depends on what ran before.
+            let mut path = path.clone();
+            for trial in &first.trials {
+                let load = trial.intended_pps;
+                path.counts(load, std::time::Duration::from_secs_f64(trial.duration_s));
+            }
+            path.trials = after as u32;
+            let mut record = Record::default();
+            let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+            assert_eq!(second.outcome.goals, whole.outcome.goals, "interrupted after {after}");
+            assert_eq!(second.outcome.trials, whole.outcome.trials);
+            assert_eq!(record.saved.len(), whole.trials.len() - after, "only new trials are run");
+        }
+    }
+}
+
+#[test]
+fn a_search_that_a_trial_ended_goes_on_without_it() {
+    let plan = plan("ndr,pdr");
+    let path = Path::new(1e6);
+    let whole = run(&plan, &path);
+    let spoiled = Path { invalid: |trial| trial == 7, ..path.clone() };
+    let first = run(&plan, &spoiled);
+    assert!(matches!(&first.outcome.ended, End::Invalid { trials, .. } if *trials == [7]));
+    assert_eq!(stored(&first.trials).left(), 6, "what shows nothing is not taken");
+    let mut record = Record::default();
+    let mut path = Path { trials: 7, ..path };
+    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+    assert_eq!(second.outcome.ended, End::Complete);
+    let bounds = |finished: &Finished| -> Vec<String> {
+        finished.outcome.goals.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(bounds(&second), bounds(&whole));
+    assert_eq!(second.outcome.trials[..7], [1, 2, 3, 4, 5, 6, 8]);
+    assert_eq!(record.saved.len(), whole.trials.len() - 6);
+    // More than the link can carry ends a search in the same way.
+    let line_rate = Some("1500000".parse().unwrap());
+    let mut fast = first.trials.clone();
+    fast.truncate(6);
+    fast[5].line_rate_pps = line_rate.map(|line: capbench_frames::Pps| line.get() / 1e4);
+    assert!(stored(&fast).left() < 6);
+}
+
+#[test]
+fn what_was_spent_before_counts_against_the_time_allowed() {
+    let path = Path::new(1e6);
+    let plan = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(30)), ..plan("ndr,pdr") };
+    let first = stopped(&plan, &path, 20);
+    let mut record = Record::default();
+    let mut path = Path { trials: 20, ..path };
+    let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
+    assert_eq!((second.outcome.ended.clone(), record.saved.len()), (End::TimeUp, 10));
+    let more = SearchPlan { time_allowed: None, ..plan };
+    let third = more.run("a path", &mut path, stored(&second.trials), &mut record).unwrap();
+    assert_eq!((third.outcome.ended, third.trials.len()), (End::Complete, 35));
+    let mut numbers = third.outcome.trials.clone();
+    numbers.dedup();
+    assert_eq!(numbers, (1..=35).collect::<Vec<_>>(), "every trial has its own number");
+}
+
+#[test]
+fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
+    let path = Path::new(1e6);
+    let mut trials = stopped(&plan("ndr"), &path, 5).trials;
+    let set_aside = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
+    trials[1].guarding = Some(Box::new(Guarding { attempt: 2, set_aside, recovery: None }));
+    let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
+    let mut record = Record::default();
+    let outcome = more
+        .run("a path", &mut Path { trials: 5, ..path.clone() }, stored(&trials), &mut record)
+        .unwrap()
+        .outcome;
+    let own: f64 = outcome.trials.len() as f64;
+    assert_eq!((outcome.sending_s, outcome.spent_s), (own + 1.0, own + 1.0));
+}
+
+#[test]
+fn another_goal_uses_the_trials_that_it_can() {
+    let path = Path::new(1e6);
+    let ndr = run(&plan("ndr"), &path);
+    let mut record = Record::default();
+    let both = plan("ndr,pdr").run("a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
+    assert_eq!((both.trials.len(), record.saved.len()), (35, 35 - ndr.trials.len()));
+    // Another width means other loads: then they are of no use, and that is said.
+    let other = plan("c:from=ndr,width=3%")
+        .run("a path", &mut path.clone(), stored(&ndr.trials), &mut record)
+        .unwrap();
+    assert!(
+        other.outcome.warnings.iter().any(|text| text.contains("are of no use")),
+        "{:?}",
+        other.outcome.warnings
+    );
+}
+
+#[test]
+fn trials_of_another_set_up_are_refused() {
+    let path = Path::new(1e6);
+    let first = stopped(&plan("ndr"), &path, 5);
+    let mut other = first.trials.clone();
+    other[2].profile.work = "touch".into();
+    assert!(Stored::new(&other, |_| true).unwrap_err().contains("trial 3 is of another set-up"));
+    let touching = |profile: &Profile| profile.work == "touch";
+    let stored = Stored::new(&other, touching).unwrap();
+    assert_eq!(stored.left(), 1);
+    let refused = plan("ndr").run("a path", &mut path.clone(), stored, &mut Record::default()).unwrap();
+    assert!(matches!(refused.outcome.ended, End::Failed { reason } if reason.contains("work touch")));
+}
+
+#[test]
+fn trials_that_are_of_no_search_are_left_out() {
+    let path = Path::new(1e6);
+    let mut trials = stopped(&plan("ndr"), &path, 5).trials;
+    trials[0].phase = capbench_model::trial::Phase::BestEffort;
+    let stored = Stored::new(&trials, |_| true).unwrap();
+    assert_eq!(stored.left(), 4);
+    assert!(Load::Maximum.pps().is_none());
+}
+
+/// Keeps what the search has shown before each trial.
+#[derive(Default)]
+struct Following {
+    record: Record,
+    so_far: Vec<SearchOutcome>,
+}
+
+impl Observer for Following {
+    fn starts(&mut self, what: &str) {
+        self.record.starts(what);
+    }
+    fn ends(&mut self, result: &TrialResult) -> Result<()> {
+        self.record.ends(result)
+    }
+    fn skips(&mut self, _: &Setup, _: Load, _: &TrialError) {}
+    fn stopping(&self) -> bool {
+        false
+    }
+    fn keeps_searches(&self) -> bool {
+        true
+    }
+    fn searching(&mut self, so_far: SearchOutcome) {
+        self.so_far.push(so_far);
+    }
+}
+
+#[test]
+fn who_is_killed_has_what_a_stop_would_have_left() {
+    let (plan, path) = (plan("ndr,pdr"), Path::new(1e6));
+    let mut following = Following::default();
+    let whole = plan.run("a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
+    assert_eq!(
+        (following.so_far.len(), following.record.saved.len()),
+        (whole.trials.len(), whole.trials.len())
+    );
+    for trials in [0, 1, 7, whole.trials.len() - 1] {
+        let stopped = stopped(&plan, &path, trials).outcome;
+        assert_eq!((stopped.trials.len(), &stopped.ended), (trials, &End::Stopped));
+        assert_eq!(following.so_far[trials], stopped);
+    }
+}

@@ -1,0 +1,153 @@
+//! Runs trials one after the other for any plan. The session announces each trial, passes it to the observer when it ends, and
+//! keeps it. Between trials the user can stop.
+
+use std::time::Duration;
+
+use capbench_model::method_spec::MethodSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+pub use crate::search::Observer;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
+
+/// A set-up that could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct NotMeasured {
+    /// The method.
+    pub method: String,
+    /// The RFC 2544 test that it concerns, as in `rfc2544`; absent if it concerns the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// The placement; absent if it concerns all.
+    pub placement: Option<String>,
+    /// The frame size; absent if it concerns all.
+    pub frame_size: Option<SizeLabel>,
+    /// The reason, in one line.
+    pub reason: String,
+}
+
+/// Why there is no valid trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The user stopped it.
+    Stopped,
+    /// The trial could not run; the observer got the reason.
+    NotRun,
+    /// The trial is invalid.
+    Invalid {
+        /// Its number.
+        trial: u32,
+        /// Why.
+        because: String,
+    },
+}
+
+/// The trials of one run.
+pub struct Session<'s> {
+    laboratory: &'s mut dyn Laboratory,
+    observer: &'s mut dyn Observer,
+    /// The trials so far, in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+}
+
+impl<'s> Session<'s> {
+    /// A run without trials.
+    pub fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
+        Self { laboratory, observer, trials: Vec::new(), stopped: false }
+    }
+
+    /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn trial(
+        &mut self,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        let what = describe(&setup.method, &setup.label, setup.placement, load);
+        self.announced(&what, setup, load, duration, phase)
+    }
+
+    /// Runs one trial, with the announcement `what`.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn announced(
+        &mut self,
+        what: &str,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<Option<TrialResult>> {
+        if self.is_stopping() {
+            return Ok(None);
+        }
+        self.observer.starts(what);
+        let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
+        if self.is_stopping() {
+            // A trial that the user cut short is no evidence.
+            return Ok(None);
+        }
+        match run {
+            Ok(mut result) => {
+                result.phase = phase;
+                self.observer.ends(&result)?;
+                self.trials.push(result.clone());
+                Ok(Some(result))
+            }
+            Err(error) => {
+                self.observer.skips(setup, load, &error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]). So an invalid trial
+    /// here ends the steps that depend on it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn sound(
+        &mut self,
+        setup: &Setup,
+        load: Load,
+        duration: Duration,
+        phase: Phase,
+    ) -> Result<std::result::Result<TrialResult, Missing>> {
+        Ok(match self.trial(setup, load, duration, phase)? {
+            None if self.stopped => Err(Missing::Stopped),
+            None => Err(Missing::NotRun),
+            Some(result) if result.verdict == Verdict::Invalid => Err(Missing::of(&result)),
+            Some(result) => Ok(result),
+        })
+    }
+
+    /// Leaves the path idle.
+    pub fn rest(&mut self, while_idle: Duration) {
+        self.laboratory.rest(while_idle);
+    }
+
+    fn is_stopping(&mut self) -> bool {
+        self.stopped |= self.observer.stopping();
+        self.stopped
+    }
+}
+
+impl Missing {
+    fn of(invalid: &TrialResult) -> Self {
+        Self::Invalid { trial: invalid.number, because: invalid.why_invalid() }
+    }
+}
+
+/// The announcement of a trial.
+pub fn describe(method: &MethodSpec, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
+    format!("{method}, {size} B, {placement}, {load}")
+}

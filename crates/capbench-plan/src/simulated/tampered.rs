@@ -1,0 +1,215 @@
+//! A path that changes results, to test the reaction of its callers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+
+use crate::guards::{Guarded, Policy};
+use capbench_model::Result;
+use capbench_model::disturbance::ClockDrift;
+use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
+
+/// Changes the results of another path, depending on the number of earlier trials, and records its rests.
+pub(crate) struct Tampered<L, F> {
+    pub(crate) path: L,
+    pub(crate) change: F,
+    pub(crate) trials: u32,
+    pub(crate) rests: Vec<Duration>,
+}
+
+impl<L: Laboratory, F: FnMut(u32, &mut TrialResult)> Tampered<L, F> {
+    pub(crate) fn new(path: L, change: F) -> Self {
+        Self { path, change, trials: 0, rests: Vec::new() }
+    }
+}
+
+impl<L: Laboratory, F: FnMut(u32, &mut TrialResult)> Laboratory for Tampered<L, F> {
+    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
+        let trial = self.path.prepare(setup)?;
+        Ok(Box::new(TamperedTrial { trial, change: &mut self.change, trials: &mut self.trials }))
+    }
+
+    fn rest(&mut self, while_idle: Duration) {
+        self.rests.push(while_idle);
+    }
+
+    fn number_after(&mut self, last: u32) {
+        self.path.number_after(last);
+    }
+
+    fn statements(&self) -> Vec<String> {
+        self.path.statements()
+    }
+}
+
+struct TamperedTrial<'t, F> {
+    trial: Box<dyn Trial + 't>,
+    change: &'t mut F,
+    trials: &'t mut u32,
+}
+
+impl<F: FnMut(u32, &mut TrialResult)> Trial for TamperedTrial<'_, F> {
+    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
+        let mut result = self.trial.run(load, duration)?;
+        (self.change)(*self.trials, &mut result);
+        *self.trials += 1;
+        Ok(result)
+    }
+
+    fn line_rate(&self) -> Option<Pps> {
+        self.trial.line_rate()
+    }
+}
+
+/// Removes a delivered frame.
+pub(crate) fn lose_one(result: &mut TrialResult) {
+    result.delivered -= 1;
+    result.verdict = Verdict::Lossy;
+}
+
+/// Guards a path like the product, but without pauses: no time passes here.
+pub(crate) fn guarded<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
+    path: L,
+    change: F,
+) -> Guarded<Tampered<L, F>> {
+    let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
+    Guarded::new(Tampered::new(path, change), policy, Arc::default())
+}
+
+/// Loses every frame.
+pub(crate) fn lose_all(result: &mut TrialResult) {
+    (result.delivered, result.delivered_pps, result.loss_ratio) = (0, 0.0, 1.0);
+    result.verdict = Verdict::Lossy;
+}
+
+/// Recognises a guard's probe after an overload: nothing else on the paths of these tests sends so slowly.
+fn is_probe(result: &TrialResult) -> bool {
+    result.intended_pps.is_some_and(|pps| pps <= 1000.0)
+}
+
+/// Every `nth` trial is disturbed by the host, each time in another way, and loses a frame.
+pub(crate) fn disturbs_every(nth: u32) -> impl FnMut(u32, &mut TrialResult) {
+    let mut trials = 0;
+    move |_, result| {
+        if !is_probe(result) {
+            trials += 1;
+            if trials % nth == 0 {
+                result.disturbance = disturbance(trials / nth);
+                lose_one(result);
+            }
+        }
+    }
+}
+
+/// One of the five disturbances of a trial.
+pub(crate) fn disturbance(which: u32) -> Disturbance {
+    const MS: u64 = 1_000_000;
+    let cpu = |steal_ns, foreign_ns| {
+        let window_ns = 1000 * MS;
+        vec![CpuDisturbance { cpu: 1, window_ns, steal_ns, foreign_ns, ..CpuDisturbance::default() }]
+    };
+    let clocks =
+        |realtime_step_ns, slew_ppm, suspended_ns| ClockDrift { realtime_step_ns, slew_ppm, suspended_ns };
+    let (cpus, clocks) = match which % 5 {
+        0 => (cpu(30 * MS, 0), clocks(0, 0.0, 0)),
+        1 => (cpu(0, 90 * MS), clocks(0, 0.0, 0)),
+        2 => (cpu(0, 0), clocks(-5_000_000, 0.0, 0)),
+        3 => (cpu(0, 0), clocks(0, 700.0, 0)),
+        _ => (cpu(0, 0), clocks(0, 0.0, 3_000_000)),
+    };
+    Disturbance { cpus, tick_ns: 10 * MS, clocks, sending_ns: 1000 * MS, backlog_lasts_ns: None }
+}
+
+/// Loses everything in this many trials after an overload.
+pub(crate) fn recovers_after(trials: u32) -> impl FnMut(u32, &mut TrialResult) {
+    let mut left = 0;
+    move |_, result| {
+        if left > 0 {
+            left -= 1;
+            lose_all(result);
+        } else if result.lost() as f64 > result.sent as f64 * 1e-3 {
+            left = trials;
+        }
+    }
+}
+
+/// Trials with these numbers, from 0, count more frames than were sent.
+pub(crate) fn contradicts_itself(at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
+    move |trial, result| {
+        if at(trial) && !is_probe(result) {
+            result.invalidate("5 frames more were delivered than were sent (negative loss)".into());
+        }
+    }
+}
+
+/// A link of this rate; trials with these numbers, from 0, count twice its capacity.
+pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl FnMut(u32, &mut TrialResult) {
+    move |trial, result| {
+        result.line_rate_pps = Some(line_pps);
+        result.departed = Some(Departed { after_s: result.sending_s, under_way: 0 });
+        if at(trial) && !is_probe(result) {
+            result.sent = (2.0 * line_pps * result.sending_s) as u64 + 100_000;
+            result.delivered = result.sent;
+        }
+    }
+}
+
+/// Counts of what guards did with the trials of a run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Guarding {
+    /// Results.
+    pub(crate) stand: usize,
+    /// Attempts that were repeated.
+    pub(crate) set_aside: usize,
+    /// Overloads that were followed by probes.
+    pub(crate) recoveries: usize,
+    /// Probes.
+    pub(crate) probes: usize,
+    /// Disturbed results.
+    pub(crate) marked: usize,
+    /// Reasons for repeats, each once.
+    pub(crate) because: BTreeSet<String>,
+}
+
+/// The counts, after a check that every attempt of the path is exactly one of: result, discarded attempt, probe.
+pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
+    path: &Guarded<Tampered<L, F>>,
+    results: &[TrialResult],
+) -> Guarding {
+    let mut guarding = Guarding { stand: results.len(), ..Guarding::default() };
+    let mut numbers: Vec<u32> = results.iter().map(|result| result.number).collect();
+    assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    for result in results {
+        assert!(!matches!(result.phase, Phase::Probe | Phase::Retried), "{result:?}");
+        guarding.marked += usize::from(!result.disturbance.reasons().is_empty());
+        let Some(did) = &result.guarding else { continue };
+        guarding.set_aside += did.set_aside.len();
+        for aside in &did.set_aside {
+            assert_eq!(aside.trial.phase, Phase::Retried);
+            assert!(aside.trial.guarding.is_none());
+            numbers.push(aside.trial.number);
+            guarding.because.extend(aside.because.iter().cloned());
+        }
+        if let Some(recovery) = &did.recovery {
+            guarding.recoveries += 1;
+            guarding.probes += recovery.probes.len();
+            assert!(recovery.probes.iter().all(|probe| probe.phase == Phase::Probe));
+            numbers.extend(recovery.probes.iter().map(|probe| probe.number));
+        }
+    }
+    numbers.sort_unstable();
+    assert_eq!(
+        numbers,
+        (1..=path.inner().trials).collect::<Vec<_>>(),
+        "every attempt stands somewhere, once"
+    );
+    let said = path.statements().pop().unwrap();
+    let (repeats, probes) = (guarding.set_aside, guarding.probes);
+    assert!(said.contains(&format!("guards: {repeats} attempts were set aside")), "{said} {guarding:?}");
+    assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
+    guarding
+}

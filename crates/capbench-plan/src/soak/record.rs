@@ -1,0 +1,390 @@
+//! The stored data of a soak: the total, intervals, the worst moments and the largest bursts of loss. All of them are bounded
+//! for any duration.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::segment::Segment;
+use capbench_model::ledger::Entry;
+use capbench_model::loss_shape::Burst;
+use capbench_model::places::Place;
+use capbench_model::trial::{TrialResult, Verdict};
+
+/// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
+/// in intervals of 80 s.
+pub const INTERVALS: usize = 4096;
+/// Maximum number of stored bursts; the largest are kept.
+pub const EVENTS: usize = 256;
+/// Maximum number of stored noise reasons.
+const REASONS: usize = 64;
+
+/// Counts that can be summed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Counts {
+    /// Frames to send.
+    pub intended: u64,
+    /// Frames passed to the kernel.
+    pub sent: u64,
+    /// Distinct frames that the application received intact.
+    pub delivered: u64,
+    /// Duplicate frames.
+    pub duplicates: u64,
+    /// Frames that arrived after a later one.
+    pub reordered: u64,
+    /// Frames of other senders.
+    pub foreign: u64,
+    /// Frames cut short.
+    pub truncated: u64,
+    /// Frames damaged.
+    pub corrupt: u64,
+    /// Sent frames that no place in the ledger accounts for.
+    pub unexplained: i64,
+}
+
+/// A part of a soak: one segment, or several in succession.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Interval {
+    /// Its start, in seconds of sending since the soak began.
+    pub from_s: f64,
+    /// The same as a time of day, seconds since the epoch.
+    pub began_unix_s: f64,
+    /// Time of sending.
+    pub sending_s: f64,
+    /// The following pause of the generator, until every frame was accounted for.
+    pub drain_s: f64,
+    /// Number of segments.
+    pub segments: u64,
+    /// Segments that lost frames.
+    pub lossy: u64,
+    /// Segments whose ledger contradicts itself.
+    pub invalid: u64,
+    /// Segments that the host disturbed.
+    pub disturbed: u64,
+    /// Segments at whose end the buffers contained more frames than batches explain.
+    #[serde(default)]
+    pub buffered: u64,
+    /// Frames of these segments that were delivered only because the buffer had room until the generator paused. Without the
+    /// pauses they would have accumulated until frames were lost.
+    #[serde(default)]
+    pub untaken: u64,
+    /// Longest time that the application was behind at the end of a segment, seconds.
+    #[serde(default)]
+    pub behind_s: f64,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Lost frames by the name of the place.
+    pub lost: BTreeMap<String, u64>,
+    /// Most frames that were lost within 100 ms; absent if frames were not inspected one by one.
+    pub worst_100ms_lost: Option<u64>,
+    /// Mean CPU time of the application per frame; absent if unknown.
+    pub app_ns_per_packet: Option<f64>,
+    /// Maximum lateness of a frame of the generator, in nanoseconds.
+    pub latest_ns: Option<u64>,
+    /// Resident memory of the process at its end, in bytes; absent if the system does not report it.
+    pub resident_bytes: Option<u64>,
+}
+
+/// Consecutive lost frames.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LossEvent {
+    /// Planned time of the first, in seconds of sending since the soak began.
+    pub at_s: f64,
+    /// The same as a time of day, seconds since the epoch.
+    pub unix_s: f64,
+    /// Time until the next received frame.
+    pub length_s: f64,
+    /// Number of frames.
+    pub frames: u64,
+}
+
+/// A soak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SoakRecord {
+    /// Intended load.
+    pub intended_pps: f64,
+    /// Planned time of sending.
+    pub planned_s: f64,
+    /// Intended length of a segment.
+    pub segment_s: f64,
+    /// Completed segments.
+    pub segments: u64,
+    /// The total of all segments.
+    pub whole: Option<Interval>,
+    /// The ledger of the total. A place that was unknown in one segment is unknown.
+    pub ledger: Vec<Entry>,
+    /// Intervals, earliest first, with equal numbers of segments except the last.
+    pub intervals: Vec<Interval>,
+    /// Number of segments per interval.
+    pub segments_per_interval: u64,
+    /// The segment that lost most; absent if no segment lost frames.
+    pub worst: Option<Interval>,
+    /// The largest bursts of loss, by time.
+    pub events: Vec<LossEvent>,
+    /// Number of bursts.
+    pub bursts: u64,
+    /// Noise reasons, with the number of segments that reported each.
+    pub noise: BTreeMap<String, u64>,
+    /// Number of reports of other reasons, after the maximum number was stored.
+    #[serde(default)]
+    pub further_noise: u64,
+    /// The complete trials of the first segment and of the one that lost most.
+    pub kept: Vec<TrialResult>,
+}
+
+impl SoakRecord {
+    /// An empty record of a soak at this load, of this length, in segments of this length.
+    pub fn new(rate: Pps, length: Duration, segment: Duration) -> Self {
+        Self {
+            intended_pps: rate.get(),
+            planned_s: length.as_secs_f64(),
+            segment_s: segment.as_secs_f64(),
+            segments: 0,
+            whole: None,
+            ledger: Vec::new(),
+            intervals: Vec::new(),
+            segments_per_interval: 1,
+            worst: None,
+            events: Vec::new(),
+            bursts: 0,
+            noise: BTreeMap::new(),
+            further_noise: 0,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Adds a segment, and returns it as an interval.
+    pub fn add(&mut self, segment: Segment) -> Interval {
+        let from_s = self.whole.as_ref().map_or(0.0, |whole| whole.sending_s);
+        let interval = Interval::of(&segment, from_s);
+        let (trial, segment) = (segment.trial, interval);
+        self.segments += 1;
+        if let Some(shape) = &trial.loss_shape {
+            self.note_events(&shape.longest, shape.bursts.count, &segment);
+        }
+        for reason in &trial.noise {
+            if self.noise.len() < REASONS || self.noise.contains_key(reason) {
+                *self.noise.entry(reason.clone()).or_default() += 1;
+            } else {
+                self.further_noise += 1;
+            }
+        }
+        add_up(&mut self.ledger, &trial.ledger);
+        match &mut self.whole {
+            Some(whole) => whole.append(&segment),
+            None => self.whole = Some(segment.clone()),
+        }
+        self.append(segment.clone());
+        let most = self.worst.as_ref().map_or(0, Interval::lost);
+        if segment.lost() > most {
+            self.worst = Some(segment.clone());
+            self.kept.truncate(1);
+            self.kept.push(trial);
+        } else if self.kept.is_empty() {
+            self.kept.push(trial);
+        }
+        segment
+    }
+
+    /// Share of the sent frames that was lost.
+    pub fn loss_ratio(&self) -> f64 {
+        self.whole.as_ref().map_or(0.0, |whole| share(whole.lost(), whole.counts.sent))
+    }
+
+    /// Share of the intended frames that was not sent.
+    pub fn unsent_ratio(&self) -> f64 {
+        let unsent = |counts: &Counts| counts.intended.saturating_sub(counts.sent);
+        self.whole.as_ref().map_or(0.0, |whole| share(unsent(&whole.counts), whole.counts.intended))
+    }
+
+    /// Share of the sent frames that was delivered only because the generator paused.
+    pub fn untaken_ratio(&self) -> f64 {
+        self.whole.as_ref().map_or(0.0, |whole| share(whole.untaken, whole.counts.sent))
+    }
+
+    fn append(&mut self, segment: Interval) {
+        match self.intervals.last_mut() {
+            Some(last) if last.segments < self.segments_per_interval => last.append(&segment),
+            _ => self.intervals.push(segment),
+        }
+        let is_full = self.intervals.last().is_some_and(|last| last.segments == self.segments_per_interval);
+        if self.intervals.len() >= INTERVALS && is_full {
+            let pairs = self.intervals.chunks(2).map(|pair| {
+                let mut one = pair[0].clone();
+                pair[1..].iter().for_each(|next| one.append(next));
+                one
+            });
+            self.intervals = pairs.collect();
+            self.segments_per_interval *= 2;
+        }
+    }
+
+    /// Adds bursts of a segment: the longest, out of `count`.
+    fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
+        self.bursts += count;
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        self.events.extend(longest.iter().map(|burst| LossEvent {
+            at_s: segment.from_s + seconds(burst.from_ns),
+            unix_s: segment.began_unix_s + seconds(burst.from_ns),
+            length_s: seconds(burst.to_ns.saturating_sub(burst.from_ns)),
+            frames: burst.frames,
+        }));
+        if self.events.len() > EVENTS {
+            // Of bursts with equal length, the earliest remain: the sort is stable.
+            self.events.sort_by_key(|event| std::cmp::Reverse(event.frames));
+            self.events.truncate(EVENTS);
+        }
+        self.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    }
+}
+
+impl Interval {
+    fn of(segment: &Segment, from_s: f64) -> Self {
+        let trial = &segment.trial;
+        let lost = trial.losses().into_iter().map(|(place, count)| (place.word().to_string(), count));
+        Self {
+            from_s,
+            began_unix_s: segment.began_unix_s,
+            sending_s: trial.sending_s,
+            drain_s: trial.drain_s,
+            segments: 1,
+            lossy: u64::from(trial.lost() > 0),
+            invalid: u64::from(trial.verdict == Verdict::Invalid),
+            disturbed: u64::from(!trial.disturbance.reasons().is_empty()),
+            buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
+            untaken: trial.backlogged(1).unwrap_or(0),
+            behind_s: trial.behind_s(1).unwrap_or(0.0),
+            counts: Counts {
+                intended: trial.intended,
+                sent: trial.sent,
+                delivered: trial.delivered,
+                duplicates: trial.duplicates,
+                reordered: trial.reordered,
+                foreign: trial.foreign,
+                truncated: trial.truncated,
+                corrupt: trial.corrupt,
+                unexplained: trial.unexplained,
+            },
+            lost: lost.collect(),
+            worst_100ms_lost: trial
+                .loss_shape
+                .as_ref()
+                .map(|shape| shape.worst_window.map_or(0, |window| window.lost)),
+            app_ns_per_packet: trial.cpu.app_ns_per_packet,
+            latest_ns: trial.lateness.map(|lateness| lateness.max_ns),
+            resident_bytes: segment.resident_bytes,
+        }
+    }
+
+    /// Frames sent and not delivered.
+    pub fn lost(&self) -> u64 {
+        self.counts.sent.saturating_sub(self.counts.delivered)
+    }
+
+    /// Offered load in packets per second.
+    pub fn offered_pps(&self) -> f64 {
+        self.counts.sent as f64 / self.sending_s.max(1e-9)
+    }
+
+    fn append(&mut self, next: &Self) {
+        let (before, after) = (self.counts.delivered as f64, next.counts.delivered as f64);
+        self.app_ns_per_packet = self
+            .app_ns_per_packet
+            .zip(next.app_ns_per_packet)
+            .map(|(one, other)| (one * before + other * after) / (before + after).max(1.0));
+        self.sending_s += next.sending_s;
+        self.drain_s += next.drain_s;
+        self.segments += next.segments;
+        self.lossy += next.lossy;
+        self.invalid += next.invalid;
+        self.disturbed += next.disturbed;
+        self.buffered += next.buffered;
+        self.untaken += next.untaken;
+        self.behind_s = self.behind_s.max(next.behind_s);
+        self.counts.add(&next.counts);
+        for (place, count) in &next.lost {
+            *self.lost.entry(place.clone()).or_default() += count;
+        }
+        self.worst_100ms_lost = self.worst_100ms_lost.max(next.worst_100ms_lost);
+        self.latest_ns = self.latest_ns.max(next.latest_ns);
+        self.resident_bytes = next.resident_bytes;
+    }
+}
+
+impl Counts {
+    fn add(&mut self, next: &Self) {
+        self.intended += next.intended;
+        self.sent += next.sent;
+        self.delivered += next.delivered;
+        self.duplicates += next.duplicates;
+        self.reordered += next.reordered;
+        self.foreign += next.foreign;
+        self.truncated += next.truncated;
+        self.corrupt += next.corrupt;
+        self.unexplained += next.unexplained;
+    }
+}
+
+/// Adds the entries of a ledger to those of the whole.
+fn add_up(whole: &mut Vec<Entry>, next: &[Entry]) {
+    if whole.is_empty() {
+        *whole = next.to_vec();
+        return;
+    }
+    for entry in whole {
+        let of_place =
+            |place: Place| next.iter().find(|other| other.place == place).and_then(|other| other.count);
+        entry.count = entry.count.zip(of_place(entry.place)).map(|(one, other)| one + other);
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, Interval, Segment, SoakRecord};
+    use capbench_frames::rates::Pps;
+    use capbench_model::loss_shape::{Burst, Position};
+    use std::time::Duration;
+
+    #[test]
+    fn the_largest_bursts_are_kept_with_their_time_and_all_are_counted() {
+        let second = Duration::from_secs(1);
+        let mut record = SoakRecord::new(Pps::new(1000.0).unwrap(), second, second);
+        let segment = |from_s: u32| -> Interval {
+            let mut trial = capbench_model::for_tests::measured(1000, 1000, 1000, 0).result(
+                1,
+                capbench_model::trial::Phase::Soak,
+                &capbench_model::for_tests::profile("recv"),
+                capbench_model::trial::Load::Maximum,
+                second,
+            );
+            trial.sending_s = 1.0;
+            let segment =
+                Segment { number: 1, began_unix_s: 1e9 + f64::from(from_s), resident_bytes: None, trial };
+            Interval::of(&segment, f64::from(from_s))
+        };
+        for number in 0..1000 {
+            let frames = if number == 500 { 9999 } else { u64::from(number) % 7 };
+            let burst = Burst {
+                first: 3,
+                frames,
+                from_ns: 250_000_000,
+                to_ns: 750_000_000,
+                position: Position::Steady,
+                marked: None,
+            };
+            record.note_events(&[burst], 2, &segment(number));
+        }
+        assert_eq!((record.events.len(), record.bursts), (EVENTS, 2000));
+        let largest = record.events.iter().find(|event| event.frames == 9999).unwrap();
+        assert_eq!((largest.at_s, largest.unix_s, largest.length_s), (500.25, 1_000_000_500.25, 0.5));
+        assert!(record.events.is_sorted_by_key(|event| event.at_s));
+        assert!(record.events.iter().all(|event| event.frames >= 5), "smaller ones made room");
+    }
+}

@@ -1,0 +1,209 @@
+//! The longest burst that a method receives without loss, and the time that its buffers can store (RFC 2544 section 26.4, RFC
+//! 9004).
+//!
+//! RFC 9004 corrects the time of a burst by the frames that are read from the buffer while it fills, and uses the throughput as
+//! that rate. A sweep does not know the throughput. It subtracts the rate that the method delivers under the overload that fills
+//! the buffer. On a host where the kernel has priority over the application that rate differs, so the result has another name.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use serde::{Deserialize, Serialize};
+
+use super::axis::contradiction;
+use super::outcome::SATURATED;
+use crate::Result;
+pub use crate::bursts::BurstEnd;
+use crate::bursts::BurstSearch;
+use crate::rfc2544::Percent;
+use crate::session::{Missing, Session};
+use capbench_model::laboratory::Setup;
+use capbench_model::ledger::LostAt;
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+
+/// The parameters of the search for bursts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BackToBackTest(pub BurstSearch);
+
+impl Default for BackToBackTest {
+    /// From 8 frames to 2 s, to 3 %, each loss verified once, with 0.2 s between bursts (RFC 9004 requires 2 s).
+    fn default() -> Self {
+        Self(BurstSearch {
+            first: NonZeroU64::MIN.saturating_add(7),
+            limit: Duration::from_secs(2),
+            resolution: Percent::fixed(3.0),
+            verifications: 1,
+            depletion: Duration::from_millis(200),
+        })
+    }
+}
+
+/// One search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Burst {
+    /// How it ended.
+    pub end: BurstEnd,
+    /// Why a trial of it is invalid, if that ended the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Frames of the longest burst without loss. If `end` is `at-limit`, the longest burst has at least that length.
+    pub frames: Option<u64>,
+    /// The rate of the burst.
+    pub burst_pps: f64,
+    /// The rate at which the application read frames under that load, once its buffer was full.
+    pub drained_pps: f64,
+    /// Trials of the search, the overload first.
+    pub trials: Vec<u32>,
+    /// Where the shortest burst that lost frames lost them, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAt>,
+}
+
+/// All searches at one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct BackToBack {
+    /// The searches.
+    pub searches: Vec<Burst>,
+    /// Mean frames of the searches that found a burst: the benchmark.
+    pub mean_frames: Option<f64>,
+    /// The minimum.
+    pub least_frames: Option<u64>,
+    /// The maximum.
+    pub most_frames: Option<u64>,
+    /// Their standard deviation.
+    pub deviation_frames: Option<f64>,
+    /// `mean_frames` divided by the rate of the burst, seconds.
+    pub implied_buffer_s: Option<f64>,
+    /// The same minus the frames delivered meanwhile: `implied x (1 - drained / burst rate)`, seconds.
+    #[serde(alias = "corrected_buffer_s")]
+    pub drain_corrected_buffer_s: Option<f64>,
+}
+
+impl BackToBack {
+    /// Summary of these searches; `None` if there are none.
+    pub(super) fn of(searches: Vec<Burst>) -> Option<Self> {
+        if searches.is_empty() {
+            return None;
+        }
+        let found: Vec<&Burst> = searches.iter().filter(|burst| burst.end == BurstEnd::Found).collect();
+        let frames: Vec<f64> =
+            found.iter().filter_map(|burst| burst.frames.map(|frames| frames as f64)).collect();
+        let mean =
+            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let mean_frames = mean(&frames);
+        let deviation_frames = mean_frames.filter(|_| frames.len() > 1).map(|mean| {
+            let squares: f64 = frames.iter().map(|frames| (frames - mean).powi(2)).sum();
+            (squares / (frames.len() - 1) as f64).sqrt()
+        });
+        let rate = mean(&found.iter().map(|burst| burst.burst_pps).collect::<Vec<_>>());
+        let drained = mean(&found.iter().map(|burst| burst.drained_pps).collect::<Vec<_>>());
+        let implied_buffer_s = mean_frames.zip(rate).map(|(frames, rate)| frames / rate);
+        let drain_corrected_buffer_s = implied_buffer_s
+            .zip(rate.zip(drained))
+            .map(|(implied, (rate, drained))| implied * (1.0 - drained / rate));
+        Some(Self {
+            mean_frames,
+            least_frames: found.iter().filter_map(|burst| burst.frames).min(),
+            most_frames: found.iter().filter_map(|burst| burst.frames).max(),
+            deviation_frames,
+            implied_buffer_s,
+            drain_corrected_buffer_s,
+            searches,
+        })
+    }
+}
+
+/// The rate at which frames were read in an overload, after the longest burst: the burst itself fitted in the buffer. Frames in
+/// the buffer when sending ended are delivered too, but say nothing about the rate.
+fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
+    let after = overload.sending_s - burst as f64 / overload.offered_pps;
+    match overload.delivered.checked_sub(burst) {
+        Some(taken) if after > 0.0 => taken as f64 / after,
+        _ => overload.delivered_pps,
+    }
+}
+
+impl BackToBackTest {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.0.resolution >= Percent::WHOLE {
+            return Err(contradiction("a resolution of 100 % or more tells no burst from another"));
+        }
+        Ok(())
+    }
+
+    /// Checks that the limit permits a search at this rate.
+    pub(super) fn check_rate(&self, rate: Pps) -> Result<()> {
+        let BurstSearch { first, limit, .. } = self.0;
+        if self.0.limit_frames(rate) <= first.get() {
+            return Err(contradiction(format!(
+                "{limit:?} at {rate} packets/s are no more than the {first} frames of the shortest burst; give a longer limit"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Approximate number of trials of a search, including its overload.
+    pub(super) fn trials(&self, rate: Pps) -> usize {
+        1 + self.0.trials(rate)
+    }
+
+    /// Runs one search: the load for the length of a trial, then bursts. Returns `None` if the first trial could not run, or if
+    /// the user stopped before it ended. The result has no burst if the user stopped later, or if the first trial is invalid.
+    pub(super) fn search(
+        &self,
+        session: &mut Session<'_>,
+        setup: &Setup,
+        rate: Pps,
+        overload: Duration,
+        what: &str,
+    ) -> Result<Option<(TrialResult, Option<Burst>)>> {
+        let Some(first) = session.announced(what, setup, Load::Rate(rate), overload, Phase::Sweep)? else {
+            return Ok(None);
+        };
+        if first.verdict == Verdict::Invalid {
+            return Ok(Some((first, None)));
+        }
+        let mut burst = Burst {
+            end: BurstEnd::Found,
+            because: None,
+            frames: None,
+            burst_pps: first.offered_pps,
+            drained_pps: first.delivered_pps,
+            trials: vec![first.number],
+            lost: Vec::new(),
+        };
+        // Frames that were not lost may still be in a buffer that stores more than a trial.
+        let taken = first.taken_pps();
+        let keeps_up = taken >= SATURATED * first.offered_pps;
+        let before = session.trials.len();
+        match first.verdict {
+            Verdict::GeneratorLimited if !first.held_load() => burst.end = BurstEnd::GeneratorLimited,
+            Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
+            _ => match self.0.longest(session, setup, rate)? {
+                Ok(longest) => {
+                    burst.end = longest.end;
+                    burst.frames = Some(longest.frames).filter(|frames| *frames > 0);
+                    burst.burst_pps = longest.offered_pps.unwrap_or(first.offered_pps);
+                    burst.trials.extend(longest.trials);
+                    burst.lost = longest.lost_at;
+                    burst.drained_pps = match burst.frames {
+                        Some(frames) if first.lost() > 0 => drained_pps(&first, frames),
+                        _ => taken,
+                    };
+                }
+                Err(Missing::Invalid { trial, because }) => {
+                    burst.end = BurstEnd::Invalid;
+                    burst.because = Some(format!("trial {trial}: {because}"));
+                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
+                }
+                Err(Missing::NotRun) => {
+                    burst.end = BurstEnd::NotRun;
+                    burst.trials.extend(session.trials[before..].iter().map(|trial| trial.number));
+                }
+                Err(Missing::Stopped) => return Ok(Some((first, None))),
+            },
+        }
+        Ok(Some((first, Some(burst))))
+    }
+}

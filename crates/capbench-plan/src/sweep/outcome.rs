@@ -1,0 +1,201 @@
+//! The data that a sweep saves in addition to its trials.
+
+use serde::{Deserialize, Serialize};
+
+use super::axis::AxisKind;
+use super::back_to_back::BackToBack;
+use capbench_model::ledger::LostAt;
+use capbench_model::places::Place;
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{TrialResult, Verdict};
+
+/// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SweepOutcome {
+    /// The varied parameter.
+    pub axis: AxisKind,
+    /// Unit of the points; absent if they are names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The seed of the order.
+    pub seed: u64,
+    /// Planned number of visits per point.
+    pub repeats: u32,
+    /// How long trials waited for missing frames, seconds.
+    pub quiet_s: f64,
+    /// The kind of interval given with medians.
+    pub interval: String,
+    /// The points, in the order of the axis.
+    pub points: Vec<PointRecord>,
+    /// One series per method, placement and load.
+    pub series: Vec<Series>,
+    /// Whether it ended early: the user stopped it, or its process ended. Then points have fewer repeats, or none.
+    pub stopped: bool,
+}
+
+/// A point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PointRecord {
+    /// Its name in reports.
+    pub label: String,
+    /// Its coordinate on the axis; absent for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<f64>,
+    /// Whether it was added because the curve bends there.
+    #[serde(default)]
+    pub refined: bool,
+}
+
+/// One method over the axis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Series {
+    /// The method.
+    pub method: String,
+    /// The placement; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
+    /// The load in words; absent if it is the axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
+    /// Time of one unit of work if nothing else runs on the application's CPU, nanoseconds. It depends on the CPU, and so on the
+    /// placement. Absent if it is unknown, or if the points are not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_ns: Option<f64>,
+    /// The readings, in the order of the axis, without points that could not be measured.
+    pub readings: Vec<Reading>,
+}
+
+/// One method at one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Reading {
+    /// Index of the point, from 0.
+    pub point: usize,
+    /// Trials that count, in the order in which they ran. For bursts, the overload.
+    pub trials: Vec<u32>,
+    /// Trials that contradict themselves and do not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<u32>,
+    /// Trials that lost none of the sent frames.
+    pub lossless: u32,
+    /// Offered load, frames per second.
+    pub offered_pps: Estimate,
+    /// Offered load times the delivered share.
+    pub delivered_pps: Estimate,
+    /// The rate at which the application read frames as long as there were any: delivered frames divided by the time of sending
+    /// and the time that it was behind then. Above the sustainable rate, `delivered_pps` also counts frames that were only
+    /// buffered. `taken_pps` is too high by up to one batch: the receiver sees the end of sending after a batch.
+    pub taken_pps: Estimate,
+    /// Share of the sent frames that was lost.
+    pub sent_loss_ratio: Estimate,
+    /// CPU time of application and kernel per received frame; absent if a trial does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns_per_packet: Option<Estimate>,
+    /// Where frames were lost, in all trials together, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAt>,
+    /// Searches for the longest burst, if the user requested them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<BackToBack>,
+}
+
+/// An application that reads at least this share of the offered load may not be the limit.
+pub(super) const SATURATED: f64 = 0.99;
+
+impl Reading {
+    /// Summary of the trials of one method at one point; `None` if none of them is valid.
+    pub(super) fn of(
+        point: usize,
+        trials: &[&TrialResult],
+        back_to_back: Option<BackToBack>,
+    ) -> Option<Self> {
+        let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
+            trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
+        let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
+        let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.cpu.total_ns_per_packet).collect();
+        Some(Self {
+            point,
+            trials: valid.iter().map(|trial| trial.number).collect(),
+            invalid: invalid.iter().map(|trial| trial.number).collect(),
+            lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
+            offered_pps: estimate(|trial| trial.offered_pps)?,
+            delivered_pps: estimate(|trial| trial.delivered_pps)?,
+            taken_pps: estimate(TrialResult::taken_pps)?,
+            sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
+            total_ns_per_packet: costs.and_then(Estimate::of),
+            lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
+            back_to_back,
+        })
+    }
+
+    /// Whether the application was the limit: it read frames more slowly than they reached the method. So frames were lost where
+    /// they wait for it, or were still there when sending ended. Frames lost before that point, because the kernel lacked CPU
+    /// time or a card lacked buffers, do not count. Both kinds of loss may occur together.
+    pub fn is_saturated(&self) -> bool {
+        self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
+    }
+
+    /// Whether only the kernel's receive work was the limit: it dropped frames, and the application read all that it passed on.
+    pub fn is_limited_by_kernel(&self) -> bool {
+        let refused = |place| matches!(place, Place::LinkQueue | Place::Backlog);
+        !self.is_saturated() && self.lost_share(refused) > 1.0 - SATURATED
+    }
+
+    /// Frames per second that reached the method.
+    pub fn reached_pps(&self) -> f64 {
+        self.offered_pps.median * (1.0 - self.lost_share(|place| !place.is_before_application()))
+    }
+
+    /// Share of the sent frames that was lost at the selected places.
+    fn lost_share(&self, at: impl Fn(Place) -> bool) -> f64 {
+        let all: u64 = self.lost.iter().map(|lost| lost.frames).sum();
+        let there: u64 = self.lost.iter().filter(|lost| at(lost.place)).map(|lost| lost.frames).sum();
+        if all == 0 { 0.0 } else { self.sent_loss_ratio.median * there as f64 / all as f64 }
+    }
+
+    /// Whether no trial lost a frame.
+    pub fn is_clean(&self) -> bool {
+        self.lossless as usize == self.trials.len()
+    }
+
+    /// Whether frames are lost, or would be in longer trials: the load exceeds the sustainable rate.
+    pub fn falls_short(&self) -> bool {
+        self.loses() || self.is_saturated()
+    }
+
+    /// Whether frames were lost in most of the trials.
+    pub fn loses(&self) -> bool {
+        self.sent_loss_ratio.median > 0.0
+    }
+}
+
+impl SweepOutcome {
+    /// The name of a reading's point in reports.
+    pub fn label(&self, reading: &Reading) -> &str {
+        self.points.get(reading.point).map_or("?", |point| &point.label)
+    }
+}
+
+impl Series {
+    /// The name of the series in reports.
+    pub fn name(&self) -> String {
+        let scene = self.scene().map(|scene| format!(", {scene}"));
+        format!("{}{}", self.method, scene.unwrap_or_default())
+    }
+
+    /// Placement and load of the series, without the method.
+    pub fn scene(&self) -> Option<String> {
+        let parts: Vec<_> =
+            [self.placement.as_ref().map(|placement| format!("placement {placement}")), self.load.clone()]
+                .into_iter()
+                .flatten()
+                .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+/// The rate that a method could sustain, as far as the trial shows it: the delivered rate, unless many frames were only buffered
+/// when sending ended. This rate makes methods with buffers of different depth comparable. A deep buffer increases the delivered
+/// rate of a short trial, but not of a long one.
+pub(super) fn sustained_pps(trial: &TrialResult) -> f64 {
+    trial.taken_pps().min(trial.delivered_pps)
+}

@@ -1,0 +1,196 @@
+//! Compares two runs, set-up by set-up.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::circumstances;
+use super::samples::{IS_SLOW, Samples, settle};
+use crate::error::{ReportError, Result};
+use crate::results::Results;
+use capbench_plan::comparison::contrast::{self, Matched};
+use capbench_plan::comparison::measure::Measure;
+use capbench_plan::comparison::pace::{Fastest, PACES};
+use capbench_plan::comparison::samples::{LeftOut, Sample};
+use capbench_plan::comparison::setup::{COMMON_LOAD, Field, Setup};
+use capbench_plan::comparison::{Comparison, Thresholds};
+
+/// The names of the two runs.
+const SIDES: [&str; 2] = ["A", "B"];
+/// Costs at common loads that differ by more than this share are not compared: the cost of a packet depends on the load.
+const SAME_LOAD: f64 = 0.1;
+
+/// Compares two runs by their common set-ups. `across` lists the properties in which set-ups may differ.
+///
+/// # Errors
+/// When they are the same run, have no set-up in common, or `across` merges several set-ups of one run.
+pub fn of_runs(
+    then: &Results,
+    now: &Results,
+    across: &[Field],
+    thresholds: Thresholds,
+) -> Result<Comparison> {
+    let refuse = |reason: String| Err(ReportError::Comparison { reason });
+    let is_one = then.started_unix_s == now.started_unix_s && then.trials == now.trials;
+    if is_one && !then.trials.is_empty() {
+        return refuse("the two are one run, or copies of it; name two runs".into());
+    }
+    let runs = [then, now];
+    let is_one_host = then.environment.cpu_model == now.environment.cpu_model;
+    let fastest = runs.map(|run| match is_one_host {
+        true => Fastest::of(then.trials.iter().chain(&now.trials)),
+        false => Fastest::of(&run.trials),
+    });
+    let mut samples = [0, 1].map(|nth| Samples::of(runs[nth], &fastest[nth]));
+    settle(&mut samples);
+    for (side, samples) in SIDES.iter().zip(&samples) {
+        one_each(side, &samples.all, across)?;
+    }
+    let mut left_out: Vec<LeftOut> =
+        SIDES.iter().zip(&samples).flat_map(|(side, samples)| samples.left_out(side)).collect();
+    let notes = circumstances::notes(then, now);
+    let is_changed = runs.iter().any(|run| run.trials.iter().any(|trial| !trial.ledger_sums_up()));
+    let unlike = unlike_loads(&samples, across);
+    for (side, samples) in SIDES.iter().zip(&mut samples) {
+        samples.all.iter_mut().for_each(|sample| sample.setup = sample.setup.across(across));
+        let before = trials(&samples.all);
+        samples.all.retain(|sample| !unlike.iter().any(|scene| sample.setup.common_scene() == *scene));
+        let trials = before - trials(&samples.all);
+        if trials > 0 {
+            let because = format!("their common load differs by more than {:.0} %", SAME_LOAD * 100.0);
+            left_out.push(LeftOut { of: (*side).into(), because, trials });
+        }
+    }
+    let [then_samples, now_samples] = samples.map(|samples| samples.all);
+    let mut matched = matched(&then_samples, &now_samples);
+    if matched.is_empty() {
+        let commands = runs.map(|run| run.command.get(1).cloned().unwrap_or_default());
+        let why = match commands[0] == commands[1] {
+            true => "no set-up was measured in both".into(),
+            false => format!(
+                "A is of `capbench {}` and B of `capbench {}`, and no set-up was measured in both",
+                commands[0], commands[1]
+            ),
+        };
+        return refuse(format!(
+            "{why}: method, placement, frame size, traffic, transmit method, work and load have to be the same, and ring and \
+             buffers where a run has several; --across names what may differ{}",
+            listed(&left_out)
+        ));
+    }
+    left_out.extend(without_lone_paces(&mut matched));
+    left_out.extend(contrast::without_those_of_generator(&mut matched, "A and B"));
+    Ok(Comparison {
+        disturbed: runs.iter().any(|run| circumstances::is_disturbed(run)),
+        damaged: is_changed,
+        differences: circumstances::differences(then, now, across),
+        notes,
+        only_then: only_in(&then_samples, &now_samples),
+        only_now: only_in(&now_samples, &then_samples),
+        ..Comparison::of(SIDES, false, &matched, thresholds, left_out)
+    })
+}
+
+/// The trials left out, for the end of a sentence.
+fn listed(left_out: &[LeftOut]) -> String {
+    let one = |out: &LeftOut| format!("; of {} {} left out: {}", out.of, out.trials, out.because);
+    left_out.iter().map(one).collect()
+}
+
+/// Figures of the same set-ups, in the order of the first run. Trials of one pace form a stratum.
+fn matched(then: &[Sample], now: &[Sample]) -> Vec<Matched> {
+    let mut all: Vec<Matched> = Vec::new();
+    let mut places: HashMap<(&Setup, Measure), usize> = HashMap::new();
+    for sample in then {
+        places.entry((&sample.setup, sample.measure)).or_insert_with(|| {
+            all.push(Matched {
+                setup: sample.setup.clone(),
+                measure: sample.measure,
+                strata: vec![[Vec::new(), Vec::new()]; PACES],
+                at_least: [0; 2],
+            });
+            all.len() - 1
+        });
+    }
+    for (nth, samples) in [then, now].into_iter().enumerate() {
+        for sample in samples {
+            let Some(&place) = places.get(&(&sample.setup, sample.measure)) else { continue };
+            all[place].strata[sample.pace.number()][nth].push((sample.value, sample.trial));
+            all[place].at_least[nth] += usize::from(sample.is_at_least);
+        }
+    }
+    all.retain(|matched| matched.strata.iter().any(|hands| !hands[1].is_empty()));
+    all
+}
+
+/// Removes the trials at whose pace the other run has no trial of the same set-up.
+fn without_lone_paces(matched: &mut Vec<Matched>) -> Vec<LeftOut> {
+    let mut lone: [BTreeSet<u32>; 2] = Default::default();
+    for one in &mut *matched {
+        let (both, single): (Vec<_>, Vec<_>) =
+            one.strata.drain(..).partition(|hands| hands.iter().all(|hand| !hand.is_empty()));
+        one.strata = both;
+        for (nth, hand) in single.iter().flat_map(|hands| hands.iter().enumerate()) {
+            lone[nth].extend(hand.iter().map(|(_, trial)| *trial));
+        }
+    }
+    matched.retain(|one| !one.strata.is_empty());
+    let of = SIDES.iter().zip(lone).filter(|(_, trials)| !trials.is_empty());
+    of.map(|(side, trials)| LeftOut {
+        of: (*side).into(),
+        because: IS_SLOW.into(),
+        trials: trials.len() as u32,
+    })
+    .collect()
+}
+
+/// Every set-up once, in order.
+fn setups(samples: &[Sample]) -> Vec<&Setup> {
+    let mut known = HashSet::new();
+    samples.iter().map(|sample| &sample.setup).filter(|setup| known.insert(*setup)).collect()
+}
+
+/// A property that may differ between the runs must not differ within one. Otherwise chance would decide what is compared.
+fn one_each(side: &str, samples: &[Sample], across: &[Field]) -> Result<()> {
+    let mut known: HashMap<Setup, &Setup> = HashMap::new();
+    for setup in setups(samples) {
+        let twin = *known.entry(setup.across(across)).or_insert(setup);
+        if let Some(field) = across.iter().find(|field| twin.value(**field) != setup.value(**field)) {
+            let name = |setup: &Setup| setup.value(*field).unwrap_or_else(|| "none".into());
+            return Err(ReportError::Comparison {
+                reason: format!(
+                    "--across {}: {side} has {} and {} in otherwise equal set-ups; each run may have one only",
+                    field.name(),
+                    name(twin),
+                    name(setup)
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Scenes whose common loads differ too much.
+fn unlike_loads(samples: &[Samples; 2], across: &[Field]) -> Vec<Setup> {
+    let [then, now] = samples;
+    let open = |scene: &Setup| scene.across(across);
+    let mut unlike = Vec::new();
+    for (scene, pps) in &then.common_pps {
+        let other = now.common_pps.iter().find(|(other, _)| open(other) == open(scene));
+        let is_unlike = other.is_some_and(|(_, other)| (pps - other).abs() > SAME_LOAD * pps.max(*other));
+        if is_unlike && scene.load.as_deref() == Some(COMMON_LOAD) {
+            unlike.push(open(scene));
+        }
+    }
+    unlike
+}
+
+fn trials(samples: &[Sample]) -> u32 {
+    let mut numbers: Vec<u32> = samples.iter().map(|sample| sample.trial).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.len() as u32
+}
+
+fn only_in(here: &[Sample], there: &[Sample]) -> Vec<Setup> {
+    let there: HashSet<&Setup> = setups(there).into_iter().collect();
+    setups(here).into_iter().filter(|setup| !there.contains(setup)).cloned().collect()
+}

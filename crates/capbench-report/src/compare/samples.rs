@@ -1,0 +1,155 @@
+//! The figures of a run, by set-up, and the trials without figures.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult};
+use capbench_plan::comparison::measure::Measure;
+use capbench_plan::comparison::pace::{Fastest, Pace};
+use capbench_plan::comparison::samples::{LeftOut, Sample, of_trial, unusable};
+use capbench_plan::comparison::setup::Setup;
+use capbench_plan::search::{SearchOutcome, Status};
+use capbench_plan::sweep::AxisKind;
+
+/// The load that a bench found for all its methods.
+const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
+/// CPUs that share a core are slowed for seconds at a time. Which run meets more of that is chance, which no test within the
+/// runs can detect.
+pub(super) const IS_SLOW: &str =
+    "their CPUs ran at a pace (`pace`) at which the other run has no trial of the set-up";
+/// Such a change may affect every other figure as well.
+const IS_CHANGED: &str = "their ledger does not sum up: the file was changed after it was written";
+const IS_CHANGED_SEARCH: &str = "searches with a trial whose ledger does not sum up";
+/// Goals that were sustained up to the search's limit, or that the search did not decide.
+const IS_NO_THROUGHPUT: &str = "searches whose result is no throughput: at least, or irregular";
+
+/// The figures of a run to compare.
+#[derive(Debug, Default)]
+pub(super) struct Samples {
+    pub(super) all: Vec<Sample>,
+    pub(super) left_out: BTreeMap<&'static str, u32>,
+    /// The common load of each scene of a bench, frames per second.
+    pub(super) common_pps: Vec<(Setup, f64)>,
+}
+
+impl Samples {
+    /// The figures of a run, with the known speed of its CPUs.
+    pub(super) fn of(run: &Results, fastest: &Fastest) -> Self {
+        let mut samples = Self { common_pps: common_loads(&run.trials), ..Self::default() };
+        let points = points(run);
+        for trial in &run.trials {
+            let is_lowered = trial.phase == Phase::CommonLoad && !samples.is_at_common_load(trial);
+            let is_changed = (!trial.ledger_sums_up()).then_some(IS_CHANGED);
+            match is_changed.or(unusable(trial)).or(is_lowered.then_some(IS_LOWERED)) {
+                Some(because) => *samples.left_out.entry(because).or_default() += 1,
+                None => {
+                    let point = points.get(&trial.number).map(String::as_str);
+                    samples.all.extend(of_trial(trial, point, fastest.pace(trial)));
+                }
+            }
+        }
+        for search in &run.searches {
+            samples.searched(search, run);
+        }
+        samples
+    }
+
+    fn is_at_common_load(&self, trial: &TrialResult) -> bool {
+        let scene = Setup::of(trial, None).common_scene();
+        let common = self.common_pps.iter().find(|(of, _)| *of == scene);
+        common.map(|(_, pps)| *pps) == trial.intended_pps
+    }
+
+    fn searched(&mut self, search: &SearchOutcome, run: &Results) {
+        let first =
+            search.trials.first().and_then(|first| run.trials.iter().find(|trial| trial.number == *first));
+        let Some(first) = first else { return };
+        let is_changed =
+            |number: &u32| run.trials.iter().any(|trial| trial.number == *number && !trial.ledger_sums_up());
+        if search.trials.iter().any(is_changed) {
+            *self.left_out.entry(IS_CHANGED_SEARCH).or_default() += 1;
+            return;
+        }
+        for goal in &search.goals {
+            match goal.lower.as_ref().filter(|_| goal.status == Status::Regular) {
+                Some(lower) => {
+                    let load = format!("goal {}", goal.goal.name);
+                    self.all.push(Sample {
+                        setup: Setup { load: Some(load), ..Setup::of(first, None) },
+                        measure: Measure::Throughput,
+                        value: lower.achieved_pps,
+                        trial: lower.trials.first().copied().unwrap_or(first.number),
+                        is_at_least: false,
+                        pace: Pace::default(),
+                    });
+                }
+                None => *self.left_out.entry(IS_NO_THROUGHPUT).or_default() += 1,
+            }
+        }
+    }
+
+    /// Trials that were left out, and why.
+    pub(super) fn left_out(&self, of: &str) -> impl Iterator<Item = LeftOut> {
+        let of = of.to_string();
+        self.left_out.iter().map(move |(because, trials)| LeftOut {
+            of: of.clone(),
+            because: (*because).into(),
+            trials: *trials,
+        })
+    }
+}
+
+/// The lowest common load of each scene: the others were lowered.
+fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
+    let mut loads: Vec<(Setup, f64)> = Vec::new();
+    for trial in trials.iter().filter(|trial| trial.phase == Phase::CommonLoad) {
+        let Some(pps) = trial.intended_pps else { continue };
+        let scene = Setup::of(trial, None).common_scene();
+        match loads.iter_mut().find(|(of, _)| *of == scene) {
+            Some((_, least)) => *least = least.min(pps),
+            None => loads.push((scene, pps)),
+        }
+    }
+    loads
+}
+
+/// The points of sweeps that the set-ups do not contain, by trial number.
+fn points(run: &Results) -> BTreeMap<u32, String> {
+    let mut points = BTreeMap::new();
+    for sweep in &run.sweeps {
+        // The trial itself contains work, size, placement and load.
+        if !matches!(sweep.axis, AxisKind::Ring | AxisKind::Coalesce) {
+            continue;
+        }
+        for reading in sweep.series.iter().flat_map(|series| &series.readings) {
+            let Some(point) = sweep.points.get(reading.point) else { continue };
+            points.extend(reading.trials.iter().map(|&trial| (trial, point.label.clone())));
+        }
+    }
+    points
+}
+
+/// Ignores what trials captured with, unless a run has several values in set-ups that are otherwise equal.
+pub(super) fn settle(samples: &mut [Samples; 2]) {
+    let mut several: HashSet<Setup> = HashSet::new();
+    for run in samples.iter() {
+        let mut first: HashMap<Setup, &Option<String>> = HashMap::new();
+        for sample in &run.all {
+            match first.entry(sample.setup.without_capture()) {
+                Entry::Vacant(place) => {
+                    place.insert(&sample.setup.capture);
+                }
+                Entry::Occupied(known) if **known.get() != sample.setup.capture => {
+                    several.insert(known.key().clone());
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+    }
+    for sample in samples.iter_mut().flat_map(|run| &mut run.all) {
+        if !several.contains(&sample.setup.without_capture()) {
+            sample.setup.capture = None;
+        }
+    }
+}

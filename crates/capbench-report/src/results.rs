@@ -1,0 +1,471 @@
+//! Saved results: one directory per run, rewritten after every trial, so that an interrupted run loses no results. A soak
+//! appends its segments to a separate file in that directory.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use capbench_sys::host::folder::{FILE_MODE, Folder};
+use capbench_sys::host::trust::Trust;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ReportError, Result};
+use capbench_model::csv_text::CsvText;
+use capbench_model::environment::Environment;
+use capbench_model::loss_shape::LossShape;
+use capbench_model::places;
+use capbench_model::trial::TrialResult;
+use capbench_plan::comparison::Comparison;
+use capbench_plan::rfc2544::Tested;
+use capbench_plan::search::SearchOutcome;
+use capbench_plan::session::NotMeasured;
+use capbench_plan::soak::record::SoakRecord;
+use capbench_plan::soak::segment::{self, Segment};
+use capbench_plan::sweep::SweepOutcome;
+use capbench_reproduce::Reproduction;
+
+/// Version of the layout of `results.json`. It rises when a reader of older files would misunderstand newer ones.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// All data that a run saves. Reports use this data only.
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Results {
+    /// [`SCHEMA_VERSION`] of the writer.
+    pub schema_version: u32,
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// When the run started, seconds since the epoch.
+    pub started_unix_s: u64,
+    /// Whether the run completed.
+    pub complete: bool,
+    /// The host.
+    pub environment: Environment,
+    /// Statements of the run about itself: how the test bed was made, and which durations are shorter than the standards
+    /// require.
+    pub statements: Vec<String>,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// The record of a soak, instead of trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soak: Option<SoakRecord>,
+    /// One sweep per varied parameter. Their trials are in `trials`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<SweepOutcome>,
+    /// Set-ups that the user requested and that could not be measured.
+    #[serde(default)]
+    pub not_measured: Vec<NotMeasured>,
+    /// Outcomes of searches. Their trials are in `trials`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchOutcome>,
+    /// Outcomes of RFC 2544 tests other than throughput. Their trials are in `trials`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rfc2544: Vec<Tested>,
+    /// Comparisons of methods with the reference method that alternated with them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
+    /// Repeated experiments of publications, with the published tables next to the measured ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reproductions: Vec<Reproduction>,
+    /// Findings from these results.
+    pub findings: Vec<Finding>,
+}
+
+/// A sentence and its evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// Frame size and placement that it concerns, if it concerns one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene: Option<String>,
+    /// The sentence.
+    pub text: String,
+    /// Numbers of the trials that support it.
+    pub trials: Vec<u32>,
+}
+
+/// File name of the results in a run's directory.
+const RESULTS: &str = "results.json";
+/// File name of the table of trials in a run's directory.
+const TRIALS: &str = "trials.csv";
+
+/// A run's directory. It remains the same directory even if its path later points elsewhere.
+#[derive(Debug)]
+pub struct RunDirectory {
+    folder: Folder,
+    /// Octets of `results.json`, once this run has written it.
+    results: Option<u64>,
+    /// Segments of a soak since the last save.
+    segments: Option<Segments>,
+}
+
+/// The open file of segments, and its octets.
+#[derive(Debug)]
+struct Segments {
+    file: File,
+    octets: u64,
+}
+
+/// The results are rewritten when the new segments exceed both this size and the size of the results. So all writes together are
+/// up to twice the size of the segments.
+const SEGMENT_OCTETS: u64 = 1 << 20;
+
+impl RunDirectory {
+    /// Creates the directory with its parents. An existing directory must be empty.
+    ///
+    /// # Errors
+    /// When the directory cannot be created or written, or is not empty. As root, also when another user controls it.
+    pub fn create(path: &Path) -> Result<Self> {
+        let failed = |source| ReportError::writing(path, source);
+        let folder = Folder::create(path, &Trust::for_output()).map_err(failed)?;
+        if !folder.names().map_err(|source| ReportError::reading(path, source))?.is_empty() {
+            let source = io::Error::new(io::ErrorKind::DirectoryNotEmpty, "the directory is not empty");
+            return Err(failed(source));
+        }
+        // Reports an unwritable directory now, not after the first trial. The temporary file is removed again.
+        drop(folder.temporary(FILE_MODE).map_err(failed)?);
+        Ok(Self { folder, results: None, segments: None })
+    }
+
+    /// Opens the directory of a run to resume, and reads its results.
+    ///
+    /// # Errors
+    /// When it contains no `results.json` of this version's layout.
+    pub fn resume(path: &Path) -> Result<(Self, Results)> {
+        let file = path.join(RESULTS);
+        let failed = |source| ReportError::reading(&file, source);
+        let trust = Trust::for_output();
+        let folder = Folder::open(path, &trust).map_err(failed)?;
+        let mut text = Vec::new();
+        let read =
+            folder.open_file(OsStr::new(RESULTS), &trust).and_then(|mut file| file.read_to_end(&mut text));
+        read.map_err(failed)?;
+        let results: Results = serde_json::from_slice(&text).map_err(|error| failed(error.into()))?;
+        if results.schema_version != SCHEMA_VERSION {
+            let reason = format!(
+                "its schema_version is {}, and this version of capbench writes {SCHEMA_VERSION}",
+                results.schema_version
+            );
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, reason)));
+        }
+        Ok((Self { folder, results: Some(text.len() as u64), segments: None }, results))
+    }
+
+    /// The path of the directory.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Writes `results.json` and `trials.csv`. A reader sees the old or the new file, never a part of one. If two runs begin in
+    /// one directory, the first to save owns it.
+    ///
+    /// # Errors
+    /// When the disk is full or the directory is gone; when another run has meanwhile saved its results there.
+    pub fn save(&mut self, results: &Results) -> Result<()> {
+        let json = self.path().join(RESULTS);
+        let failed = |source| ReportError::writing(&json, source);
+        let mut text = serde_json::to_vec_pretty(results).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        self.save_results(&text).map_err(failed)?;
+        trials_csv(&results.trials)
+            .and_then(|text| self.folder.replace(OsStr::new(TRIALS), &text))
+            .map_err(|source| ReportError::writing(self.path().join(TRIALS), source))?;
+        let Some(_) = self.segments.take() else { return Ok(()) };
+        // The results now contain these segments. Readers would skip them by their numbers if the file stayed.
+        self.folder
+            .remove(OsStr::new(segment::FILE))
+            .map_err(|source| ReportError::writing(self.path().join(segment::FILE), source))
+    }
+
+    /// Appends a segment of a soak to `segments.jsonl` and waits until it is on the disk. Returns whether the caller must save
+    /// the results again, which restarts that file.
+    ///
+    /// # Errors
+    /// When the disk is full or the directory is gone.
+    pub fn append(&mut self, segment: &Segment) -> Result<bool> {
+        let path = self.path().join(segment::FILE);
+        let failed = |source| ReportError::writing(&path, source);
+        let mut line = serde_json::to_vec(segment).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        let segments = match &mut self.segments {
+            Some(segments) => segments,
+            none => {
+                let file = self.folder.create_file(OsStr::new(segment::FILE), FILE_MODE).map_err(failed)?;
+                self.folder.sync().map_err(failed)?;
+                none.insert(Segments { file, octets: 0 })
+            }
+        };
+        segments.file.write_all(&line).and_then(|()| segments.file.sync_data()).map_err(failed)?;
+        segments.octets += line.len() as u64;
+        Ok(segments.octets >= self.results.unwrap_or(0).max(SEGMENT_OCTETS))
+    }
+
+    fn save_results(&mut self, text: &[u8]) -> io::Result<()> {
+        let name = OsStr::new(RESULTS);
+        let octets = Some(text.len() as u64);
+        if self.results.is_some() {
+            self.results = octets;
+            return self.folder.replace(name, text);
+        }
+        self.folder.temporary(FILE_MODE)?.with(text)?.publish_new(name).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::AlreadyExists => io::Error::new(
+                    error.kind(),
+                    "another run saves its results in this directory; give it another --out",
+                ),
+                _ => error,
+            }
+        })?;
+        self.results = octets;
+        Ok(())
+    }
+}
+
+/// The table of trials: one row per trial, names as in `results.json`, units in the names, unknown values empty.
+///
+/// # Errors
+/// Only when memory is exhausted.
+pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
+    let mut table = CsvText::new(trial_heads())?;
+    for trial in trials {
+        table.row(trial_fields(trial))?;
+    }
+    Ok(table.into_octets()?)
+}
+
+/// The column names of [`trials_csv`].
+pub fn trial_heads() -> Vec<String> {
+    let mut head: Vec<String> = [
+        "number",
+        "phase",
+        "method",
+        "frame_size",
+        "mean_frame_size",
+        "placement",
+        "generator_cpu",
+        "kernel_cpu",
+        "application_cpu",
+        "load_independent",
+        "work",
+        "intended_pps",
+        "duration_s",
+        "sending_s",
+        "drain_s",
+        "intended",
+        "sent",
+        "delivered",
+        "duplicates",
+        "reordered",
+        "foreign",
+        "truncated",
+        "corrupt",
+        "offered_pps",
+        "delivered_pps",
+        "loss_ratio",
+        "unexplained",
+        "loss_bursts",
+        "longest_burst",
+        "worst_100ms_loss_ratio",
+        "latency_min_ns",
+        "latency_p50_ns",
+        "latency_p99_9_ns",
+        "latency_max_ns",
+        "latency_pdv_ns",
+        "latency_to_kernel_p50_ns",
+        "latency_to_kernel_p99_9_ns",
+        "latency_to_application_p50_ns",
+        "latency_to_application_p99_9_ns",
+        "verdict",
+        "app_ns_per_packet",
+        "app_ns_per_packet_at_most",
+        "kernel_ns_per_packet",
+        "total_ns_per_packet",
+        "busy_cores",
+        "waits",
+        "frames_per_wakeup",
+        "voluntary_switches",
+        "involuntary_switches",
+        "steal_ratio",
+        "attempt",
+        "probes",
+    ]
+    .map(String::from)
+    .to_vec();
+    head.extend(places::ALL.map(|place| format!("lost_{}", name(place))));
+    head
+}
+
+/// The name of a value in `results.json`.
+fn name<T: Serialize>(value: T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The unescaped fields of a trial, one for each of [`trial_heads`].
+pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
+    fn text<T: ToString>(value: Option<T>) -> String {
+        value.map_or_else(String::new, |value| value.to_string())
+    }
+    let profile = &trial.profile;
+    let cpu = &trial.cpu;
+    let shape = trial.loss_shape.as_ref();
+    let guarding = trial.guarding.as_deref();
+    let latency = trial.latency.as_ref();
+    let total = latency.and_then(|latency| latency.total.as_ref());
+    let to_kernel = latency.and_then(|latency| latency.to_kernel.as_ref());
+    let to_application = latency.and_then(|latency| latency.to_application.as_ref());
+    let mut row = vec![
+        trial.number.to_string(),
+        name(trial.phase),
+        profile.method.clone(),
+        profile.frame_size.to_string(),
+        profile.mean_frame_size.to_string(),
+        profile.placement.clone(),
+        profile.cpus.generator.to_string(),
+        text(profile.cpus.kernel),
+        profile.cpus.application.to_string(),
+        profile.load_independent.to_string(),
+        profile.work.clone(),
+        text(trial.intended_pps),
+        trial.duration_s.to_string(),
+        trial.sending_s.to_string(),
+        trial.drain_s.to_string(),
+        trial.intended.to_string(),
+        trial.sent.to_string(),
+        trial.delivered.to_string(),
+        trial.duplicates.to_string(),
+        trial.reordered.to_string(),
+        trial.foreign.to_string(),
+        trial.truncated.to_string(),
+        trial.corrupt.to_string(),
+        trial.offered_pps.to_string(),
+        trial.delivered_pps.to_string(),
+        trial.loss_ratio.to_string(),
+        trial.unexplained.to_string(),
+        text(shape.map(|shape| shape.bursts.count)),
+        text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
+        text(shape.map(LossShape::worst_ratio)),
+        text(total.map(|delays| delays.min_ns)),
+        text(total.map(|delays| delays.p50_ns)),
+        text(total.map(|delays| delays.p99_9_ns)),
+        text(total.map(|delays| delays.max_ns)),
+        text(total.map(|delays| delays.pdv_ns)),
+        text(to_kernel.map(|delays| delays.p50_ns)),
+        text(to_kernel.map(|delays| delays.p99_9_ns)),
+        text(to_application.map(|delays| delays.p50_ns)),
+        text(to_application.map(|delays| delays.p99_9_ns)),
+        name(trial.verdict),
+        text(cpu.app_ns_per_packet),
+        text(cpu.app_ns_per_packet_at_most),
+        text(cpu.kernel_ns_per_packet),
+        text(cpu.total_ns_per_packet),
+        text(cpu.busy_cores),
+        cpu.waits.to_string(),
+        text(cpu.frames_per_wakeup),
+        text(cpu.voluntary_switches),
+        text(cpu.involuntary_switches),
+        text(cpu.steal_ratio),
+        guarding.map_or(1, |guarding| guarding.attempt).to_string(),
+        guarding
+            .and_then(|guarding| guarding.recovery.as_ref())
+            .map_or(0, |kept| kept.probes.len())
+            .to_string(),
+    ];
+    let count = |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
+    row.extend(places::ALL.map(|place| text(count(place))));
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_testing::Scratch;
+
+    use super::{RunDirectory, places, trials_csv};
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{Load, Phase, TrialResult};
+
+    fn trial() -> TrialResult {
+        measured(1000, 1000, 700, 300).result(
+            1,
+            Phase::BestEffort,
+            &profile("packet-v3"),
+            Load::Maximum,
+            Duration::from_secs(1),
+        )
+    }
+
+    #[test]
+    fn rows_have_a_field_for_every_column_and_unknown_is_empty() {
+        let text = String::from_utf8(trials_csv(&[trial()]).unwrap()).unwrap();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(lines[0].len(), lines[1].len());
+        let value = |name: &str| lines[1][lines[0].iter().position(|&head| head == name).unwrap()];
+        assert_eq!((value("delivered"), value("lost_ring"), value("unexplained")), ("700", "300", "0"));
+        assert_eq!((value("lost_stack"), value("intended_pps")), ("", ""));
+        assert_eq!(places::ALL.len(), trial().ledger.len());
+    }
+
+    #[test]
+    fn a_trial_survives_json() {
+        let text = serde_json::to_string(&trial()).unwrap();
+        assert_eq!(serde_json::from_str::<TrialResult>(&text).unwrap(), trial());
+        for key in [
+            "\"method\":\"packet-v3\"",
+            "\"frame_size\":64",
+            "\"verdict\":\"lossy\"",
+            "\"placement\":\"same\"",
+        ] {
+            assert!(text.contains(key), "{key} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_directory_with_something_in_it_is_refused() {
+        let folder = Scratch::new();
+        let path = folder.file("run");
+        RunDirectory::create(&path).unwrap();
+        std::fs::write(path.join("mine"), "x").unwrap();
+        let text = RunDirectory::create(&path).unwrap_err().to_string();
+        assert!(text.contains("not empty"), "{text}");
+        assert!(RunDirectory::create(std::path::Path::new("/proc/nothing")).is_err());
+    }
+
+    #[test]
+    fn of_two_runs_in_one_directory_one_saves() {
+        let scratch = Scratch::new();
+        let [mut one, mut other] = [(); 2].map(|()| RunDirectory::create(scratch.path()).unwrap());
+        one.save_results(b"one").unwrap();
+        let text = other.save_results(b"other").unwrap_err().to_string();
+        assert!(text.contains("another run saves"), "{text}");
+        one.save_results(b"one again").unwrap();
+        assert_eq!(std::fs::read(scratch.path().join("results.json")).unwrap(), b"one again");
+        assert_eq!(one.folder().names().unwrap(), ["results.json"]);
+    }
+
+    #[test]
+    fn results_follow_no_link_that_takes_the_place_of_their_directory() {
+        let scratch = Scratch::new();
+        let [run, moved, theirs, victim] =
+            ["run", "moved", "theirs", "victim"].map(|name| scratch.path().join(name));
+        let mut directory = RunDirectory::create(&run).unwrap();
+        std::fs::write(&victim, "secret").unwrap();
+        std::fs::create_dir(&theirs).unwrap();
+        for part in ["results.part", "results.json"] {
+            std::os::unix::fs::symlink(&victim, theirs.join(part)).unwrap();
+        }
+        std::fs::rename(&run, &moved).unwrap();
+        std::os::unix::fs::symlink(&theirs, &run).unwrap();
+        directory.save_results(b"{}").unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"secret");
+        assert_eq!(std::fs::read(moved.join("results.json")).unwrap(), b"{}");
+    }
+}

@@ -1,0 +1,388 @@
+//! The measurements of a reproduction, and their comparison.
+
+use capbench_model::method_spec::MethodSpec;
+use serde::Deserialize;
+
+use super::conditions::Conditions;
+use super::figure::{Figure, buffered};
+use super::outcome::{Cell, Quantity};
+use super::plan::StepPlan;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::median;
+use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
+use capbench_plan::search::{SearchOutcome, Status};
+use capbench_plan::sweep::SweepOutcome;
+use capbench_plan::sweep::interval::Estimate;
+
+/// The completed part of a step.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The step's name.
+    pub name: String,
+    /// Its trials.
+    pub trials: Vec<TrialResult>,
+    /// Its outcome as a sweep, if it was one.
+    pub sweep: Option<SweepOutcome>,
+    /// Its searches.
+    pub searches: Vec<SearchOutcome>,
+}
+
+/// A method that is unavailable in a placement, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The method.
+    pub method: MethodSpec,
+    /// The placement.
+    pub placement: PlacementChoice,
+    /// Why, in one line.
+    pub reason: String,
+}
+
+/// All data for tables and claims.
+#[derive(Debug)]
+pub(super) struct MeasuredSteps<'m> {
+    /// The requested conditions.
+    pub(super) conditions: &'m Conditions,
+    /// All steps of the publication.
+    pub(super) plans: &'m [StepPlan],
+    /// The completed parts of steps.
+    pub(super) done: &'m [Done],
+    /// Unavailable methods.
+    pub(super) left_out: &'m [LeftOut],
+}
+
+/// Selects trials of a reproduction: those of one step that match every named property.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Select {
+    /// The step; by default the publication's first.
+    pub(super) step: Option<String>,
+    /// The method.
+    pub(super) method: Option<String>,
+    /// The placement.
+    pub(super) placement: Option<String>,
+    /// The step's point.
+    pub(super) at: Option<u32>,
+    /// Whether the load was the generator's maximum.
+    pub(super) at_maximum: Option<bool>,
+    /// Its name in texts.
+    pub(super) name: Option<String>,
+}
+
+/// Trials of one method at one point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen<'t> {
+    trials: Vec<&'t TrialResult>,
+}
+
+/// The order of two measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// Each visit of the first is above each visit of the second by more than the margin.
+    Above,
+    /// The opposite.
+    Below,
+    /// All visits of both are within the margin.
+    Alike,
+    /// None of these.
+    Untold,
+}
+
+/// A limit that each visit must meet.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Limit {
+    /// At least this value, and not only because the buffer had room until sending ended.
+    AtLeast(f64),
+    /// More than this value, under the same condition.
+    Above(f64),
+    /// This value or less.
+    AtMost(f64),
+    /// Less than this value.
+    Below(f64),
+}
+
+/// A generator that sends less than this share of the intended frames did not reach the load.
+const REACHED: f64 = 0.99;
+/// From this share of the sent frames, frames buffered when sending ended make a difference.
+const HELD: f64 = 0.001;
+
+impl Select {
+    /// This selection, with properties of `other` where this one names none.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
+        Self {
+            step: text(&self.step, &other.step),
+            method: text(&self.method, &other.method),
+            placement: text(&self.placement, &other.placement),
+            at: self.at.or(other.at),
+            at_maximum: self.at_maximum.or(other.at_maximum),
+            name: text(&self.name, &other.name),
+        }
+    }
+
+    /// Its label in texts: its name, else its point, its placement or its method.
+    pub(super) fn label(&self) -> String {
+        let at = self.at.map(|at| at.to_string());
+        let names = [self.name.clone(), at, self.placement.clone(), self.method.clone()];
+        names.into_iter().flatten().next().unwrap_or_default()
+    }
+}
+
+impl<'m> MeasuredSteps<'m> {
+    /// The plan of a step.
+    pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
+        match &select.step {
+            Some(name) => self.plans.iter().find(|plan| plan.name == *name),
+            None => self.plans.first(),
+        }
+    }
+
+    /// A started step, with its plan.
+    fn begun(&self, select: &Select) -> Option<(&'m StepPlan, &'m Done)> {
+        let plan = self.plan(select)?;
+        Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
+    }
+
+    /// A started step.
+    pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
+        self.begun(select).map(|(_, done)| done)
+    }
+
+    /// The selected trials.
+    pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
+        let Some((plan, done)) = self.begun(select) else { return Seen::default() };
+        let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        // A trial's profile does not contain the varied parameter of a sweep.
+        let swept: Option<Vec<u32>> = done.sweep.as_ref().map(|sweep| {
+            let readings = sweep.series.iter().filter(|series| has(&select.method, &series.method));
+            let point = select.at.and_then(|at| plan.points.iter().position(|point| *point == at));
+            let at_point =
+                readings.flat_map(|series| &series.readings).filter(|one| point == Some(one.point));
+            at_point.flat_map(|reading| reading.trials.iter().copied()).collect()
+        });
+        Seen::of(done.trials.iter().filter(|trial| match &swept {
+            Some(numbers) => numbers.contains(&trial.number),
+            None => {
+                has(&select.method, &trial.profile.method)
+                    && has(&select.placement, &trial.profile.placement)
+                    && select.at.is_none_or(|at| trial.profile.frame_size == SizeLabel::Octets(at as u16))
+                    && select.at_maximum.is_none_or(|is| is == trial.intended_pps.is_none())
+            }
+        }))
+    }
+
+    /// The rate that the search found. It is "at least" if the search ended before it found a lossy load. `None` if there was no
+    /// search, or no load was lossless.
+    pub(super) fn found(&self, select: &Select) -> Option<Cell> {
+        let search = self.step(select)?.searches.iter().find(|search| {
+            search.method == select.method
+                && search.placement == select.placement
+                && search.frame_size == select.at.map(|at| SizeLabel::Octets(at as u16))
+        })?;
+        let goal = search.goals.first()?;
+        let lower = goal.lower.as_ref()?;
+        Some(Cell {
+            value: Some(lower.achieved_pps),
+            at_least: goal.status != Status::Regular,
+            trials: lower.trials.clone(),
+            ..Cell::default()
+        })
+    }
+
+    /// Why a method is unavailable; `None` unless it was left out of all requested placements.
+    pub(super) fn why_left_out(&self, method: &str) -> Option<&'m str> {
+        let of_method = self.left_out.iter().find(|left| left.method.to_string() == method)?;
+        let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == method);
+        (!ran).then_some(of_method.reason.as_str())
+    }
+}
+
+impl<'t> Seen<'t> {
+    /// Creates a selection without invalid trials.
+    pub(super) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+        Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
+    }
+
+    /// The trials.
+    pub(super) fn trials(&self) -> &[&'t TrialResult] {
+        &self.trials
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.trials.is_empty()
+    }
+
+    /// Their numbers.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.trials.iter().map(|trial| trial.number).collect()
+    }
+
+    /// The values of a figure for all trials; empty if one trial does not know it, since the rest would be a biased selection.
+    pub(super) fn values(&self, of: Figure) -> Vec<f64> {
+        self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The median of a figure; `None` if a trial does not know it.
+    pub(super) fn median(&self, of: Figure) -> Option<f64> {
+        median(self.values(of))
+    }
+
+    /// The median of a figure, formatted.
+    pub(super) fn text(&self, of: Figure) -> Option<String> {
+        self.median(of).map(|median| of.quantity().text(median))
+    }
+
+    /// A figure as a table cell. It is marked if the generator or buffer space affects it. It is "at least" if the kernel only
+    /// samples how a shared CPU is divided.
+    pub(super) fn cell(&self, of: Figure) -> Cell {
+        let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
+        let is_buffered = of.counts_buffered() && self.held() > HELD;
+        let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
+        Cell {
+            value: Some(estimate.median),
+            low: estimate.low,
+            high: estimate.high,
+            at_least: of == Figure::ApplicationLoad && is_sampled,
+            mark: match (self.fell_short(), is_buffered) {
+                (true, true) => Some(BOTH),
+                (true, false) => Some(GENERATOR),
+                (false, true) => Some(BUFFERS),
+                (false, false) => None,
+            },
+            trials: self.numbers(),
+        }
+    }
+
+    /// Whether the generator did not reach the load.
+    pub(super) fn fell_short(&self) -> bool {
+        self.trials.iter().any(|trial| is_short(trial))
+    }
+
+    /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
+    fn held(&self) -> f64 {
+        let share = |trial: &&TrialResult| buffered(trial).unwrap_or_default() / trial.sent.max(1) as f64;
+        self.trials.iter().map(share).fold(0.0, f64::max)
+    }
+
+    /// Whether the condition is true for each of at least two visits: a single one may be disturbed.
+    fn every(&self, of: Figure, is: impl Fn(f64) -> bool) -> bool {
+        let values = self.values(of);
+        values.len() > 1 && values.into_iter().all(is)
+    }
+
+    /// Whether a share meets a limit.
+    pub(super) fn meets(&self, limit: Limit, share: Figure) -> bool {
+        match limit {
+            Limit::AtLeast(least) => self.every(share.without_buffered(), |share| share >= least),
+            Limit::Above(least) => self.every(share.without_buffered(), |share| share > least),
+            Limit::AtMost(most) => self.every(share, |share| share <= most),
+            Limit::Below(most) => self.every(share, |share| share < most),
+        }
+    }
+
+    /// Why neither a limit nor its contrary is met.
+    pub(super) fn why_untold(&self) -> &'static str {
+        match self.trials.len() {
+            0 => "it was not measured",
+            1 => "one visit does not tell",
+            _ if self.held() > HELD => {
+                "buffers held what came until sending had ended, so a longer trial (--scale) has to tell"
+            }
+            _ => "its visits do not agree",
+        }
+    }
+
+    /// Compares a figure with that of other trials. Differences below `margin` count as none.
+    pub(super) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
+        order(&self.values(of), &other.values(of), margin)
+    }
+}
+
+/// Whether the generator did not reach the load of a trial.
+pub(super) fn is_short(trial: &TrialResult) -> bool {
+    trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
+}
+
+/// Marks a number whose load the generator did not reach.
+const GENERATOR: char = 'g';
+/// Marks a number that buffer space increased.
+const BUFFERS: char = 'b';
+/// Marks both.
+const BOTH: char = 'x';
+
+/// The meaning of the marks.
+pub(super) const MARKS: [(char, &str); 3] = [
+    (
+        GENERATOR,
+        "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
+    ),
+    (
+        BUFFERS,
+        "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
+         may lose as much in the same time.",
+    ),
+    (
+        BOTH,
+        "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
+    ),
+];
+
+/// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
+pub(super) fn held(seen: &[Seen<'_>]) -> String {
+    let most = seen.iter().map(Seen::held).fold(0.0, f64::max);
+    if most > HELD {
+        format!(
+            " Up to {} % of what was sent lay in buffers when sending ended.",
+            Quantity::Captured.text(most)
+        )
+    } else {
+        String::new()
+    }
+}
+
+/// A note if the receiver slowed the generator; else empty.
+pub(super) fn slowed(seen: &[Seen<'_>]) -> &'static str {
+    if seen.iter().flat_map(|seen| &seen.trials).any(|trial| !trial.profile.load_independent) {
+        " The receiver's work slowed the generator in some of these trials."
+    } else {
+        ""
+    }
+}
+
+/// Compares visits. One visit each proves nothing: the effect of chance is unknown then.
+fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
+    if first.len() < 2 || second.len() < 2 {
+        return Order::Untold;
+    }
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let whole = most(first).max(most(second)) - least(first).min(least(second));
+    if least(first) > most(second) + margin {
+        Order::Above
+    } else if most(first) < least(second) - margin {
+        Order::Below
+    } else if whole <= margin {
+        Order::Alike
+    } else {
+        Order::Untold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, order};
+
+    #[test]
+    fn visits_are_told_apart_only_where_all_of_them_are() {
+        assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Order::Above);
+        assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
+        assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);
+        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Untold);
+        assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
+        assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Untold, "one visit tells nothing");
+        assert_eq!(order(&[], &[], 0.02), Order::Untold);
+    }
+}

@@ -1,0 +1,153 @@
+//! The data of a publication, from its file in `publications/`.
+
+use std::sync::LazyLock;
+
+use capbench_model::method_spec::MethodSpec;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::claim::Claim;
+use super::conditions::Conditions;
+use super::outcome::{Answer, Judgement};
+use super::plan::StepPlan;
+use super::step::Step;
+use super::tables::TablePlan;
+use super::words::fill;
+use capbench_model::placement::PlacementChoice;
+use capbench_plan::Result;
+use capbench_plan::cost::Spread;
+
+/// A publication whose experiment can be run again.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Publication {
+    /// Its name on the command line and in results.
+    pub key: String,
+    /// Its authors and its subject.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// What the publication measured.
+    pub then: String,
+    /// What replaces it here.
+    pub here: String,
+    /// Default number of visits per point, limited by the time for all publications.
+    pub visits: u32,
+    /// The parts that cannot be tested on a host like this one, and why.
+    beyond: Vec<Beyond>,
+    pub(super) steps: Vec<StepPlan>,
+    pub(super) tables: Vec<TablePlan>,
+    pub(super) claims: Vec<Claim>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beyond {
+    claim: String,
+    why: String,
+}
+
+/// Methods of publications that need a vendor's library and card.
+pub const VENDORS: [&str; 2] = ["pf-ring", "szedata2"];
+
+/// All publications, by year.
+pub static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {
+    [
+        include_str!("publications/dain-2004.toml"),
+        include_str!("publications/deri-2004.toml"),
+        include_str!("publications/cesnet-2008.toml"),
+        include_str!("publications/loke-2011.toml"),
+        include_str!("publications/libtrace-2012.toml"),
+    ]
+    .map(|text| parse(text).unwrap_or_else(|error| panic!("a publication that was compiled in: {error}")))
+});
+
+/// The publication of this name.
+pub fn find(key: &str) -> Option<&'static Publication> {
+    PUBLICATIONS.iter().find(|publication| publication.key == key)
+}
+
+/// Reads a file. A step, table or claim may be `like` one of the file's templates. It is then the template with each `{NAME}`
+/// replaced by its value in `with`. Its other members replace those of the template.
+fn parse(text: &str) -> std::result::Result<Publication, toml::de::Error> {
+    let mut file: Table = toml::from_str(text)?;
+    let templates = file.remove("templates");
+    for list in ["steps", "tables", "claims"] {
+        let Some(Value::Array(entries)) = file.get_mut(list) else { continue };
+        for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+            let name = entry.remove("like");
+            let template =
+                name.as_ref().and_then(Value::as_str).and_then(|name| templates.as_ref()?.get(name));
+            let Some(Value::Table(template)) = template else { continue };
+            let with = entry.remove("with").unwrap_or_else(|| Value::Table(Table::new()));
+            let mut whole = Value::Table(template.clone());
+            fill_in(&mut whole, &with);
+            let own = std::mem::take(entry);
+            if let Value::Table(whole) = whole {
+                *entry = whole;
+            }
+            entry.extend(own);
+        }
+    }
+    file.try_into()
+}
+
+/// Replaces the names in every text of `value`.
+fn fill_in(value: &mut Value, with: &Value) {
+    match value {
+        Value::String(text) => *text = fill(text, |name| Some(with.get(name)?.as_str()?.to_string())),
+        Value::Array(values) => values.iter_mut().for_each(|value| fill_in(value, with)),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| fill_in(value, with)),
+        _ => {}
+    }
+}
+
+impl Publication {
+    /// The steps of its experiment.
+    ///
+    /// # Errors
+    /// Conditions that the plan cannot have.
+    pub fn plan(&self, conditions: &Conditions) -> Result<Vec<Step>> {
+        self.steps.iter().map(|step| step.step(conditions)).collect()
+    }
+
+    /// Its cost on paths without noise, and without the methods in `absent`.
+    ///
+    /// # Errors
+    /// Conditions that the plan cannot have.
+    pub fn estimate(&self, conditions: &Conditions, absent: &[&str]) -> Result<Spread> {
+        self.without(conditions, absent)?.iter().try_fold(Spread::default(), |sum, step| {
+            let spread = step.estimate()?;
+            Ok(Spread {
+                least: sum.least.and(spread.least),
+                median: sum.median.and(spread.median),
+                most: sum.most.and(spread.most),
+            })
+        })
+    }
+
+    /// Its steps without the methods in `absent`.
+    ///
+    /// # Errors
+    /// Conditions that the plan cannot have.
+    pub fn without(&self, conditions: &Conditions, absent: &[&str]) -> Result<Vec<Step>> {
+        let placements = [PlacementChoice::Same, PlacementChoice::Other];
+        let out: Vec<_> = placements
+            .into_iter()
+            .flat_map(|placement| absent.iter().map(move |name| (placement, MethodSpec::plain(name))))
+            .collect();
+        Ok(self.plan(conditions)?.into_iter().map(|step| step.without(&out)).collect())
+    }
+
+    /// The parts that cannot be tested here, in saved form.
+    pub(super) fn not_testable(&self) -> impl Iterator<Item = Judgement> {
+        self.beyond.iter().map(|beyond| Judgement {
+            claim: beyond.claim.clone(),
+            answer: Answer::NotTestable,
+            text: beyond.why.clone(),
+            trials: Vec::new(),
+            visits: None,
+            chance: None,
+        })
+    }
+}

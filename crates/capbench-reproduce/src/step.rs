@@ -1,0 +1,146 @@
+//! Parts of an experiment: a sweep, separate trials, or searches.
+
+use std::time::Duration;
+
+use capbench_model::method_spec::MethodSpec;
+
+use capbench_model::laboratory::Setup;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase};
+use capbench_plan::Result;
+use capbench_plan::cost::{Cost, Spread};
+use capbench_plan::rehearsal::Rehearsal;
+use capbench_plan::search::SearchPlan;
+use capbench_plan::session::Session;
+use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+use capbench_plan::sweep::SweepPlan;
+
+/// A requested trial, repeated for each visit.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its set-up.
+    pub setup: Setup,
+    /// The load.
+    pub load: Load,
+    /// Length of the trial.
+    pub duration: Duration,
+}
+
+/// The action of a step.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A sweep of one parameter.
+    Sweep(Box<SweepPlan>),
+    /// Trials that differ in more than one parameter, in random order.
+    Trials {
+        /// Each once per visit.
+        cases: Vec<Case>,
+        /// Number of visits.
+        visits: u32,
+        /// Seed of the order.
+        seed: u64,
+    },
+    /// One search for each of these. The maximum load depends on the frame size of the set-up.
+    Searches(Vec<(Setup, SearchPlan)>),
+}
+
+/// A part of an experiment.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The name by which comparisons refer to it.
+    pub name: String,
+    /// Its description, in one line.
+    pub summary: String,
+    /// Its action.
+    pub action: Action,
+}
+
+/// Rates at which hosts read frames, packets/s: a slow host, a typical one, and one that loses nothing.
+const TAKEN: [f64; 3] = [1e5, 6e5, 1e7];
+/// The assumed maximum rate of the generator.
+const SUPPOSED_MAXIMUM: f64 = 1e6;
+
+impl Step {
+    /// Its set-ups. A sweep has one for every placement with every method.
+    pub fn setups(&self) -> Vec<Setup> {
+        match &self.action {
+            Action::Sweep(plan) => {
+                let own = [plan.base.placement];
+                let placements = if plan.placements.is_empty() { &own[..] } else { &plan.placements };
+                let of = |placement: &PlacementChoice| {
+                    let placement = *placement;
+                    let methods = plan.methods.iter().cloned();
+                    methods.map(move |method| Setup { method, placement, ..plan.base.clone() })
+                };
+                placements.iter().flat_map(of).collect()
+            }
+            Action::Trials { cases, .. } => cases.iter().map(|case| case.setup.clone()).collect(),
+            Action::Searches(searches) => searches.iter().map(|(setup, _)| setup.clone()).collect(),
+        }
+    }
+
+    /// The step without unavailable methods.
+    #[must_use]
+    pub(super) fn without(mut self, left_out: &[(PlacementChoice, MethodSpec)]) -> Self {
+        let is_had = |setup: &Setup| !left_out.contains(&(setup.placement, setup.method.clone()));
+        match &mut self.action {
+            Action::Sweep(plan) => plan.left_out = left_out.to_vec(),
+            Action::Trials { cases, .. } => cases.retain(|case| is_had(&case.setup)),
+            Action::Searches(searches) => searches.retain(|(setup, _)| is_had(setup)),
+        }
+        self
+    }
+
+    /// Approximate number of trials.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself.
+    pub fn trials(&self) -> Result<usize> {
+        Ok(match &self.action {
+            Action::Sweep(plan) => plan.trials(),
+            Action::Trials { cases, visits, .. } => cases.len() * *visits as usize,
+            Action::Searches(_) => self.estimate()?.median.trials as usize,
+        })
+    }
+
+    /// Its cost on paths without noise.
+    ///
+    /// # Errors
+    /// A plan that contradicts itself.
+    pub fn estimate(&self) -> Result<Spread> {
+        match &self.action {
+            Action::Sweep(plan) => plan.estimate(),
+            Action::Trials { cases, visits, .. } => {
+                let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
+                let costs: Result<Vec<Cost>> =
+                    TAKEN.into_iter().map(|taken| rehearsed(cases, taken)).collect();
+                Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
+            }
+            Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
+                let estimate = plan.estimate()?;
+                let Spread { median, most, .. } = estimate.below;
+                Ok(Spread {
+                    least: sum.least.and(estimate.at_maximum),
+                    median: sum.median.and(median),
+                    most: sum.most.and(most),
+                })
+            }),
+        }
+    }
+}
+
+/// The cost of the trials if every method reads frames at the rate `taken`.
+fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
+    let mut cost = Cost::default();
+    for case in cases {
+        let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
+        let method = SimulatedMethod::new(&case.setup.method.to_string(), taken);
+        let mut path = Rehearsal::on(SimulatedLaboratory::new(pps, vec![method]));
+        let mut unwatched = ();
+        let mut session = Session::new(&mut path, &mut unwatched);
+        session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
+        // Each is tried on a separate path, so the cost does not include the probe after an overload.
+        cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
+    }
+    Ok(cost)
+}

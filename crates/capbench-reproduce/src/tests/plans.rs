@@ -1,0 +1,96 @@
+//! What is planned.
+
+use std::fmt::Write;
+
+use super::super::PUBLICATIONS;
+use super::super::publication::{VENDORS, find};
+use super::super::step::Action;
+use super::*;
+
+#[test]
+fn plans_are_those_of_the_publications() {
+    let conditions = conditions(2);
+    let mut text = String::new();
+    for publication in PUBLICATIONS.iter() {
+        for step in publication.plan(&conditions).unwrap() {
+            let _ = writeln!(text, "{} {}: {}", publication.key, step.name, step.summary);
+            match &step.action {
+                Action::Sweep(plan) => {
+                    let points: Vec<_> = plan.axis.points().iter().map(ToString::to_string).collect();
+                    let methods: Vec<_> = plan.methods.iter().map(ToString::to_string).collect();
+                    let _ = writeln!(
+                        text,
+                        "  {} x {} at {} for {:?}, {} times, ring {}, sizes {}",
+                        methods.join(" "),
+                        points.join(" "),
+                        plan.loads[0],
+                        plan.duration,
+                        plan.repeats,
+                        plan.base.capture.ring,
+                        plan.base.sizes
+                    );
+                }
+                Action::Trials { cases, visits, .. } => {
+                    for case in cases {
+                        let _ = writeln!(
+                            text,
+                            "  {} {} {} at {} for {:?}, {visits} times",
+                            case.setup.method,
+                            case.setup.label,
+                            case.setup.placement,
+                            case.load,
+                            case.duration
+                        );
+                    }
+                }
+                Action::Searches(searches) => {
+                    for (setup, plan) in searches {
+                        let _ = writeln!(
+                            text,
+                            "  {} {} {} to {:.0}: {}",
+                            setup.method,
+                            setup.label,
+                            setup.placement,
+                            plan.maximum_pps.unwrap().get(),
+                            plan.goals[0]
+                        );
+                    }
+                }
+            }
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn methods_of_vendors_that_run_here_are_in_the_plan_and_its_time() {
+    let (publication, conditions) = (find("cesnet-2008").unwrap(), conditions(1));
+    let trials = |absent: &[&str]| {
+        let steps = publication.without(&conditions, absent).unwrap();
+        let planned: usize = steps.iter().map(|step| step.trials().unwrap()).sum();
+        (planned, publication.estimate(&conditions, absent).unwrap().median.trials)
+    };
+    let (with, without) = (trials(&["szedata2"]), trials(&VENDORS));
+    assert!(with.0 > without.0 && with.1 > without.1, "{with:?} {without:?}");
+}
+
+#[test]
+fn all_of_them_take_less_than_a_quarter_of_an_hour_unless_more_is_asked_for() {
+    let default = conditions(1);
+    let time = |conditions: &Conditions| -> f64 {
+        let of = |publication: &crate::Publication| {
+            let conditions = Conditions { visits: publication.visits, ..conditions.clone() };
+            publication
+                .estimate(&conditions, &VENDORS)
+                .unwrap()
+                .median
+                .time(conditions.base.quiet)
+                .as_secs_f64()
+        };
+        PUBLICATIONS.iter().map(of).sum()
+    };
+    let seconds = time(&default);
+    assert!((60.0..780.0).contains(&seconds), "{seconds}");
+    let whole = time(&Conditions { scale: Scale::PUBLISHED, ..default });
+    assert!(whole > 10.0 * seconds, "{whole}");
+}

@@ -1,0 +1,255 @@
+//! Answers on paths with known losses: each claim where it holds, where it does not, and where trials cannot decide.
+
+use super::*;
+use capbench_model::units::ByteCount;
+use capbench_plan::for_tests::dain;
+use capbench_plan::simulated::{Noise, Room};
+
+const HOLDS: Answer = Answer::Holds;
+const CHANGED: Answer = Answer::Changed;
+const UNTOLD: Answer = Answer::Inconclusive;
+
+/// The same path with these methods in the place of those of the same names.
+fn path_with(replaced: Vec<SimulatedMethod>, names: &[&str]) -> SimulatedLaboratory {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let others =
+        methods().into_iter().zip(NAMES).filter(|(_, name)| !names.iter().any(|known| known == name));
+    path(others.map(|(method, _)| method).chain(replaced).collect())
+}
+
+/// Names of [`methods`], in their order.
+const NAMES: [&str; 9] = [
+    "recv",
+    "libpcap",
+    "packet-v1",
+    "packet-v2",
+    "packet-v3",
+    "xdp-count+generic",
+    "xdp-count+generic+napi-defer",
+    "recv+napi-defer",
+    "recv+napi-thread",
+];
+
+#[test]
+fn lengthy_dains_first_effect_is_found_where_it_is_and_only_there() {
+    let mut there = path_with(vec![SimulatedMethod::with_regimes("recv", dain())], &["recv"]);
+    let (reproduction, _) =
+        run("dain-2004", 6, &mut there.clone().noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
+    let of = |reproduction: &Reproduction, method: &str| -> Vec<Answer> {
+        judgements(reproduction, "more work per packet leads to more")
+            .into_iter()
+            .filter(|judgement| judgement.claim.contains("work as long"))
+            .filter(|judgement| judgement.text.contains(&format!("{method}: Dain")))
+            .map(|judgement| judgement.answer)
+            .collect()
+    };
+    assert_eq!(of(&reproduction, "recv"), [HOLDS], "{:#?}", reproduction.findings);
+    assert_ne!(of(&reproduction, "packet-v2"), [HOLDS]);
+    let (today, _) =
+        run("dain-2004", 6, &mut path(methods()).noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
+    assert_eq!(of(&today, "recv"), [CHANGED], "{:#?}", today.findings);
+    // Where it is there and visits are too few to show it, it is not said to be gone.
+    let (few, _) =
+        run("dain-2004", 3, &mut there.clone().noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
+    assert_eq!(of(&few, "recv"), [UNTOLD], "{:#?}", few.findings);
+    let (once, _) = run("dain-2004", 1, &mut there);
+    assert_eq!(of(&once, "recv"), [UNTOLD], "one visit tells nothing");
+}
+
+#[test]
+fn lengthy_where_packets_begin_to_be_lost_is_compared_with_the_published_point() {
+    // 5.32 us of work and 16.8 us beside it fill the 22.2 us between packets: his 1800 loops lose the first ones.
+    let slow =
+        |overhead: f64| path_with(vec![SimulatedMethod::new("recv", 1e9 / overhead).cost(1, 1)], &["recv"]);
+    let (same, _) = run("dain-2004", 2, &mut slow(16_850.0));
+    assert_eq!(answers(&same, "more than 1 % are lost from 1900"), [HOLDS], "{:#?}", same.findings);
+    let (later, _) = run("dain-2004", 2, &mut slow(2_000.0));
+    assert_eq!(answers(&later, "more than 1 % are lost from 1900"), [CHANGED]);
+}
+
+#[test]
+fn livelock_and_its_cures_are_found_where_they_are() {
+    // Where nothing overwhelms the host there is no livelock and nothing to cure.
+    let (calm, _) = run("deri-2004", 2, &mut path(methods()));
+    assert_eq!(answers(&calm, "captures next to nothing"), [CHANGED]);
+    // A path of 2004: interrupts take everything, polling gives it back.
+    let mut old = path(vec![
+        SimulatedMethod::new("recv", 60_000.0).livelock(3.0),
+        SimulatedMethod::new("packet-v2", 61_000.0).livelock(3.0),
+        SimulatedMethod::new("packet-v3", 61_000.0).livelock(3.0),
+        SimulatedMethod::new("xdp-count+generic", 62_000.0).livelock(3.0),
+        SimulatedMethod::new("recv+napi-defer", 200_000.0),
+        SimulatedMethod::new("recv+napi-thread", 200_000.0),
+        SimulatedMethod::new("xdp-count+generic+napi-defer", 2_000_000.0),
+    ]);
+    let (then, _) = run("deri-2004", 2, &mut old);
+    assert_eq!(answers(&then, "receive livelock"), [HOLDS], "{:#?}", then.findings);
+    assert_eq!(answers(&then, "hardly better"), [HOLDS]);
+    assert_eq!(answers(&then, "Device polling"), [HOLDS, HOLDS]);
+    let (once, _) = run("deri-2004", 1, &mut old);
+    assert_eq!(answers(&once, "Device polling"), [UNTOLD, UNTOLD]);
+}
+
+#[test]
+fn a_generator_that_falls_short_leaves_claims_about_the_wire_open() {
+    let weak = || SimulatedLaboratory::new(150_000.0, methods());
+    let (reproduction, _) = run("cesnet-2008", 2, &mut weak());
+    assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [UNTOLD, UNTOLD]);
+    let table = &reproduction.tables[0];
+    assert!(table.rows.iter().any(|row| row.cells.iter().any(|cell| cell.mark == Some('g'))));
+    assert!(table.notes.iter().any(|note| note.starts_with("g: ")), "{:?}", table.notes);
+}
+
+#[test]
+fn the_wire_is_held_down_to_the_size_that_the_method_holds() {
+    // 400,000 packets/s are more than the 375,375 of 313 bytes and less than the 452,899 of 256.
+    let (as_published, _) = run("cesnet-2008", 2, &mut path(methods()));
+    assert_eq!(answers(&as_published, "captures 1 Gbit/s from 313"), [HOLDS, HOLDS]);
+    assert_eq!(
+        answers(&as_published, "more packets lead to fewer"),
+        [HOLDS],
+        "recv has a livelock on this path"
+    );
+    let mut fast = path_with(vec![SimulatedMethod::new("recv", 2e6).cost(100, 100)], &["recv"]);
+    let (better, _) = run("cesnet-2008", 2, &mut fast);
+    assert_eq!(answers(&better, "captures 1 Gbit/s from 313"), [CHANGED, CHANGED]);
+    assert_eq!(answers(&better, "more packets lead to fewer"), [CHANGED]);
+    assert_eq!(answers(&better, "throughput lies more than 10 %"), [CHANGED]);
+}
+
+#[test]
+fn versions_of_the_ring_are_told_apart_only_where_they_differ() {
+    let (differ, _) = run("loke-2011", 2, &mut path(methods()));
+    assert_eq!(answers(&differ, "TPACKET_V1 drops"), [HOLDS]);
+    let alike = vec![
+        SimulatedMethod::new("packet-v1", 2e6),
+        SimulatedMethod::new("packet-v2", 2e6),
+        SimulatedMethod::new("packet-v3", 2e6),
+    ];
+    let (same, _) = run("loke-2011", 2, &mut path(alike.clone()));
+    assert_eq!(answers(&same, "TPACKET_V1 drops"), [CHANGED]);
+    let (once, _) = run("loke-2011", 1, &mut path(alike));
+    assert_eq!(answers(&once, "TPACKET_V1 drops"), [UNTOLD]);
+}
+
+#[test]
+fn rings_that_are_large_enough_are_told_from_those_that_are_not() {
+    let (fast, _) = run("libtrace-2012", 2, &mut path(methods()));
+    assert_eq!(answers(&fast, "more than 8 ring frames"), [HOLDS]);
+    assert_eq!(answers(&fast, "without reporting"), [CHANGED], "every loss on this path is counted");
+    let slow = vec![SimulatedMethod::new("packet-v2", 100_000.0).room(Room::Slots(ByteCount(2048)))];
+    let (lossy, _) = run("libtrace-2012", 2, &mut path_with(slow, &["packet-v2"]));
+    assert_eq!(answers(&lossy, "more than 8 ring frames"), [CHANGED]);
+    assert_eq!(answers(&lossy, "does not depend on the ring size"), [UNTOLD]);
+}
+
+#[test]
+fn a_ring_that_holds_the_whole_trial_tells_nothing_about_loss() {
+    let deep = |name, capacity| SimulatedMethod::new(name, capacity).room(Room::Frames(100_000_000));
+    let mut rings = path_with(vec![deep("packet-v3", 1e6)], &["packet-v3"]);
+    let (held, _) = run("loke-2011", 2, &mut rings);
+    let judged = judgements(&held, "TPACKET_V1 drops");
+    assert_eq!(judged[0].answer, UNTOLD, "{judged:?}");
+    assert!(judged[0].text.contains("buffers held what came"), "{judged:?}");
+    let marked = |reproduction: &Reproduction| {
+        let tables = reproduction.tables.iter();
+        let cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+        cells.filter(|cell| cell.mark == Some('b')).count()
+    };
+    assert!(marked(&held) > 0);
+    assert!(held.tables[0].notes.iter().any(|note| note.starts_with("b: ")), "{:?}", held.tables[0].notes);
+    let (shallow, _) = run("loke-2011", 2, &mut path(methods()));
+    assert_eq!(marked(&shallow), 0);
+    // The same of the standard stack, which takes a quarter of what the smallest frames are.
+    let (stack, _) = run("cesnet-2008", 2, &mut path_with(vec![deep("recv", 100_000.0)], &["recv"]));
+    assert_eq!(answers(&stack, "captures 1 Gbit/s from 313"), [UNTOLD, UNTOLD]);
+    assert_eq!(answers(&stack, "IMIX at 1 Gbit/s is captured whole"), [UNTOLD]);
+    assert_eq!(answers(&stack, "more packets lead to fewer"), [UNTOLD], "{:#?}", stack.findings);
+    // Where a deep buffer makes no difference, it is no objection.
+    let (enough, _) = run("loke-2011", 2, &mut path_with(vec![deep("packet-v3", 2e6)], &["packet-v3"]));
+    assert_eq!(answers(&enough, "TPACKET_V1 drops"), [HOLDS]);
+}
+
+#[test]
+fn versions_of_the_ring_have_to_be_as_good_and_as_bad_as_the_claim_says() {
+    let of = |v1: f64, v3: f64| {
+        let both = vec![SimulatedMethod::new("packet-v1", v1), SimulatedMethod::new("packet-v3", v3)];
+        let (reproduction, _) = run("loke-2011", 2, &mut path_with(both, &["packet-v1", "packet-v3"]));
+        answers(&reproduction, "TPACKET_V1 drops")
+    };
+    // 1,500,000 packets/s come.
+    assert_eq!(of(600_000.0, 675_000.0), [CHANGED], "V1 loses 60 % and V3 55 %");
+    assert_eq!(of(800_000.0, 1_499_000.0), [HOLDS]);
+    assert_eq!(of(800_000.0, 1_498_000.0), [CHANGED]);
+    assert_eq!(of(1_484_000.0, 1_600_000.0), [HOLDS]);
+    assert_eq!(of(1_486_000.0, 1_600_000.0), [CHANGED]);
+}
+
+#[test]
+fn almost_every_size_is_all_but_one_and_sizes_without_their_load_do_not_count() {
+    let cheaper = |generator: f64| {
+        let (reproduction, _) = run("libtrace-2012", 2, &mut SimulatedLaboratory::new(generator, methods()));
+        answers(&reproduction, "lowers the CPU load at almost every")
+    };
+    assert_eq!(cheaper(1.5e6), [HOLDS]);
+    assert_eq!(cheaper(1.3e6), [HOLDS], "64 bytes are not reached");
+    assert_eq!(cheaper(1.2e6), [UNTOLD], "nor are 80");
+    let alike = vec![SimulatedMethod::new("recv", 9e5), SimulatedMethod::new("packet-v2", 9e5)];
+    let (same, _) = run("libtrace-2012", 2, &mut path_with(alike, &["recv", "packet-v2"]));
+    assert_eq!(answers(&same, "lowers the CPU load at almost every"), [CHANGED]);
+}
+
+#[test]
+fn a_ring_that_is_worse_than_the_socket_is_hardly_better() {
+    // recv takes 400,000, less what its livelock costs.
+    let of = |livelock: f64| {
+        let socket = SimulatedMethod::new("recv", 400_000.0).livelock(livelock);
+        let ring = SimulatedMethod::new("packet-v2", 200_000.0);
+        run("deri-2004", 2, &mut path_with(vec![socket, ring], &["recv", "packet-v2"])).0
+    };
+    assert_eq!(answers(&of(0.0), "hardly better"), [HOLDS]);
+    assert_eq!(answers(&of(0.3), "hardly better"), [CHANGED]);
+}
+
+#[test]
+fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
+    let weak = || SimulatedLaboratory::new(50_000.0, methods());
+    let (livelock, _) = run("deri-2004", 2, &mut weak());
+    let judged = judgements(&livelock, "captures next to nothing");
+    assert_eq!(judged[0].answer, UNTOLD);
+    assert!(judged[0].text.contains("did not reach the load in 2 of the 2 trials, so this is no answer"));
+    let (small, _) = run("libtrace-2012", 2, &mut weak());
+    assert_eq!(answers(&small, "without reporting"), [UNTOLD], "nothing was lost of what was not offered");
+    assert_eq!(answers(&small, "more than 8 ring frames"), [UNTOLD]);
+    let (work, _) = run("dain-2004", 4, &mut weak());
+    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [UNTOLD]);
+    let (cesnet, _) = run("cesnet-2008", 2, &mut weak());
+    for words in ["captures less with the application", "more packets lead to fewer", "IMIX at 1 Gbit/s"] {
+        assert_eq!(answers(&cesnet, words), [UNTOLD], "{words}");
+    }
+}
+
+#[test]
+fn every_method_has_to_capture_the_mix() {
+    let (all, _) = run("cesnet-2008", 2, &mut path(methods()));
+    assert_eq!(answers(&all, "IMIX at 1 Gbit/s is captured whole"), [HOLDS]);
+    let slow = vec![SimulatedMethod::new("libpcap", 100_000.0)];
+    let (one, _) = run("cesnet-2008", 2, &mut path_with(slow, &["libpcap"]));
+    assert_eq!(answers(&one, "IMIX at 1 Gbit/s is captured whole"), [CHANGED]);
+}
+
+#[test]
+fn lengthy_bigger_rings_are_judged_by_what_is_taken_where_something_is_lost() {
+    let of = |capacity: f64| {
+        let ring = SimulatedMethod::new("packet-v2", capacity).room(Room::Slots(ByteCount(2048)));
+        let (reproduction, _) = run("dain-2004", 4, &mut path_with(vec![ring], &["packet-v2"]));
+        let judged = judgements(&reproduction, "Bigger rings did not help")[0];
+        (judged.answer, judged.text.clone())
+    };
+    // Beside 4.44 us of work it has 2 us of its own, of the 6 us between packets.
+    let (answer, text) = of(500_000.0);
+    assert_eq!(answer, HOLDS, "4096 slots capture more of a trial and take no more: {text}");
+    assert!(text.contains("256 slots") && text.contains("1700 of his loops"), "{text}");
+    let (answer, text) = of(5e6);
+    assert_eq!(answer, UNTOLD, "{text}");
+}
