@@ -79,28 +79,63 @@ impl fmt::Display for Engine {
 /// Buffers of a capture as granted, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-#[expect(missing_docs, reason = "the names of the fields say what they are")]
 pub enum RingGeometry {
     /// The receive buffer of a socket.
-    ReceiveBuffer { bytes: u64, frames_per_call: u32 },
+    ReceiveBuffer {
+        /// Memory for frames and what the kernel keeps with each.
+        bytes: u64,
+        /// Most frames that one call returns.
+        frames_per_call: u32,
+    },
     /// A ring of slots, each with one frame.
-    Slots { slots: u32, slot_bytes: u64, bytes: u64 },
+    Slots {
+        /// Number of slots.
+        slots: u32,
+        /// Size of a slot.
+        slot_bytes: u64,
+        /// Size of the ring.
+        bytes: u64,
+    },
     /// A ring of blocks, each with many frames.
-    Blocks { blocks: u32, block_bytes: u64, bytes: u64, retire_ms: u32 },
+    Blocks {
+        /// Number of blocks.
+        blocks: u32,
+        /// Size of a block.
+        block_bytes: u64,
+        /// Size of the ring.
+        bytes: u64,
+        /// Time after which the kernel passes a block that is not full.
+        retire_ms: u32,
+    },
     /// Rings of AF_XDP: entries of each queue, and the buffers of all.
     Umem {
+        /// First receive queue.
         first_queue: u32,
+        /// Last receive queue.
         last_queue: u32,
+        /// Entries of the receive ring of a queue.
         receive_entries: u32,
+        /// Entries of the fill ring of a queue.
         fill_entries: u32,
+        /// Buffers of all queues.
         buffers: u32,
+        /// Size of a buffer.
         buffer_bytes: u64,
+        /// Memory of all buffers.
         bytes: u64,
     },
     /// Buffers of a library or a card, as it describes them.
-    Described { sizes: String },
+    Described {
+        /// The description.
+        sizes: String,
+    },
     /// Those of a program, chosen by its command line. `{interface}` in it is the name of the interface.
-    Program { command: String, interface: String },
+    Program {
+        /// The command line.
+        command: String,
+        /// Name of the interface.
+        interface: String,
+    },
 }
 
 impl RingGeometry {

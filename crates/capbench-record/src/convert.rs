@@ -17,8 +17,8 @@ use capbench_sys::packet::Frame;
 
 use crate::error::RecordError;
 use crate::file::{
-    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm,
-    InterfaceStatistics, LeftOut, Packet, ReadInterface, Record, SectionDescription,
+    CaptureReader, Clock, Decompressed, ETHERNET, Encoder, FileError, FileFormat, HashAlgorithm, LeftOut,
+    Packet, ReadInterface, Record, SectionDescription,
 };
 use crate::writing::{Ending, FileEnds, NoRoom, Origin, Output, WhenFull, WriteOptions};
 
@@ -74,21 +74,15 @@ pub enum ConvertError {
         /// Its time in seconds.
         seconds: i128,
     },
-    /// The output exceeds its size limit.
+    /// The output exceeds its size limit in octets.
     #[error(
-        "the output has more than {limit} bytes, and is not kept; where that is the size of the capture, give a limit with \
+        "the output has more than {0} bytes, and is not kept; where that is the size of the capture, give a limit with \
          --max-output"
     )]
-    TooLarge {
-        /// The limit in octets.
-        limit: u64,
-    },
-    /// A description of a section or an interface, or statistics, exceeds the largest block that can be written.
-    #[error("a description, or statistics, of {octets} octets, more than are written")]
-    Description {
-        /// Its octets.
-        octets: usize,
-    },
+    TooLarge(u64),
+    /// A description of a section or an interface, or statistics, of this many octets exceeds the largest block that can be written.
+    #[error("a description, or statistics, of {0} octets, more than are written")]
+    Description(usize),
     /// A packet exceeds the largest packet that can be written.
     #[error("packet {number} has {octets} octets, more than are written")]
     TooLong {
@@ -108,7 +102,7 @@ pub enum ConvertError {
 impl ConvertError {
     /// Whether the input was refused. The partial output is then removed, so that nobody takes it for the whole.
     fn is_refusal(&self) -> bool {
-        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge { .. })
+        matches!(self, Self::LinkTypes { .. } | Self::Time { .. } | Self::TooLarge(_))
     }
 }
 
@@ -149,7 +143,6 @@ impl FileEnds for Ends {
     fn trailer(&mut self, _out: &mut Vec<u8>) {}
 }
 
-/// State of a conversion.
 struct Conversion<'o> {
     options: WriteOptions,
     format: FileFormat,
@@ -216,48 +209,46 @@ pub fn convert(
 impl Conversion<'_> {
     fn run<R: Read>(&mut self, reader: &mut CaptureReader<R>) -> Result<(), ConvertError> {
         while let Some(record) = reader.next_record()? {
-            let goes_on = match record {
+            match record {
                 Record::Section(section) => {
                     // A pcap file begins with its first packet.
-                    let goes_on = self.format == FileFormat::Pcap || self.is_described() || self.prepare()?;
+                    if self.format != FileFormat::Pcap && !self.is_described() {
+                        self.prepare()?;
+                    }
                     self.section = Some(section.clone());
                     self.interfaces.clear();
                     self.links.clear();
                     self.snap = None;
-                    goes_on
                 }
                 Record::Interface(_, interface) => {
                     self.interfaces.push(interface.clone());
                     self.links.push((interface.link_type, interface.clock));
                     self.snap = self.snap.max(Some(SnapLength::new(interface.snap)));
-                    true
                 }
                 Record::Packet(packet) => self.packet(&packet)?,
-                Record::Statistics(statistics) => self.statistics(&statistics)?,
-            };
-            if !goes_on {
-                break;
+                Record::Statistics(statistics) => {
+                    let (encoder, output) = self.prepare()?;
+                    if let Some(block) = encoder.statistics(&statistics) {
+                        put(output, &block)?;
+                    }
+                }
             }
             let limit = self.limit.octets();
             if self.output.as_ref().is_some_and(|(_, output)| output.file_bytes() > limit) {
-                return Err(ConvertError::TooLarge { limit });
+                return Err(ConvertError::TooLarge(limit));
             }
         }
         Ok(())
     }
 
-    /// Whether the output accepted the packet. If it has ended, finishing it returns the reason.
-    fn packet(&mut self, packet: &Packet<'_>) -> Result<bool, ConvertError> {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConvertError> {
         let too_long =
             ConvertError::TooLong { number: self.converted.packets + 1, octets: packet.data.len() };
         if packet.data.len() > SnapLength::EVERYTHING.octets() as usize {
             return Err(too_long);
         }
         let time_ns = self.time_of(packet)?;
-        if !self.prepare()? {
-            return Ok(false);
-        }
-        let Some((encoder, output)) = &mut self.output else { return Ok(false) };
+        let (encoder, output) = self.prepare()?;
         if let Some(hash) = packet.hash {
             encoder.set_hash_algorithm(hash.algorithm);
         }
@@ -265,18 +256,17 @@ impl Conversion<'_> {
         let origin = Origin { interface: 0, time_ns: 0 };
         let (frame, facts) = (Frame { time_ns, ..packet.frame() }, packet.facts());
         match output.packet(origin, &mut Ends(Vec::new()), |room| encoder.encode(&frame, &facts, room)) {
-            Ok(()) => {
-                self.converted.packets += 1;
-                self.converted.dropped += packet.dropped.unwrap_or(0);
-                self.converted.without_time += u64::from(packet.time_ns.is_none());
-                if self.format != FileFormat::Pcap {
-                    self.converted.left_out.options += packet.beyond_frame();
-                }
-                Ok(true)
-            }
-            Err(NoRoom::Ended) => Ok(false),
-            Err(NoRoom::Full | NoRoom::TooLong) => Err(too_long),
+            Ok(()) => {}
+            Err(NoRoom::Ended) => return Err(ConvertError::ReaderGone),
+            Err(NoRoom::Full | NoRoom::TooLong) => return Err(too_long),
         }
+        self.converted.packets += 1;
+        self.converted.dropped += packet.dropped.unwrap_or(0);
+        self.converted.without_time += u64::from(packet.time_ns.is_none());
+        if self.format != FileFormat::Pcap {
+            self.converted.left_out.options += packet.beyond_frame();
+        }
+        Ok(())
     }
 
     /// The timestamp to write. In pcapng the number from the file, because the interface keeps its clock; in pcap nanoseconds.
@@ -301,45 +291,33 @@ impl Conversion<'_> {
         Ok(ns as u64)
     }
 
-    /// As [`Conversion::packet`], for statistics.
-    fn statistics(&mut self, statistics: &InterfaceStatistics) -> Result<bool, ConvertError> {
-        if !self.prepare()? {
-            return Ok(false);
-        }
-        let Some((encoder, output)) = &mut self.output else { return Ok(false) };
-        encoder.statistics(statistics).map_or(Ok(true), |block| put(output, &block))
-    }
-
     /// Whether all descriptions read so far are written.
     fn is_described(&self) -> bool {
         self.section.is_none() && self.interfaces.is_empty()
     }
 
-    /// Opens the output and writes pending descriptions. Returns whether the output accepted them.
-    fn prepare(&mut self) -> Result<bool, ConvertError> {
-        if self.output.is_some() && self.is_described() {
-            return Ok(true);
+    /// Opens the output, or writes pending descriptions to it; a pcap file has none.
+    /// Errors: [`ConvertError::ReaderGone`] if the output has ended. Finishing it returns the reason.
+    fn prepare(&mut self) -> Result<&mut (Encoder, Output), ConvertError> {
+        if self.output.is_none() {
+            self.output = Some(self.open()?);
         }
-        let Some((_, output)) = &mut self.output else { return self.open().map(|()| true) };
-        let (section, interfaces) = (self.section.take(), take(&mut self.interfaces));
-        if self.format == FileFormat::Pcap {
-            return Ok(true);
-        }
-        if let Some(section) = section
-            && !put(output, &section.block()?)?
-        {
-            return Ok(false);
-        }
-        for interface in interfaces {
-            if !put(output, &block(&interface, self.snap.unwrap_or(SnapLength::EVERYTHING))?)? {
-                return Ok(false);
+        let Self { section, interfaces, snap, output: Some(open), .. } = self else {
+            return Err(ConvertError::ReaderGone);
+        };
+        let (section, interfaces) = (section.take(), take(interfaces));
+        if self.format != FileFormat::Pcap {
+            if let Some(section) = section {
+                put(&mut open.1, &section.block()?)?;
             }
+            let snap = snap.unwrap_or(SnapLength::EVERYTHING);
+            interfaces.iter().try_for_each(|interface| put(&mut open.1, &block(interface, snap)?))?;
         }
-        Ok(true)
+        Ok(open)
     }
 
     /// Opens the output with the descriptions read so far.
-    fn open(&mut self) -> Result<(), ConvertError> {
+    fn open(&mut self) -> Result<(Encoder, Output), ConvertError> {
         let section = self.section.get_or_insert_default();
         let snap = self.snap.unwrap_or(SnapLength::EVERYTHING);
         let (encoder, header) = match self.format {
@@ -363,17 +341,16 @@ impl Conversion<'_> {
             }
         };
         let output = Output::open(&self.options, encoder.extent(), 0, &mut Ends(header))?;
-        self.output = Some((encoder, output));
         self.section = None;
         self.interfaces.clear();
-        Ok(())
+        Ok((encoder, output))
     }
 
     fn finish(mut self) -> Result<(), ConvertError> {
-        self.prepare()?;
-        let Some((_, output)) = self.output.take() else { return Ok(()) };
+        let prepared = self.prepare().map(drop);
+        let Some((_, output)) = self.output.take() else { return prepared };
         match output.finish(&mut Ends(Vec::new())).ending {
-            Ending::Finished | Ending::FileLimit => Ok(()),
+            Ending::Finished | Ending::FileLimit => prepared,
             Ending::ReaderGone => Err(ConvertError::ReaderGone),
             Ending::Failed(error) => Err(error.into()),
         }
@@ -385,11 +362,10 @@ fn block(interface: &ReadInterface, snap: SnapLength) -> Result<Vec<u8>, RecordE
     interface.description.block(interface.link_type, snap, interface.clock)
 }
 
-/// Writes a block that is not a packet. Returns whether the output accepted it.
-fn put(output: &mut Output, block: &[u8]) -> Result<bool, ConvertError> {
-    match output.record(block) {
-        Ok(()) => Ok(true),
-        Err(NoRoom::Ended) => Ok(false),
-        Err(NoRoom::Full | NoRoom::TooLong) => Err(ConvertError::Description { octets: block.len() }),
-    }
+/// Writes a block that is not a packet.
+fn put(output: &mut Output, block: &[u8]) -> Result<(), ConvertError> {
+    output.record(block).map_err(|refusal| match refusal {
+        NoRoom::Ended => ConvertError::ReaderGone,
+        NoRoom::Full | NoRoom::TooLong => ConvertError::Description(block.len()),
+    })
 }

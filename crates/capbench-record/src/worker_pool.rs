@@ -358,7 +358,6 @@ impl<B> Worker<B> {
 
 /// Where a batch can go.
 enum Choice {
-    /// To this worker.
     Worker(usize),
     /// To this worker when its queue has room again.
     Full(usize),

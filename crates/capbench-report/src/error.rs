@@ -3,94 +3,41 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why saved results cannot be read, or a report cannot be written.
+/// Why saved results cannot be read, or a report cannot be written. The first value is the file.
 #[derive(Debug, thiserror::Error)]
+#[rustfmt::skip]
 pub enum ReportError {
     /// The file does not exist or cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot read {path}: {1}", path = .0.display())]
+    Unreadable(PathBuf, #[source] io::Error),
     /// A directory without results.
-    #[error("{}: there is no results.json in this directory; name the directory that a run was saved in", path.display())]
-    NoResults {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("{path}: there is no results.json in this directory; name the directory that a run was saved in", path = .0.display())]
+    NoResults(PathBuf),
     /// Neither a file nor a directory.
-    #[error("{}: is neither a file nor a directory; name a run's directory or its results.json", path.display())]
-    NoFile {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The file is larger than the limit.
-    #[error(
-        "{}: is larger than the {most} octets that are read of a results file; name a run's directory or its results.json",
-        path.display()
-    )]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// The limit in octets.
-        most: u64,
-    },
+    #[error("{path}: is neither a file nor a directory; name a run's directory or its results.json", path = .0.display())]
+    NoFile(PathBuf),
+    /// The file is larger than this limit in octets.
+    #[error("{path}: is larger than the {1} octets that are read of a results file; name a run's directory or its results.json", path = .0.display())]
+    TooLarge(PathBuf, u64),
     /// The run saved nothing in the file.
-    #[error("{}: is empty: its run ended before anything was saved, or the disk was full", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{path}: is empty: its run ended before anything was saved, or the disk was full", path = .0.display())]
+    Empty(PathBuf),
     /// The file is not JSON.
-    #[error("{}: is no JSON, and so no results of capbench ({source}); name a run's directory or its results.json", path.display())]
-    NoJson {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        source: serde_json::Error,
-    },
-    /// JSON of another program.
-    #[error("{}: is JSON, and no results of capbench: it has no {missing}; name a run's directory or its results.json", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// The first missing key that results must have.
-        missing: &'static str,
-    },
-    /// Another version of the layout.
-    #[error(
-        "{}: its schema_version is {found}, and this version of capbench reads {known}, whose keys may mean something else; \
-         use the version of capbench that wrote it, or a newer one",
-        path.display()
-    )]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// The version in the file.
-        found: String,
-        /// The version that this program reads.
-        known: u32,
-    },
+    #[error("{path}: is no JSON, and so no results of capbench ({1}); name a run's directory or its results.json", path = .0.display())]
+    NoJson(PathBuf, #[source] serde_json::Error),
+    /// JSON of another program, without this key of results.
+    #[error("{path}: is JSON, and no results of capbench: it has no {1}; name a run's directory or its results.json", path = .0.display())]
+    Foreign(PathBuf, &'static str),
+    /// The layout of the file has this version, and not the one that is read.
+    #[error("{path}: its schema_version is {1}, and this version of capbench reads {2}, whose keys may mean something else; \
+             use the version of capbench that wrote it, or a newer one", path = .0.display())]
+    Version(PathBuf, String, u32),
     /// The file ends or is damaged before the first trial.
-    #[error("{}: ends or is damaged before its first trial, so there is nothing to report ({source})", path.display())]
-    Cut {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        source: serde_json::Error,
-    },
-    /// Complete JSON with a member that this version cannot parse.
-    #[error("{}: {member} is not as capbench writes it: {source}", path.display())]
-    Member {
-        /// The file.
-        path: PathBuf,
-        /// The member.
-        member: String,
-        /// Where and why.
-        source: serde_json::Error,
-    },
+    #[error("{path}: ends or is damaged before its first trial, so there is nothing to report ({1})", path = .0.display())]
+    Cut(PathBuf, #[source] serde_json::Error),
+    /// Complete JSON with members that this version cannot parse.
+    #[error("{path}: the file is not as capbench writes it: {1}", path = .0.display())]
+    Member(PathBuf, #[source] serde_json::Error),
     /// Runs that cannot be compared.
     #[error("compare: {reason}")]
     Comparison {
@@ -98,13 +45,8 @@ pub enum ReportError {
         reason: String,
     },
     /// A file of results or of a report cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Unwritable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    #[error("cannot write {path}: {1}", path = .0.display())]
+    Unwritable(PathBuf, #[source] io::Error),
     /// The report cannot be converted to a format.
     #[error("cannot write {format}: {reason}")]
     Format {
@@ -120,10 +62,10 @@ pub type Result<T> = std::result::Result<T, ReportError>;
 
 impl ReportError {
     pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Unreadable { path: path.into(), source }
+        Self::Unreadable(path.into(), source)
     }
 
     pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Unwritable { path: path.into(), source }
+        Self::Unwritable(path.into(), source)
     }
 }

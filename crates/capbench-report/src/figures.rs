@@ -34,6 +34,14 @@ pub fn count(value: u64) -> String {
     separated(&value.to_string())
 }
 
+/// A number of things: `1 trial`, `1,234 trials`.
+pub fn many(number: u64, one: &str, more: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{} {more}", count(number)),
+    }
+}
+
 /// A number in its unit, without the symbol: whole from 1,000 on, else with four significant digits and no trailing zeros.
 /// Ratios are in percent. 0 and 100 percent are always exact.
 pub fn number(value: f64, unit: Unit) -> String {
@@ -41,10 +49,9 @@ pub fn number(value: f64, unit: Unit) -> String {
         return UNKNOWN.into();
     }
     let sign = if value < 0.0 { "-" } else { "" };
-    let size = value.abs();
-    match unit {
-        Unit::Ratio => format!("{sign}{}", percent(size * 100.0)),
-        _ => format!("{sign}{}", rounded(size)),
+    match (value.abs(), unit) {
+        (share, Unit::Ratio) => format!("{sign}{}", percent(share * 100.0)),
+        (size, _) => format!("{sign}{}", rounded(size, 4)),
     }
 }
 
@@ -85,11 +92,12 @@ fn percent(value: f64) -> String {
         let decimals = missing.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         return format!("{value:.decimals$}");
     }
-    if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, 3) }
+    rounded(value, 3)
 }
 
-fn rounded(value: f64) -> String {
-    if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, 4) }
+/// Whole from 1,000 on, else with this number of significant digits.
+fn rounded(value: f64, digits: i32) -> String {
+    if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, digits) }
 }
 
 /// With this number of significant digits and no trailing zeros.

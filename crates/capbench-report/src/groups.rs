@@ -11,9 +11,7 @@ use crate::naming::{self, Scene, by_number};
 /// Trials of one method in one set-up at one load.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'r> {
-    /// Purpose of the trials.
     pub(crate) what: String,
-    /// The load in words.
     pub(crate) load: String,
     /// The trials, at least one.
     pub(crate) trials: Vec<&'r TrialResult>,
@@ -25,7 +23,6 @@ impl<'r> Group<'r> {
         Some(Self { what, load: naming::load(first), trials })
     }
 
-    /// Their numbers.
     pub(crate) fn numbers(&self) -> Trials {
         naming::numbers(self.trials.iter().copied())
     }
@@ -33,10 +30,8 @@ impl<'r> Group<'r> {
 
 /// All groups of a run that are meaningful by themselves. A search tries many loads; only the loads that bound its goals count.
 pub(crate) fn of(results: &Results) -> Vec<Group<'_>> {
-    let mut groups = plain(results);
-    groups.extend(of_sweeps(results));
-    groups.extend(of_searches(results));
-    groups
+    let sets = [plain(results), of_sweeps(results), of_searches(results)];
+    sets.into_iter().flatten().collect()
 }
 
 /// Trials outside searches and sweeps.
@@ -95,7 +90,6 @@ fn of_searches(results: &Results) -> Vec<Group<'_>> {
     groups
 }
 
-/// The set-up of a search in words.
 pub(crate) fn of_search(search: &SearchOutcome) -> String {
     let method = search.method.as_deref().unwrap_or("a method that did not run");
     let mut parts: Vec<String> = Vec::new();
@@ -104,15 +98,4 @@ pub(crate) fn of_search(search: &SearchOutcome) -> String {
     parts.extend(search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")));
     parts.extend(search.nth.map(|nth| format!("search {nth}")));
     if parts.is_empty() { method.into() } else { format!("{method} ({})", parts.join(", ")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn groups_keep_their_order() {
-        let groups = grouped([3, 1, 4, 1, 5], |number| number % 2);
-        assert_eq!(groups, [(1, vec![3, 1, 1, 5]), (0, vec![4])]);
-    }
 }

@@ -8,15 +8,14 @@
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
 //! | [`mod@compare`] | compares two runs |
-//! | [`mod@warnings`] | what to know before you trust a run |
+//! | `warnings` | what to know before you trust a run |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
-//! | [`sections`] | charts |
-//! | `tables` | tables of every measurement |
-//! | [`tidy`] | the rows of files for notebooks |
-//! | [`formats`] | writers |
+//! | `sections`, `tables` | charts; tables of every measurement |
+//! | `tidy` | the rows of files for notebooks |
+//! | [`formats`], `palette` | writers; colours of charts |
 //! | [`printable`] | escapes control characters in foreign text |
 //! | [`save`] | files of a report |
-//! | [`naming`], `groups`, `links` | names of set-ups, groups of trials, names of sections |
+//! | `naming`, `groups`, `links` | names of set-ups, groups of trials, names of sections |
 
 #![forbid(unsafe_code)]
 
@@ -31,8 +30,8 @@ pub mod fuzzing;
 mod groups;
 mod links;
 pub mod model;
-pub mod naming;
-pub mod palette;
+mod naming;
+mod palette;
 pub mod printable;
 pub mod read;
 pub mod report;
@@ -40,10 +39,10 @@ pub mod results;
 pub mod save;
 #[cfg(test)]
 mod schema_tests;
-pub mod sections;
+mod sections;
 pub mod sentences;
 mod tables;
-pub mod tidy;
-pub mod warnings;
+mod tidy;
+mod warnings;
 
 pub use error::{ReportError, Result};

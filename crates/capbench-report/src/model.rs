@@ -32,6 +32,19 @@ pub struct Report {
     pub trials: Table,
 }
 
+impl Report {
+    /// Every chart, in reading order.
+    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
+        self.sections.iter().flat_map(|section| &section.charts)
+    }
+
+    /// Every table, in reading order.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        let of_sections = self.sections.iter().flat_map(|section| &section.tables);
+        self.summary.iter().chain(of_sections).chain(&self.environment).chain([&self.trials])
+    }
+}
+
 /// A sentence and its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Sentence {

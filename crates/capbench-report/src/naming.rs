@@ -4,64 +4,56 @@ use std::collections::BTreeMap;
 
 use crate::results::Results;
 use capbench_model::places::Place;
-use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
 use capbench_plan::search::SearchOutcome;
 
+pub(crate) use crate::figures::many;
 use crate::figures::{count, number};
 use crate::model::{Trials, Unit};
 
 /// The purpose of a run: known from what it saved, or from its command if it saved nothing yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Compares methods at maximum load and at a common one.
     Bench,
-    /// The highest sustained load.
     Search,
-    /// Varies one thing.
     Sweep,
-    /// Tests of RFC 2544.
     Rfc2544,
-    /// One load for a long time.
     Soak,
-    /// Repeats experiments of publications.
     Reproduce,
 }
+use Kind::{Bench, Reproduce, Rfc2544, Search, Soak, Sweep};
 
 impl Kind {
     /// The purpose of these results: by their findings, else by their command, else by the purpose of their trials.
     pub fn of(results: &Results) -> Self {
-        const ALL: [Kind; 6] =
-            [Kind::Bench, Kind::Search, Kind::Sweep, Kind::Rfc2544, Kind::Soak, Kind::Reproduce];
         let has = |phases: &[Phase]| results.trials.iter().any(|trial| phases.contains(&trial.phase));
-        let by_command = ALL.into_iter().find(|kind| command(results) == Some(kind.command()));
+        let all = [Bench, Search, Sweep, Rfc2544, Soak, Reproduce];
+        let by_command = all.into_iter().find(|kind| command(results) == Some(kind.command()));
         match by_command {
             // Sweeps and searches of such a run only serve its tables.
-            _ if !results.reproductions.is_empty() => Self::Reproduce,
-            Some(Self::Reproduce) => Self::Reproduce,
-            _ if results.soak.is_some() => Self::Soak,
-            _ if !results.rfc2544.is_empty() => Self::Rfc2544,
-            _ if !results.sweeps.is_empty() => Self::Sweep,
+            _ if !results.reproductions.is_empty() => Reproduce,
+            Some(Reproduce) => Reproduce,
+            _ if results.soak.is_some() => Soak,
+            _ if !results.rfc2544.is_empty() => Rfc2544,
+            _ if !results.sweeps.is_empty() => Sweep,
             Some(kind) => kind,
-            None if !results.searches.is_empty() => Self::Search,
-            None if has(&[Phase::Soak]) => Self::Soak,
-            None if has(&[Phase::Sweep]) => Self::Sweep,
-            None if has(&[Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery]) => {
-                Self::Rfc2544
-            }
-            None if has(&[Phase::Search, Phase::SelfTest]) => Self::Search,
-            None => Self::Bench,
+            None if !results.searches.is_empty() => Search,
+            None if has(&[Phase::Soak]) => Soak,
+            None if has(&[Phase::Sweep]) => Sweep,
+            None if has(&[Phase::Latency, Phase::FrameLoss, Phase::BackToBack, Phase::Recovery]) => Rfc2544,
+            None if has(&[Phase::Search, Phase::SelfTest]) => Search,
+            None => Bench,
         }
     }
 
-    /// The command that makes such runs.
     pub fn command(self) -> &'static str {
         match self {
-            Self::Bench => "bench",
-            Self::Search => "search",
-            Self::Sweep => "sweep",
-            Self::Rfc2544 => "rfc2544",
-            Self::Soak => "soak",
-            Self::Reproduce => "reproduce",
+            Bench => "bench",
+            Search => "search",
+            Sweep => "sweep",
+            Rfc2544 => "rfc2544",
+            Soak => "soak",
+            Reproduce => "reproduce",
         }
     }
 }
@@ -71,7 +63,6 @@ pub fn command(results: &Results) -> Option<&str> {
     results.command.get(1).map(String::as_str).filter(|word| !word.starts_with('-'))
 }
 
-/// A frame size in words.
 pub fn frames(size: &SizeLabel) -> String {
     match size {
         SizeLabel::Octets(octets) => format!("{octets}-byte frames"),
@@ -84,22 +75,12 @@ pub fn rate(pps: f64) -> String {
     format!("{} packets/s", whole(pps))
 }
 
-/// A rate without its unit.
 pub fn whole(pps: f64) -> String {
     number(if pps >= 100.0 { pps.floor() } else { pps }, Unit::PacketsPerSecond)
 }
 
-/// A share in percent.
 pub fn percent(ratio: f64) -> String {
     format!("{} %", number(ratio, Unit::Ratio))
-}
-
-/// A number of things: `1 trial`, `1,234 trials`.
-pub fn many(number: u64, one: &str, more: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        _ => format!("{} {more}", count(number)),
-    }
 }
 
 /// A list in words: `a, b and c`.
@@ -116,41 +97,32 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
 
 /// A duration for people.
 pub fn time(seconds: f64) -> String {
-    let size = seconds.abs();
-    let said = |value: f64, unit: &str| format!("{} {unit}", number(value, Unit::Seconds));
-    match size {
-        _ if !seconds.is_finite() => crate::figures::UNKNOWN.into(),
-        0.0 => "0 s".into(),
-        ..1e-6 => said(seconds * 1e9, "ns"),
-        ..1e-3 => said(seconds * 1e6, "µs"),
-        ..1.0 => said(seconds * 1e3, "ms"),
-        ..600.0 => said(seconds, "s"),
-        ..36_000.0 => said(seconds / 60.0, "min"),
-        ..360_000.0 => said(seconds / 3600.0, "h"),
-        _ => said(seconds / 86_400.0, "days"),
-    }
+    let (value, unit) = match seconds.abs() {
+        _ if !seconds.is_finite() => return crate::figures::UNKNOWN.into(),
+        0.0 => (0.0, "s"),
+        ..1e-6 => (seconds * 1e9, "ns"),
+        ..1e-3 => (seconds * 1e6, "µs"),
+        ..1.0 => (seconds * 1e3, "ms"),
+        ..600.0 => (seconds, "s"),
+        ..36_000.0 => (seconds / 60.0, "min"),
+        ..360_000.0 => (seconds / 3600.0, "h"),
+        _ => (seconds / 86_400.0, "days"),
+    };
+    format!("{} {unit}", number(value, Unit::Seconds))
 }
 
 /// What trials share besides their method.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scene {
-    /// Frame size, or the name of a mix.
     pub frame_size: SizeLabel,
-    /// Name of the placement.
     pub placement: String,
-    /// Work per packet.
     pub work: String,
 }
 
 impl Scene {
-    /// The scene of a trial.
     pub fn of(trial: &TrialResult) -> Self {
-        let profile = &trial.profile;
-        Self {
-            frame_size: profile.frame_size.clone(),
-            placement: profile.placement.clone(),
-            work: profile.work.clone(),
-        }
+        let Profile { frame_size, placement, work, .. } = &trial.profile;
+        Self { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
     }
 
     /// The scene in words; no work is not mentioned.
@@ -170,7 +142,6 @@ pub fn place(placement: &str, work: &str) -> String {
     format!("placement {placement}{work}")
 }
 
-/// The intended load of a trial.
 pub fn load(trial: &TrialResult) -> String {
     match (trial.load, trial.intended_pps) {
         (Some(LoadShape::Burst { frames }), Some(pps)) => {
@@ -226,8 +197,7 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
 
 /// The publication whose experiment a trial belongs to.
 pub fn publication(results: &Results, number: u32) -> Option<&str> {
-    let own = results.reproductions.iter().find(|one| one.trials.contains(&number));
-    own.map(|one| one.key.as_str())
+    Some(&results.reproductions.iter().find(|one| one.trials.contains(&number))?.key)
 }
 
 /// Whether a trial is conclusive.
@@ -240,12 +210,10 @@ pub fn intended_or_offered(trial: &TrialResult) -> f64 {
     trial.intended_pps.unwrap_or(trial.offered_pps)
 }
 
-/// Numbers of trials.
 pub fn numbers<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Trials {
     trials.into_iter().map(|trial| trial.number).collect()
 }
 
-/// Trials by their numbers.
 pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
     results.trials.iter().map(|trial| (trial.number, trial)).collect()
 }
@@ -254,7 +222,6 @@ pub fn by_number(results: &Results) -> BTreeMap<u32, &TrialResult> {
 pub struct Numbered<'r>(BTreeMap<u32, &'r TrialResult>);
 
 impl<'r> Numbered<'r> {
-    /// The trials of a run.
     pub fn of(results: &'r Results) -> Self {
         Self(by_number(results))
     }

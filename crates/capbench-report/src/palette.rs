@@ -11,9 +11,7 @@ use crate::model::{Chart, Role};
 /// A colour for light and for dark backgrounds, as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour {
-    /// On a white background.
     pub light: &'static str,
-    /// On a dark background.
     pub dark: &'static str,
 }
 
@@ -32,26 +30,20 @@ impl Colour {
 /// The marker of a line's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// A disc.
     Circle,
-    /// A square.
     Square,
-    /// A triangle that points upwards.
     Triangle,
-    /// A square on its corner.
     Diamond,
-    /// A triangle that points downwards.
+    /// Points downwards.
     Arrow,
 }
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Its colour.
     pub colour: Colour,
     /// Lengths of dashes and gaps in pixels; empty for a solid line.
     pub dash: &'static [u8],
-    /// Its marker.
     pub marker: Marker,
     /// Whether its points have markers: a fit has no points.
     pub is_marked: bool,
@@ -177,59 +169,54 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// The palette of these charts.
     pub fn of<'c>(charts: impl IntoIterator<Item = &'c Chart>) -> Self {
         let mut palette = Self::default();
         for series in charts.into_iter().flat_map(|chart| &chart.series) {
             palette.meet(series.role, &series.name);
         }
-        palette.give_slots();
+        // Known methods keep their slots; the others use the free ones in order of appearance.
+        let taken: Vec<usize> = palette.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
+        let mut free = (0..).filter(|slot| !taken.contains(slot));
+        for (name, slot) in &mut palette.methods {
+            *slot = fixed_slot(name).or_else(|| free.next()).unwrap_or(0);
+        }
         palette
     }
 
     fn meet(&mut self, role: Role, name: &str) {
-        if !matches!(role, Role::Method | Role::Published | Role::Fit) {
-            if !self.others.iter().any(|known| known.0 == role && known.1 == name) {
-                self.others.push((role, name.into()));
+        fn add<T: PartialEq>(known: &mut Vec<T>, new: T) {
+            if !known.contains(&new) {
+                known.push(new);
             }
-            return;
         }
         let (method, scene) = name.split_once(", ").unwrap_or((name, ""));
-        if !self.methods.iter().any(|(known, _)| known == method) {
-            self.methods.push((method.into(), usize::MAX));
+        match role {
+            Role::Method | Role::Published | Role::Fit => add(&mut self.methods, (method.into(), usize::MAX)),
+            _ => add(&mut self.others, (role, name.into())),
         }
         // Fits and published figures have fixed dashes.
-        if role == Role::Method && !self.scenes.iter().any(|known| known == scene) {
-            self.scenes.push(scene.into());
-        }
-    }
-
-    /// Known methods keep their slots; the others use the free ones in order of appearance.
-    fn give_slots(&mut self) {
-        let taken: Vec<usize> = self.methods.iter().filter_map(|(name, _)| fixed_slot(name)).collect();
-        let mut free = (0..).filter(|slot| !taken.contains(slot));
-        for (name, slot) in &mut self.methods {
-            *slot = fixed_slot(name).or_else(|| free.next()).unwrap_or(0);
+        if role == Role::Method {
+            add(&mut self.scenes, scene.into());
         }
     }
 
     /// How a series is drawn.
     pub fn look(&self, role: Role, name: &str) -> Look {
-        let slot = self.methods.iter().find(|(known, _)| known == method(name)).map_or(0, |(_, slot)| *slot);
-        let other = self.others.iter().position(|known| known.0 == role && known.1 == name).unwrap_or(0);
-        let is_of_method = matches!(role, Role::Method | Role::Published | Role::Fit);
-        let nth = if is_of_method { slot } else { other };
-        let (_, scene) = name.split_once(", ").unwrap_or((name, ""));
-        let scene = match role {
-            Role::Method => self.scenes.iter().position(|known| known == scene).unwrap_or(0),
-            _ => 0,
+        let (method, scene) = name.split_once(", ").unwrap_or((name, ""));
+        let nth = match role {
+            Role::Method | Role::Published | Role::Fit => {
+                self.methods.iter().find(|(known, _)| known == method).map(|(_, slot)| *slot)
+            }
+            _ => self.others.iter().position(|known| known.0 == role && known.1 == name),
         };
+        let nth = nth.unwrap_or(0);
+        let scene = self.scenes.iter().position(|known| role == Role::Method && known == scene).unwrap_or(0);
         let dash = match role {
             Role::Method => DASHES[scene % DASHES.len()],
             Role::Published => &[3, 4],
             Role::Fit => &[6, 3],
             Role::Delivered | Role::Place | Role::Unexplained | Role::Total => &[],
-            Role::Account => DASHES[other % DASHES.len()],
+            Role::Account => DASHES[nth % DASHES.len()],
         };
         Look {
             colour: colour(role, name, nth),

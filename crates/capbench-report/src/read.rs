@@ -42,7 +42,12 @@ impl Run {
     /// A run from results in memory, for example when it ends.
     pub fn new(results: Results, directory: &Path) -> Self {
         let name = name(&directory.join(FILE));
-        Self { warnings: contradictions(&results), results, name, directory: directory.into() }
+        Self {
+            warnings: contradictions(&results).into_iter().collect(),
+            results,
+            name,
+            directory: directory.into(),
+        }
     }
 }
 
@@ -52,11 +57,11 @@ impl Run {
 /// The file does not exist, holds no results of capbench, or has the layout of another version. A file that is cut off or
 /// damaged is no error if the environment is there: complete trials are kept, and [`Run::warnings`] lists what is missing.
 pub fn read(path: &Path) -> Result<Run> {
-    let unreadable = |source| ReportError::Unreadable { path: path.into(), source };
+    let unreadable = |source| ReportError::Unreadable(path.into(), source);
     let kind = fs::metadata(path).map_err(unreadable)?;
     let file = if kind.is_dir() { path.join(FILE) } else { path.to_path_buf() };
     if kind.is_dir() && !file.try_exists().map_err(unreadable)? {
-        return Err(ReportError::NoResults { path: path.into() });
+        return Err(ReportError::NoResults(path.into()));
     }
     let mut run = parse(&octets(&file)?, &file)?;
     if file.file_name().is_some_and(|name| name == FILE) {
@@ -67,17 +72,17 @@ pub fn read(path: &Path) -> Result<Run> {
 
 /// The content of a file.
 fn octets(file: &Path) -> Result<Vec<u8>> {
-    let unreadable = |source| ReportError::Unreadable { path: file.into(), source };
+    let unreadable = |source| ReportError::Unreadable(file.into(), source);
     // A pipe would block, and a device may be endless.
     if !fs::metadata(file).map_err(unreadable)?.is_file() {
-        return Err(ReportError::NoFile { path: file.into() });
+        return Err(ReportError::NoFile(file.into()));
     }
     let mut text = Vec::new();
     fs::File::open(file)
         .and_then(|opened| opened.take(MOST_OCTETS + 1).read_to_end(&mut text))
         .map_err(unreadable)?;
     if text.len() as u64 > MOST_OCTETS {
-        return Err(ReportError::TooLarge { path: file.into(), most: MOST_OCTETS });
+        return Err(ReportError::TooLarge(file.into(), MOST_OCTETS));
     }
     Ok(text)
 }
@@ -86,14 +91,13 @@ fn octets(file: &Path) -> Result<Vec<u8>> {
 fn add_segments(run: &mut Run) -> Result<()> {
     let file = run.directory.join(segment::FILE);
     let Some(record) = &mut run.results.soak else { return Ok(()) };
-    if !file.try_exists().map_err(|source| ReportError::Unreadable { path: file.clone(), source })? {
+    if !file.try_exists().map_err(|source| ReportError::Unreadable(file.clone(), source))? {
         return Ok(());
     }
     run.warnings.extend(segment::add_lines(record, &octets(&file)?));
     run.results.trials.clone_from(&record.kept);
-    let wrong = contradictions(&run.results);
-    run.warnings
-        .extend(wrong.into_iter().filter(|warning| !run.warnings.contains(warning)).collect::<Vec<_>>());
+    let wrong = contradictions(&run.results).filter(|warning| !run.warnings.contains(warning));
+    run.warnings.extend(wrong);
     Ok(())
 }
 
@@ -103,7 +107,7 @@ fn add_segments(run: &mut Run) -> Result<()> {
 /// Like [`read`].
 pub fn parse(text: &[u8], file: &Path) -> Result<Run> {
     if text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
-        return Err(ReportError::Empty { path: file.into() });
+        return Err(ReportError::Empty(file.into()));
     }
     let (results, mut warnings) = match serde_json::from_slice::<Results>(text) {
         Ok(results) if results.schema_version == SCHEMA_VERSION => (results, Vec::new()),
@@ -134,21 +138,14 @@ fn name(file: &Path) -> String {
 }
 
 /// Trials with a ledger that does not add up: the file was changed after it was written.
-fn contradictions(results: &Results) -> Vec<String> {
-    let wrong: Vec<String> = results
-        .trials
-        .iter()
-        .filter(|trial| !trial.ledger_sums_up())
-        .map(|trial| trial.number.to_string())
-        .collect();
-    match &wrong[..] {
-        [] => Vec::new(),
-        [one] => vec![format!(
-            "The ledger of trial {one} does not sum up to what it says is unexplained: the file was changed after it was written."
-        )],
-        many => vec![format!(
-            "The ledgers of trials {} do not sum up to what they say is unexplained: the file was changed after it was written.",
-            many.join(", ")
-        )],
-    }
+fn contradictions(results: &Results) -> Option<String> {
+    let wrong = results.trials.iter().filter(|trial| !trial.ledger_sums_up());
+    let wrong: Vec<String> = wrong.map(|trial| trial.number.to_string()).collect();
+    let (of, says) = match &wrong[..] {
+        [] => return None,
+        [one] => (format!("ledger of trial {one} does"), "it says"),
+        many => (format!("ledgers of trials {} do", many.join(", ")), "they say"),
+    };
+    let changed = "the file was changed after it was written";
+    Some(format!("The {of} not sum up to what {says} is unexplained: {changed}."))
 }

@@ -24,7 +24,7 @@ pub const PAGE: &str = "report.html";
 pub fn page(report: &Report, directory: &RunDirectory) -> Result<PathBuf> {
     let path = directory.path().join(PAGE);
     let saved = directory.folder().replace(OsStr::new(PAGE), html::html(report).as_bytes());
-    saved.map_err(|source| ReportError::Unwritable { path: path.clone(), source })?;
+    saved.map_err(|source| ReportError::Unwritable(path.clone(), source))?;
     Ok(path)
 }
 
@@ -60,12 +60,7 @@ pub fn write(files: &[Written], folder: &Path) -> Result<Vec<PathBuf>> {
         let name = file.path.file_name().unwrap_or_default();
         Folder::create(&folder.join(below), &trust)?.replace(name, &file.content)
     };
-    let saved = |file: &Written| {
-        let path = folder.join(&file.path);
-        match write(file) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(ReportError::Unwritable { path, source }),
-        }
-    };
-    files.iter().map(saved).collect()
+    let path = |file: &Written| folder.join(&file.path);
+    let failed = |file, source| ReportError::Unwritable(path(file), source);
+    files.iter().map(|file| write(file).map(|()| path(file)).map_err(|source| failed(file, source))).collect()
 }

@@ -184,15 +184,17 @@ fn the_schemas_are_those_of_the_types() {
 #[test]
 fn every_object_is_closed_and_every_member_described() {
     fn look(path: &str, value: &Value, is_part: bool, faults: &mut Vec<String>) {
-        if let Some(members) = value.get("properties").and_then(Value::as_object) {
+        // A map of members may have one that is called `properties`.
+        let is_object = value["type"] == "object";
+        if let Some(members) = value.get("properties").filter(|_| is_object).and_then(Value::as_object) {
             let is_closed =
                 ["additionalProperties", "unevaluatedProperties"].iter().any(|key| value[key] == false);
             if !is_closed && !is_part {
                 faults.push(format!("{path} is open"));
             }
-            // A variant with content is described as a whole.
-            let is_variant =
-                path.ends_with("/oneOf") && members.len() == 1 && value["description"].is_string();
+            // A variant with content is described as a whole; it may have a constant tag.
+            let contents = members.values().filter(|member| member.get("const").is_none()).count();
+            let is_variant = path.ends_with("/oneOf") && contents == 1 && value["description"].is_string();
             for (name, member) in members {
                 if member.get("description").is_none() && member.get("const").is_none() && !is_variant {
                     faults.push(format!("{path}.{name} is not described"));

@@ -17,7 +17,7 @@ mod bench;
 pub(crate) mod comparison;
 mod reproduction;
 pub(crate) mod rfc2544;
-mod search;
+pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
 mod trials;
@@ -42,7 +42,6 @@ pub fn find(results: &Results) -> Vec<Finding> {
     found
 }
 
-/// Limit of sentences.
 const MOST: usize = 3;
 
 /// The verdict of a run.
@@ -101,6 +100,24 @@ fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
     Sentence { text, trials }
 }
 
+/// The first of several statements with their trials, and how many more are in the table; `None` without statements.
+fn first_of(told: &[(String, Trials)], most: usize) -> Option<Sentence> {
+    let words: Vec<&str> = told.iter().take(most).map(|(words, _)| words.as_str()).collect();
+    let rest = match told.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!("; {more} more in the table"),
+    };
+    let trials = told.iter().take(most).flat_map(|(_, trials)| trials.clone());
+    (!told.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
+}
+
+/// Frames that arrived and are not delivered ones, or not in order.
+fn odd_frames([foreign, duplicate, reordered, short, damaged]: [u64; 5]) -> String {
+    format!(
+        "{foreign} foreign, {duplicate} duplicate, {reordered} reordered, {short} cut short and {damaged} damaged frames arrived."
+    )
+}
+
 /// With a capital letter, as sentences start; names of methods are unchanged.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -108,15 +125,14 @@ fn capital(text: &str) -> String {
 }
 
 /// A finding about no single frame size or placement.
-fn finding(text: String, trials: Vec<u32>) -> Finding {
-    Finding { scene: None, text, trials }
+fn finding(text: String, trials: impl IntoIterator<Item = u32>) -> Finding {
+    Finding { scene: None, text, trials: trials.into_iter().collect() }
 }
 
-fn numbers(trials: &[&TrialResult]) -> Vec<u32> {
-    trials.iter().map(|trial| trial.number).collect()
+fn numbers(trials: &[&TrialResult]) -> Trials {
+    naming::numbers(trials.iter().copied())
 }
 
-/// A rate for people.
 fn rate(pps: f64) -> String {
     if pps >= 1e6 {
         format!("{:.3} million packets/s", pps / 1e6)
@@ -125,7 +141,6 @@ fn rate(pps: f64) -> String {
     }
 }
 
-/// A time for people.
 fn time(ns: f64) -> String {
     match ns.abs() {
         large if large >= 1e9 => format!("{:.3} s", ns / 1e9),

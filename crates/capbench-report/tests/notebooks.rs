@@ -2,6 +2,7 @@
 //!
 //! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
 
+#[path = "reports/runs/mod.rs"]
 mod runs;
 
 use std::collections::BTreeMap;
@@ -10,35 +11,12 @@ use std::process::Command;
 
 use capbench_report::formats::{self, Format};
 use capbench_report::read::Run;
-use capbench_report::results::Results;
 use capbench_report::save;
 use capbench_testing::Scratch;
-
-/// Frames that are known and trials that cannot tell, by method and place.
-type Totals = BTreeMap<(String, String), (i128, u64)>;
+use runs::Totals;
 
 /// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.
 const PYTHON: &str = "CAPBENCH_NOTEBOOKS_PYTHON";
-
-fn totals(results: &Results) -> Totals {
-    let mut totals = Totals::new();
-    for trial in &results.trials {
-        let mut add = |place: String, count: Option<i128>| {
-            let sum = totals.entry((trial.profile.method.clone(), place)).or_default();
-            match count {
-                Some(count) => sum.0 += count,
-                None => sum.1 += 1,
-            }
-        };
-        for entry in &trial.ledger {
-            let place = serde_json::to_value(entry.place).unwrap();
-            add(place.as_str().unwrap().into(), entry.count.map(i128::from));
-        }
-        add("delivered".into(), Some(trial.delivered.into()));
-        add("unexplained".into(), Some(trial.unexplained.into()));
-    }
-    totals
-}
 
 #[test]
 fn pandas_and_duckdb_reach_the_totals_of_the_results() {
@@ -53,7 +31,7 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
         .filter(|format| format.write.is_some())
         .collect();
     for (name, results) in runs::all() {
-        let expected = totals(&results);
+        let expected = runs::totals(&results);
         let run = Run::new(results, Path::new("/nowhere"));
         save::write(&save::files(&run, &formats).unwrap(), &folder).unwrap();
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tools/compare/notebooks.py");

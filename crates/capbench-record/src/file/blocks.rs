@@ -89,6 +89,17 @@ impl BlockBuilder {
         Ok(())
     }
 
+    /// Adds those of these texts that are present.
+    pub(super) fn texts<const N: usize>(
+        &mut self,
+        texts: [(u16, &Option<String>, &'static str); N],
+    ) -> Result<()> {
+        texts.into_iter().try_for_each(|(code, text, what)| match text {
+            Some(text) => self.option(code, text.as_bytes(), what),
+            None => Ok(()),
+        })
+    }
+
     /// Adds a 64-bit number, if present.
     pub(super) fn number(&mut self, code: u16, value: Option<u64>) {
         if let Some(value) = value {

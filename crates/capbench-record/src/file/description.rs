@@ -67,16 +67,11 @@ impl SectionDescription {
         body.extend([1, 0, 0, 0]);
         body.extend(u64::MAX.to_le_bytes());
         let mut block = BlockBuilder::new(SECTION, &body);
-        let texts = [
+        block.texts([
             (section::HARDWARE, &self.hardware, "name of the hardware"),
             (section::SYSTEM, &self.system, "name of the operating system"),
             (section::APPLICATION, &self.application, "name of the program"),
-        ];
-        for (code, text, what) in texts {
-            if let Some(text) = text {
-                block.option(code, text.as_bytes(), what)?;
-            }
-        }
+        ])?;
         comments(&mut block, &self.comments)?;
         Ok(block.finish())
     }
@@ -111,17 +106,12 @@ impl InterfaceDescription {
         let mut body = u32::from(link_type).to_le_bytes().to_vec();
         body.extend(snap.octets().to_le_bytes());
         let mut block = BlockBuilder::new(INTERFACE, &body);
-        let texts = [
+        block.texts([
             (interface::NAME, &self.name, "name of an interface"),
             (interface::DESCRIPTION, &self.description, "description of an interface"),
             (interface::SYSTEM, &self.system, "name of the operating system"),
             (interface::HARDWARE, &self.hardware, "name of an interface's hardware"),
-        ];
-        for (code, text, what) in texts {
-            if let Some(text) = text {
-                block.option(code, text.as_bytes(), what)?;
-            }
-        }
+        ])?;
         if let Some(mac) = self.mac {
             block.option(interface::MAC, &mac, "MAC address")?;
         }

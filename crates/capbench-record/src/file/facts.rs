@@ -63,7 +63,6 @@ pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
         | u32::from(frame.is_segments()) << SEGMENTS
 }
 
-/// The packet type from a flags word.
 pub(super) fn packet_type_of(flags: u32) -> PacketType {
     match (flags & 3, flags >> RECEPTION & 7) {
         (OUTBOUND, _) => PacketType::Outgoing,

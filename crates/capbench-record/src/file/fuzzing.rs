@@ -37,7 +37,7 @@ fn written_again(whole: &Whole) {
     let mut room = vec![0; encoder.largest_record()];
     let mut expected = Vec::new();
     let is_written = |packet: &&KeptPacket| packet.interface < 4 && packet.data.len() <= LARGEST as usize;
-    for packet in whole.packets().filter(is_written) {
+    for packet in packets(&whole.records).filter(is_written) {
         let read = packet.as_read();
         let length =
             encoder.encode(&read.frame(), &read.facts(), &mut room).expect("the largest record fits");
@@ -59,7 +59,7 @@ fn written_again(whole: &Whole) {
 
 /// A record that outlives its reader.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kept {
+pub(crate) enum Kept {
     Section(SectionDescription),
     Interface(u32, ReadInterface),
     Packet(KeptPacket),
@@ -68,15 +68,15 @@ pub(super) enum Kept {
 
 /// A frame that outlives its reader, with the fields of [`Packet`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct KeptPacket {
-    pub(super) interface: u32,
-    pub(super) data: Vec<u8>,
-    pub(super) original_length: u32,
-    pub(super) time_ns: Option<u64>,
-    pub(super) dropped: Option<u64>,
-    pub(super) flags: Option<u32>,
-    pub(super) queue: Option<u32>,
-    pub(super) hash: Option<(u8, Vec<u8>)>,
+pub(crate) struct KeptPacket {
+    pub(crate) interface: u32,
+    pub(crate) data: Vec<u8>,
+    pub(crate) original_length: u32,
+    pub(crate) time_ns: Option<u64>,
+    pub(crate) dropped: Option<u64>,
+    pub(crate) flags: Option<u32>,
+    pub(crate) queue: Option<u32>,
+    pub(crate) hash: Option<(u8, Vec<u8>)>,
 }
 
 impl From<Packet<'_>> for KeptPacket {
@@ -96,7 +96,7 @@ impl From<Packet<'_>> for KeptPacket {
 
 impl KeptPacket {
     /// The frame as the reader returned it.
-    pub(super) fn as_read(&self) -> Packet<'_> {
+    pub(crate) fn as_read(&self) -> Packet<'_> {
         Packet {
             interface: self.interface,
             data: &self.data,
@@ -109,13 +109,13 @@ impl KeptPacket {
         }
     }
 
-    pub(super) fn facts(&self) -> PacketFacts {
+    pub(crate) fn facts(&self) -> PacketFacts {
         self.as_read().facts()
     }
 }
 
 /// A source that returns a few octets at a time.
-pub(super) struct Trickle<'a>(pub(super) &'a [u8], pub(super) usize);
+struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
@@ -129,16 +129,16 @@ impl Read for Trickle<'_> {
 
 /// The records of a file, and how the file ended.
 #[derive(Debug)]
-pub(super) struct Whole {
-    pub(super) records: Vec<Kept>,
+pub(crate) struct Whole {
+    pub(crate) records: Vec<Kept>,
     /// Whether it ended within a record.
-    pub(super) early: bool,
-    pub(super) error: Option<FileError>,
+    pub(crate) early: bool,
+    pub(crate) error: Option<FileError>,
 }
 
 impl Whole {
     /// For a file that can be opened. Checks invariants of any file.
-    pub(super) fn read(source: impl Read) -> Result<Self, FileError> {
+    pub(crate) fn read(source: impl Read) -> Result<Self, FileError> {
         let mut reader = CaptureReader::new(source)?;
         let (mut records, mut error) = (Vec::new(), None);
         loop {
@@ -164,19 +164,15 @@ impl Whole {
     }
 
     /// For a complete and valid file.
-    pub(super) fn of(octets: &[u8]) -> Vec<Kept> {
+    pub(crate) fn of(octets: &[u8]) -> Vec<Kept> {
         let whole = Self::read(octets).unwrap();
         assert!(!whole.early && whole.error.is_none(), "{:?}", whole.error);
         whole.records
     }
-
-    pub(super) fn packets(&self) -> impl Iterator<Item = &KeptPacket> {
-        packets(&self.records)
-    }
 }
 
 /// The frames among records.
-pub(super) fn packets(records: &[Kept]) -> impl Iterator<Item = &KeptPacket> {
+pub(crate) fn packets(records: &[Kept]) -> impl Iterator<Item = &KeptPacket> {
     records.iter().filter_map(|record| match record {
         Kept::Packet(packet) => Some(packet),
         _ => None,

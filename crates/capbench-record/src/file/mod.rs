@@ -44,7 +44,7 @@ use std::path::Path;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_sys::packet::Frame;
 
-use self::tagging::Laid;
+use self::tagging::FrameCopy;
 use crate::error::{RecordError, Result};
 
 /// A format of capture files.
@@ -153,10 +153,10 @@ impl Encoder {
     /// the snap length cuts the frame again.
     #[inline]
     pub fn encode(&self, frame: &Frame<'_>, facts: &PacketFacts, room: &mut [u8]) -> Option<usize> {
-        let laid = Laid::new(frame, self.snap.octets() as usize);
+        let copy = FrameCopy::new(frame, self.snap.octets() as usize);
         match self.records {
-            Records::Pcapng { hash_code } => pcapng::encode(frame, &laid, facts, hash_code, room),
-            Records::Pcap => pcap::encode(frame, &laid, room),
+            Records::Pcapng { hash_code } => pcapng::encode(frame, &copy, facts, hash_code, room),
+            Records::Pcap => pcap::encode(frame, &copy, room),
         }
     }
 

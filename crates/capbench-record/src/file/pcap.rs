@@ -2,7 +2,7 @@
 
 use capbench_sys::packet::Frame;
 
-use super::tagging::Laid;
+use super::tagging::FrameCopy;
 use super::{Extent, SnapLength};
 
 /// Magic number of files with timestamps in nanoseconds.
@@ -30,14 +30,14 @@ pub(super) fn extent(octets: &[u8]) -> Option<Extent> {
 }
 
 #[inline]
-pub(super) fn encode(frame: &Frame<'_>, laid: &Laid<'_>, room: &mut [u8]) -> Option<usize> {
-    let total = HEAD + laid.captured;
+pub(super) fn encode(frame: &Frame<'_>, copy: &FrameCopy<'_>, room: &mut [u8]) -> Option<usize> {
+    let total = HEAD + copy.captured;
     let (head, octets) = room.get_mut(..total)?.split_at_mut(HEAD);
     let seconds = (frame.time_ns / 1_000_000_000).min(u32::MAX.into()) as u32;
-    let words = [seconds, (frame.time_ns % 1_000_000_000) as u32, laid.captured as u32, laid.original];
+    let words = [seconds, (frame.time_ns % 1_000_000_000) as u32, copy.captured as u32, copy.original];
     for (place, word) in head.chunks_exact_mut(4).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    laid.copy(octets);
+    copy.copy(octets);
     Some(total)
 }

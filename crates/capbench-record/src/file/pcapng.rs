@@ -4,7 +4,7 @@ use capbench_sys::packet::Frame;
 
 use super::blocks::{END, ENHANCED_PACKET, FRAMING, packet};
 use super::facts::{PacketFacts, flags_of};
-use super::tagging::Laid;
+use super::tagging::FrameCopy;
 use super::verbatim::{self, RING_BLOCK};
 use super::{Extent, SnapLength};
 
@@ -48,12 +48,12 @@ pub(super) fn extent(octets: &[u8]) -> Option<Extent> {
 #[inline]
 pub(super) fn encode(
     frame: &Frame<'_>,
-    laid: &Laid<'_>,
+    copy: &FrameCopy<'_>,
     facts: &PacketFacts,
     hash_code: u8,
     room: &mut [u8],
 ) -> Option<usize> {
-    let padded = laid.captured.next_multiple_of(4);
+    let padded = copy.captured.next_multiple_of(4);
     let flags = flags_of(frame);
     let options = if flags != 0 { FLAGS } else { 0 }
         + if frame.hash.is_some() { HASH } else { 0 }
@@ -68,12 +68,12 @@ pub(super) fn encode(
     let mut place = Place(head);
     place.put(pair(ENHANCED_PACKET, total as u32))?;
     place.put(pair(facts.interface, (frame.time_ns >> 32) as u32))?;
-    place.put(pair(frame.time_ns as u32, laid.captured as u32))?;
-    place.put(laid.original.to_le_bytes())?;
+    place.put(pair(frame.time_ns as u32, copy.captured as u32))?;
+    place.put(copy.original.to_le_bytes())?;
     if let Some(last) = octets.last_chunk_mut::<4>() {
         *last = [0; 4];
     }
-    laid.copy(&mut octets[..laid.captured]);
+    copy.copy(&mut octets[..copy.captured]);
 
     let mut place = Place(rest);
     if flags != 0 {

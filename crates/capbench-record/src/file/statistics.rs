@@ -112,7 +112,6 @@ impl InterfaceStatistics {
         places.filter_map(|(_, count)| count.parse::<u64>().ok()).reduce(u64::saturating_add)
     }
 
-    /// Encodes the block.
     pub(super) fn block(&self) -> Vec<u8> {
         // The format stores the upper 32 bits first, so the halves are swapped in a little-endian number.
         let turned = |ns: u64| ns.rotate_left(32);

@@ -10,7 +10,7 @@ const TAG: usize = 4;
 
 /// How to copy a frame into a record.
 #[derive(Clone, Copy)]
-pub(super) struct Laid<'a> {
+pub(super) struct FrameCopy<'a> {
     data: &'a [u8],
     tag: Option<[u8; TAG]>,
     /// Octets in the record.
@@ -19,7 +19,7 @@ pub(super) struct Laid<'a> {
     pub(super) original: u32,
 }
 
-impl<'a> Laid<'a> {
+impl<'a> FrameCopy<'a> {
     /// Limits the frame to this many octets.
     #[inline]
     pub(super) fn new(frame: &Frame<'a>, snap: usize) -> Self {
@@ -71,17 +71,17 @@ mod tests {
     use capbench_sys::packet::{Frame, PacketType, VlanTag};
     use proptest::prelude::*;
 
-    use super::Laid;
+    use super::FrameCopy;
 
     fn frame(data: &[u8], wire_length: u32, vlan: Option<VlanTag>) -> Frame<'_> {
         Frame { data, wire_length, time_ns: 0, vlan, packet_type: PacketType::Host, hash: None, status: 0 }
     }
 
-    fn laid(frame: &Frame<'_>, snap: usize) -> (Vec<u8>, u32) {
-        let laid = Laid::new(frame, snap);
-        let mut to = vec![0xee; laid.captured];
-        laid.copy(&mut to);
-        (to, laid.original)
+    fn copy(frame: &Frame<'_>, snap: usize) -> (Vec<u8>, u32) {
+        let copy = FrameCopy::new(frame, snap);
+        let mut to = vec![0xee; copy.captured];
+        copy.copy(&mut to);
+        (to, copy.original)
     }
 
     proptest! {
@@ -93,11 +93,11 @@ mod tests {
             snap in 1usize..100,
         ) {
             let wire = data.len() as u32 + more;
-            let plain = laid(&frame(&data, wire, None), snap);
+            let plain = copy(&frame(&data, wire, None), snap);
             prop_assert_eq!(&plain, &(data[..data.len().min(snap)].to_vec(), wire));
 
             let vlan = VlanTag { tpid: tag.0, tci: tag.1 };
-            let (octets, original) = laid(&frame(&data, wire, Some(vlan)), snap);
+            let (octets, original) = copy(&frame(&data, wire, Some(vlan)), snap);
             let mut whole = data.clone();
             if data.len() >= 12 {
                 whole.splice(12..12, [tag.0.to_be_bytes(), tag.1.to_be_bytes()].concat());
@@ -110,11 +110,11 @@ mod tests {
     #[test]
     fn lengths_are_those_of_the_frame() {
         assert_eq!(
-            laid(&frame(&[1; 60], 20, None), 100),
+            copy(&frame(&[1; 60], 20, None), 100),
             (vec![1; 60], 20),
             "also one below the captured length"
         );
         let vlan = Some(VlanTag { tpid: 0x8100, tci: 5 });
-        assert_eq!(laid(&frame(&[1; 60], u32::MAX, vlan), 20).1, u32::MAX);
+        assert_eq!(copy(&frame(&[1; 60], u32::MAX, vlan), 20).1, u32::MAX);
     }
 }

@@ -6,6 +6,6 @@ mod reading;
 mod round_trip;
 mod verbatim;
 
-pub(super) use super::fuzzing::{Kept, KeptPacket, Trickle, Whole, packets};
+pub(super) use super::fuzzing::{Kept, KeptPacket, Whole, packets};
 pub(super) use foreign::{example, pcap_example};
 pub(super) use verbatim::small_example;

@@ -58,13 +58,13 @@ const TAIL: usize = 4;
 pub fn enclose(block: &mut Block, lost: u64, hash: HashAlgorithm) -> Option<usize> {
     let length = (block.used() + TAIL).next_multiple_of(PAGE);
     let octets = block.octets_mut().get_mut(..length).filter(|_| cfg!(target_endian = "little"))?;
-    let told = u32::try_from(length).ok()?.to_le_bytes();
+    let framing = u32::try_from(length).ok()?.to_le_bytes();
     octets[..4].copy_from_slice(&RING_BLOCK.to_le_bytes());
-    octets[4..8].copy_from_slice(&told);
+    octets[4..8].copy_from_slice(&framing);
     octets[place::LOST..][..8].copy_from_slice(&lost.to_le_bytes());
     octets[place::HASH..][..4].copy_from_slice(&u32::from(hash.code()).to_le_bytes());
     octets[place::HASH + 4..][..4].fill(0);
-    octets[length - TAIL..].copy_from_slice(&told);
+    octets[length - TAIL..].copy_from_slice(&framing);
     Some(length)
 }
 
@@ -76,9 +76,9 @@ pub fn padding(behind: usize) -> Cow<'static, [u8]> {
     let missing = PAGE - behind % PAGE;
     let length = if missing < FRAMING { missing + PAGE } else { missing };
     let mut block = vec![0; length];
-    let told = (length as u32).to_le_bytes();
+    let framing = (length as u32).to_le_bytes();
     block[..4].copy_from_slice(&PADDING.to_le_bytes());
-    block[4..8].copy_from_slice(&told);
-    block[length - 4..].copy_from_slice(&told);
+    block[4..8].copy_from_slice(&framing);
+    block[length - 4..].copy_from_slice(&framing);
     Cow::Owned(block)
 }

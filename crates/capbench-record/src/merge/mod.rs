@@ -6,7 +6,6 @@
 //! | `port` | state of a port: its promise and its unfinished batches |
 //! | `eras` | progress of time, and steps of the host's clock |
 //! | `run` | splits a batch into runs of ordered frames, and the heap that merges them |
-//! | `tally` | counters of the merge |
 //!
 //! The merge copies nothing: it delivers a frame from its place in the batch, and drops the batch after its last frame. A ring
 //! that several CPUs feed has frames out of order, by up to 1.5 ms as measured. The timestamps in block headers are not reliable
@@ -17,11 +16,9 @@ mod eras;
 mod port;
 mod run;
 mod stream;
-mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use eras::Moment;
 pub use port::PortPlan;
-pub use stream::{Merge, Origin};
-pub use tally::{MergeTally, PortTally};
+pub use stream::{Merge, MergeTally, Origin, PortTally};

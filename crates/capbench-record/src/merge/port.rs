@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::eras::{Reached, nanoseconds};
 use super::run::Key;
-use super::tally::PortTally;
+use super::stream::PortTally;
 
 /// Properties of a port, known before its first batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

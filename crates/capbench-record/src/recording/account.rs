@@ -6,7 +6,6 @@
 //!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
 //! ```
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use capbench_capture::occupancy::Occupancy;
@@ -14,7 +13,7 @@ use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 
 use crate::merge::{MergeTally, PortTally};
-use crate::writing::PacketCounts;
+use crate::writing::{PacketCounts, WriterCounts};
 
 /// State of a recording while it runs, or at its end.
 #[derive(Clone, Debug)]
@@ -25,34 +24,14 @@ pub struct Account {
     pub began_ns: u64,
     /// Its duration so far.
     pub time: Duration,
-    /// Files begun.
-    pub files: u64,
-    /// The final name of the first file.
-    pub first_file: Option<PathBuf>,
-    /// Bytes of files before compression.
-    pub bytes: u64,
-    /// Bytes written to the kernel.
-    pub stored_bytes: u64,
-    /// Number of the writer's buffers.
-    pub buffers: u64,
-    /// Buffers in use.
-    pub buffers_in_use: u64,
-    /// Maximum number of buffers in use.
-    pub most_buffers_in_use: u64,
-    /// The longest write to the file, including one in progress.
-    pub longest_write: Duration,
-    /// Whether files are synced. Without sync it is unknown what is on the disk.
-    pub syncs: bool,
-    /// Old files removed, of this recording and of earlier runs.
-    pub deleted_files: u64,
-    /// Their size on the disk.
-    pub deleted_bytes: u64,
+    /// Counters of the writer.
+    pub writer: WriterCounts,
     /// Counters of the merge of several captures; known at the end.
     pub merge: Option<MergeTally>,
 }
 
 /// What became of the packets of an interface.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct InterfaceAccount {
     /// Its name.
     pub name: String,
@@ -86,7 +65,7 @@ pub struct InterfaceAccount {
     /// Its highest occupancy since the beginning.
     pub fullest: Option<Occupancy>,
     /// Lost frames recorded as drop counts before packets; absent if the format has no drop counts.
-    pub told: Option<u64>,
+    pub reported: Option<u64>,
     /// Lost frames after the last packet of the interface: only the statistics report them.
     pub behind_last: u64,
     /// Counters of the merge for its captures together; known at the end, if there was a merge.
@@ -203,25 +182,15 @@ mod tests {
         InterfaceAccount {
             name: "eth0".into(),
             method: "packet-v3".into(),
-            members: 1,
-            received: None,
             accepted: Some(100),
             losses: vec![Loss { place: Place::Ring, count: Some(10), source: "".into() }],
             taken: 90,
-            queues: Vec::new(),
-            filtered: None,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2, ..PacketCounts::default() },
-            cut: None,
             octets: Some(0),
-            fill: None,
-            fullest: None,
-            told: Some(13),
-            behind_last: 0,
-            merged: None,
-            went_down: 0,
-            is_down: false,
+            reported: Some(13),
             was_shut: true,
+            ..InterfaceAccount::default()
         }
     }
 

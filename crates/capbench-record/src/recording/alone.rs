@@ -56,7 +56,7 @@ impl Taker for Alone<'_> {
     fn take(&mut self, frame: &Frame<'_>) {
         self.taken.frames += 1;
         self.taken.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
-        self.tell_lost_before(frame);
+        self.record_lost_before(frame);
         self.port.record(self.queue, frame, &mut self.recorder);
     }
 }
@@ -109,7 +109,7 @@ impl<'e> Alone<'e> {
 
     fn take_block(&mut self, block: Block) {
         let Some(first) = block.frames().next() else { return };
-        self.tell_lost_before(&first);
+        self.record_lost_before(&first);
         let (first_ns, frames) = (first.time_ns, block.len() as u64);
         match self.recorder.block(block, first_ns) {
             Ok(()) => self.taken.frames += frames,
@@ -119,7 +119,7 @@ impl<'e> Alone<'e> {
 
     /// Frames lost before a frame. It is the first of its batch if it is the first since [`Taker::begin`].
     #[inline]
-    fn tell_lost_before(&mut self, frame: &Frame<'_>) {
+    fn record_lost_before(&mut self, frame: &Frame<'_>) {
         if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns) {
             self.count_lost();
         }

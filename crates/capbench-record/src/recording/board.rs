@@ -53,14 +53,12 @@ impl Requests {
 }
 
 impl HandledRequests {
-    /// Whether a flush of the file is due.
     #[inline]
     pub(super) fn is_flush_due(&mut self, requests: &Requests) -> bool {
         let asked = requests.flush.load(Relaxed);
         std::mem::replace(&mut self.flush, asked) != asked
     }
 
-    /// Whether a reading of the occupancy is due.
     #[inline]
     pub(super) fn is_look_due(&mut self, requests: &Requests) -> bool {
         let asked = requests.looks.load(Relaxed);
@@ -103,7 +101,6 @@ impl Fills {
         Occupancy::fullest([self.last_second, self.this_second])
     }
 
-    /// Maximum since the beginning.
     pub(super) fn ever(&self) -> Option<Occupancy> {
         self.ever
     }
@@ -116,9 +113,7 @@ pub(super) struct Reading {
     pub(super) number: u64,
     /// When they were read, ns since the epoch.
     pub(super) time_ns: u64,
-    /// Counters of the method.
     pub(super) counters: Counters,
-    /// Counters of the interface.
     pub(super) link: LinkCounts,
     /// Frames that did not reach the socket, if the capture uses a packet socket.
     pub(super) unreached: Option<Loss>,
@@ -135,7 +130,6 @@ impl Reading {
     }
 }
 
-/// Status of a capture.
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
     /// Frames that it delivered.
@@ -151,26 +145,23 @@ pub(super) struct CaptureBoard {
 }
 
 impl CaptureBoard {
-    /// Publishes a new reading of the counters: `reading` without number and time.
     pub(super) fn publish_reading(&self, reading: Reading) {
         let mut last = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if reading.counters.shows_full_ring_since(&last.counters) {
-            self.tell_fill(Some(Occupancy::FULL));
+            self.note_fill(Some(Occupancy::FULL));
         }
         *last = Reading { number: last.number + 1, time_ns: realtime_ns(), ..reading };
     }
 
-    /// The last reading of the counters.
     pub(super) fn reading(&self) -> Reading {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn tell_fill(&self, fill: Option<Occupancy>) {
+    pub(super) fn note_fill(&self, fill: Option<Occupancy>) {
         let Some(fill) = fill else { return };
         self.fills.lock().unwrap_or_else(PoisonError::into_inner).note(fill);
     }
 
-    /// Its occupancy.
     pub(super) fn fills(&self) -> Fills {
         *self.fills.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,26 +212,26 @@ struct Gap {
 
 impl Gaps {
     /// Counts a lost batch: its frames, and the drops that it should have reported.
-    pub(super) fn lost(&self, batch: u64, frames: u64, told: u64) {
+    pub(super) fn lost(&self, batch: u64, frames: u64, reported: u64) {
         let mut gaps = self.lock();
         match gaps.last_mut().filter(|last| last.batch + 1 == batch) {
-            Some(last) => *last = Gap { batch, pending_drops: last.pending_drops + frames + told },
-            None => gaps.push(Gap { batch, pending_drops: frames + told }),
+            Some(last) => *last = Gap { batch, pending_drops: last.pending_drops + frames + reported },
+            None => gaps.push(Gap { batch, pending_drops: frames + reported }),
         }
         self.frames.fetch_add(frames, Relaxed);
-        self.pending_drops.fetch_add(frames + told, Relaxed);
+        self.pending_drops.fetch_add(frames + reported, Relaxed);
     }
 
     /// Drops to report before the first frame of this delivered batch.
     #[inline]
     pub(super) fn before(&self, batch: u64) -> u64 {
         // Losses before a batch were counted before the batch was passed on.
-        if self.pending_drops.load(Relaxed) == 0 { 0 } else { self.tell(|gap| gap.batch < batch) }
+        if self.pending_drops.load(Relaxed) == 0 { 0 } else { self.take(|gap| gap.batch < batch) }
     }
 
     /// Drops that no later batch reports.
     pub(super) fn rest(&self) -> u64 {
-        self.tell(|_| true)
+        self.take(|_| true)
     }
 
     /// Frames of all lost batches.
@@ -249,7 +240,7 @@ impl Gaps {
     }
 
     #[cold]
-    fn tell(&self, is_due: impl Fn(&Gap) -> bool) -> u64 {
+    fn take(&self, is_due: impl Fn(&Gap) -> bool) -> u64 {
         let mut gaps = self.lock();
         let due = gaps.iter().filter(|gap| is_due(gap)).map(|gap| gap.pending_drops).sum();
         gaps.retain(|gap| !is_due(gap));
@@ -273,7 +264,7 @@ pub(super) struct InterfaceBoard {
     /// Octets of the frames passed to the output, as on the wire without FCS.
     pub(super) octets: AtomicU64,
     /// Lost frames recorded in the file as drop counts.
-    pub(super) told: AtomicU64,
+    pub(super) reported: AtomicU64,
     /// Lost frames that are not in the file, because no later frame of the interface came.
     pub(super) pending_drops: AtomicU64,
 }
@@ -300,12 +291,12 @@ mod tests {
         let seen = || (board.fills().lately(), board.fills().ever());
         assert_eq!(seen(), (None, None));
         for used in [3, 70, 5] {
-            board.tell_fill(fill(used));
+            board.note_fill(fill(used));
         }
-        board.tell_fill(None);
+        board.note_fill(None);
         assert_eq!(seen(), (fill(70), fill(70)));
         board.end_second();
-        board.tell_fill(fill(6));
+        board.note_fill(fill(6));
         assert_eq!(seen(), (fill(70), fill(70)));
         board.end_second();
         assert_eq!(seen(), (fill(6), fill(70)));
@@ -320,7 +311,7 @@ mod tests {
             let counters = counted(10, lost, freezes);
             board.publish_reading(Reading { counters, ..Reading::default() });
         };
-        board.tell_fill(Occupancy::new(3u32, 4u32));
+        board.note_fill(Occupancy::new(3u32, 4u32));
         read(0, None);
         assert_eq!(board.fills().ever(), Occupancy::new(3u32, 4u32));
         read(7, None);
@@ -342,34 +333,34 @@ mod tests {
 
     #[test]
     fn counters_are_read_when_it_is_calm_or_late() {
-        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
-        assert!(!granted.are_statistics_due(&requests, || panic!("nobody asked")));
+        let (requests, mut handled) = (Requests::default(), HandledRequests::default());
+        assert!(!handled.are_statistics_due(&requests, || panic!("nobody asked")));
         for _ in 0..PATIENCE {
             requests.statistics();
-            assert!(!granted.are_statistics_due(&requests, || false));
+            assert!(!handled.are_statistics_due(&requests, || false));
         }
         requests.statistics();
-        assert!(granted.are_statistics_due(&requests, || false), "it is late");
+        assert!(handled.are_statistics_due(&requests, || false), "it is late");
         requests.statistics();
-        assert!(granted.are_statistics_due(&requests, || true));
-        assert!(!granted.are_statistics_due(&requests, || true));
+        assert!(handled.are_statistics_due(&requests, || true));
+        assert!(!handled.are_statistics_due(&requests, || true));
     }
 
     #[test]
     fn several_wishes_to_look_are_granted_by_one_look() {
-        let (requests, mut granted) = (Requests::default(), HandledRequests::default());
-        assert!(!granted.is_look_due(&requests));
+        let (requests, mut handled) = (Requests::default(), HandledRequests::default());
+        assert!(!handled.is_look_due(&requests));
         requests.look();
         requests.look();
-        assert!(granted.is_look_due(&requests) && !granted.is_look_due(&requests));
+        assert!(handled.is_look_due(&requests) && !handled.is_look_due(&requests));
     }
 
     #[test]
     fn a_gap_is_told_once_and_with_the_batch_behind_it() {
         let gaps = Gaps::default();
         assert_eq!((gaps.before(9), gaps.rest()), (0, 0));
-        for (batch, frames, told) in [(3, 10, 0), (4, 20, 5), (7, 1, 0), (2, 100, 0)] {
-            gaps.lost(batch, frames, told);
+        for (batch, frames, reported) in [(3, 10, 0), (4, 20, 5), (7, 1, 0), (2, 100, 0)] {
+            gaps.lost(batch, frames, reported);
         }
         assert_eq!([1, 3, 5, 6].map(|batch| gaps.before(batch)), [0, 100, 35, 0]);
         assert_eq!((gaps.rest(), gaps.rest(), gaps.frames()), (1, 0, 131));

@@ -86,9 +86,7 @@ impl CaptureSide {
     }
 
     /// Checks whether the interface is up.
-    ///
-    /// # Errors
-    /// The interface is gone.
+    /// Errors: The interface is gone.
     #[cold]
     fn look_again(&self) -> std::result::Result<(), SysError> {
         self.board.set_down(!self.watched.flags()?.up());
@@ -141,12 +139,9 @@ impl CaptureSide {
     }
 
     /// Reads and publishes the capture's occupancy and the status of its interface.
-    ///
-    /// # Errors
-    /// The interface is gone. The kernel reports to a packet socket only that the interface went down, the first step of its
-    /// removal.
+    /// Errors: The interface is gone. The kernel reports to a packet socket only the first step of its removal: it went down.
     pub(super) fn look(&self, capture: &mut impl Capture) -> Result<()> {
-        self.board.tell_fill(capture.fill());
+        self.board.note_fill(capture.fill());
         self.link.look();
         match self.look_again() {
             Err(source) if self.stats.is_some() && self.interface.is_gone() => {

@@ -50,7 +50,6 @@ pub(super) enum Job {
     Give { number: usize, destination: Destination },
 }
 
-/// Result of a capture's thread.
 pub(super) struct Left {
     pub(super) recorder: Option<FileRecorder>,
     pub(super) outcome: Result<()>,
@@ -74,7 +73,7 @@ impl Capturing {
     ) -> Result<(Self, Ready)> {
         let board = Arc::new(CaptureBoard::default());
         let (job, jobs) = channel();
-        let (told, ready) = channel();
+        let (opened, ready) = channel();
         let (source, its_board) = (source.clone(), Arc::clone(&board));
         let work = move || {
             if let Some(cpu) = cpu {
@@ -82,7 +81,7 @@ impl Capturing {
                     .map_err(|source| RecordError::Option { option: "--cpu", reason: source.to_string() })?;
             }
             let (options, software) = divided(&source)?;
-            let visitor = Loop { source: &source, software, board: its_board, told, jobs, requests };
+            let visitor = Loop { source: &source, software, board: its_board, opened, jobs, requests };
             open_with(&source.method, &source.interface, &options, visitor)?
         };
         let thread = thread::Builder::new().name(name).spawn(work).map_err(no_thread)?;
@@ -90,7 +89,7 @@ impl Capturing {
             Ok(ready) => Ok((Self { thread, job, board }, ready)),
             Err(_) => match joined(thread) {
                 Err(error) => Err(error),
-                Ok(_) => unreachable!("a thread that has not told anything has failed"),
+                Ok(_) => unreachable!("a thread that opened no capture has failed"),
             },
         }
     }
@@ -100,12 +99,10 @@ impl Capturing {
         let _ = self.job.send(job);
     }
 
-    /// Whether it has ended.
     pub(super) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Waits for its end.
     pub(super) fn end(self) -> Option<Left> {
         drop(self.job);
         joined(self.thread).unwrap_or_else(|error| Some(Left { recorder: None, outcome: Err(error) }))
@@ -132,7 +129,7 @@ struct Loop<'s> {
     source: &'s Source,
     software: Option<Filter>,
     board: Arc<CaptureBoard>,
-    told: Sender<Ready>,
+    opened: Sender<Ready>,
     jobs: Receiver<Job>,
     requests: Arc<Requests>,
 }
@@ -141,7 +138,7 @@ impl Visitor for Loop<'_> {
     type Output = Result<Option<Left>>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Self::Output {
-        let Self { source, software, board, told, jobs, requests } = self;
+        let Self { source, software, board, opened, jobs, requests } = self;
         let running = capture.running().clone();
         let beside = Beside {
             interface: Some(source.interface.index),
@@ -153,8 +150,8 @@ impl Visitor for Loop<'_> {
         let side = CaptureSide::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
         let batches = batches_of(&mut capture, &source.options);
-        let _ = told.send(Ready { running, plan, batches, filter });
-        drop(told);
+        let _ = opened.send(Ready { running, plan, batches, filter });
+        drop(opened);
         let Ok(job) = jobs.recv() else { return Ok(None) };
         Ok(Some(match job {
             Job::Alone { recorder, board, port, over, by_block } => {

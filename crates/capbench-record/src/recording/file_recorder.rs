@@ -24,7 +24,6 @@ use crate::writing::{FileEnds, NoRoom, Origin, Output, Recorded, WriteOptions, W
 struct Ends {
     encoder: Encoder,
     statistics: Vec<InterfaceStatistics>,
-    /// The captures of each interface.
     captures: Vec<Vec<Arc<CaptureBoard>>>,
     /// Absent while the first file is being opened.
     gauge: Option<WriterGauge>,
@@ -87,24 +86,22 @@ impl Ends {
     }
 }
 
-/// State of an interface of the file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct InterfaceState {
     board: Arc<InterfaceBoard>,
     /// Drops that its next frame reports.
     pending_drops: u64,
-    told: u64,
+    reported: u64,
     octets: u64,
     past: u64,
 }
 
-/// Records frames and statistics.
 #[derive(Debug)]
 pub(super) struct FileRecorder {
     encoder: Encoder,
     ends: Ends,
     output: Output,
-    lanes: Vec<InterfaceState>,
+    interfaces: Vec<InterfaceState>,
     /// Packets until the limit.
     left: u64,
     has_ended: bool,
@@ -154,18 +151,15 @@ impl FileRecorder {
         ends.gauge = Some(output.gauge());
         let blocks = plan.sources.iter().map(|source| source.options.block);
         let batch = output.buffers_for(blocks.max().unwrap_or(ByteCount(1)));
-        let lane = |(board, _): &(Arc<InterfaceBoard>, _)| InterfaceState {
+        let state = |(board, _): &(Arc<InterfaceBoard>, _)| InterfaceState {
             board: Arc::clone(board),
-            pending_drops: 0,
-            told: 0,
-            octets: 0,
-            past: 0,
+            ..InterfaceState::default()
         };
         Ok(Self {
             encoder,
             ends,
             output,
-            lanes: boards.iter().map(lane).collect(),
+            interfaces: boards.iter().map(state).collect(),
             left: plan.packets.unwrap_or(u64::MAX),
             has_ended: false,
             packet_buffered: plan.packet_buffered || options.is_standard_output(),
@@ -180,7 +174,6 @@ impl FileRecorder {
         self.began_ns
     }
 
-    /// The encoder for its frames.
     pub(super) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
@@ -192,13 +185,12 @@ impl FileRecorder {
 
     /// Notes `frames` lost before the next frame of the interface.
     pub(super) fn lost(&mut self, interface: u32, frames: u64) {
-        self.lanes[interface as usize].pending_drops += frames;
+        self.interfaces[interface as usize].pending_drops += frames;
     }
 
-    /// Records a frame.
     #[inline]
     pub(super) fn packet(&mut self, interface: u32, queue: Option<u32>, frame: &Frame<'_>) {
-        self.lay(interface, frame, |encoder, dropped, room| {
+        self.encode_into(interface, frame, |encoder, dropped, room| {
             encoder.encode(frame, &PacketFacts { interface, queue, dropped }, room)
         });
     }
@@ -206,7 +198,7 @@ impl FileRecorder {
     /// Records a frame whose octets are its record, encoded by [`FileRecorder::encoder`] without a drop count.
     #[inline]
     pub(super) fn record(&mut self, interface: u32, frame: &Frame<'_>) {
-        self.lay(interface, frame, |encoder, dropped, room| match dropped {
+        self.encode_into(interface, frame, |encoder, dropped, room| match dropped {
             Some(dropped) => encoder.with_drop_count(frame.data, dropped, room),
             None => {
                 room.get_mut(..frame.data.len())?.copy_from_slice(frame.data);
@@ -216,26 +208,26 @@ impl FileRecorder {
     }
 
     #[inline]
-    fn lay(
+    fn encode_into(
         &mut self,
         interface: u32,
         frame: &Frame<'_>,
-        lay: impl Fn(&Encoder, Option<u64>, &mut [u8]) -> Option<usize>,
+        encode: impl Fn(&Encoder, Option<u64>, &mut [u8]) -> Option<usize>,
     ) {
-        let Self { encoder, ends, output, lanes, left, .. } = self;
-        let lane = &mut lanes[interface as usize];
+        let Self { encoder, ends, output, interfaces, left, .. } = self;
+        let state = &mut interfaces[interface as usize];
         if *left == 0 {
-            lane.past += 1;
+            state.past += 1;
             return;
         }
-        let pending_drops = lane.pending_drops;
+        let pending_drops = state.pending_drops;
         let dropped = (pending_drops > 0).then_some(pending_drops);
         let origin = Origin { interface, time_ns: frame.time_ns };
-        match output.packet(origin, ends, |room| lay(encoder, dropped, room)) {
+        match output.packet(origin, ends, |room| encode(encoder, dropped, room)) {
             Ok(()) => {
-                lane.told += pending_drops;
-                lane.pending_drops = 0;
-                lane.octets += u64::from(frame.wire_length);
+                state.reported += pending_drops;
+                state.pending_drops = 0;
+                state.octets += u64::from(frame.wire_length);
                 *left -= 1;
             }
             Err(refusal) => self.refused(interface as usize, refusal),
@@ -243,9 +235,7 @@ impl FileRecorder {
     }
 
     /// Records a ring block straight from the ring; all its frames belong to interface 0.
-    ///
-    /// # Errors
-    /// The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
+    /// Errors: The block, if it cannot be in the file as a whole: the caller then records its frames one by one.
     pub(super) fn block(&mut self, mut block: Block, first_ns: u64) -> std::result::Result<(), Block> {
         let frames = block.len() as u64;
         if frames > self.left {
@@ -256,25 +246,25 @@ impl FileRecorder {
             return Err(block);
         }
         let times = (first_ns, block.closed_ns().max(first_ns));
-        let lane = &mut self.lanes[0];
-        let Some(length) = verbatim::enclose(&mut block, lane.pending_drops, self.hash) else {
+        let state = &mut self.interfaces[0];
+        let Some(length) = verbatim::enclose(&mut block, state.pending_drops, self.hash) else {
             return Err(block);
         };
         self.output.block(block, length, times)?;
-        lane.told += lane.pending_drops;
-        lane.pending_drops = 0;
+        state.reported += state.pending_drops;
+        state.pending_drops = 0;
         self.left -= frames;
         Ok(())
     }
 
     #[cold]
     fn refused(&mut self, interface: usize, refusal: NoRoom) {
-        let lane = &mut self.lanes[interface];
+        let state = &mut self.interfaces[interface];
         match refusal {
-            NoRoom::Full | NoRoom::TooLong => lane.pending_drops += 1,
+            NoRoom::Full | NoRoom::TooLong => state.pending_drops += 1,
             NoRoom::Ended => {
                 // If the last file is complete, the output does not count these packets. If writing failed, it does.
-                lane.past += u64::from(self.output.is_complete());
+                state.past += u64::from(self.output.is_complete());
                 self.has_ended = true;
             }
         }
@@ -317,16 +307,15 @@ impl FileRecorder {
         self.output.end_interval(realtime_ns(), &mut self.ends);
     }
 
-    /// Flushes everything to readers.
     pub(super) fn flush(&mut self) {
         self.output.flush();
     }
 
     /// Publishes the counts of this thread on the board.
     pub(super) fn publish(&self) {
-        for InterfaceState { board, pending_drops, told, octets, past, .. } in &self.lanes {
+        for InterfaceState { board, pending_drops, reported, octets, past, .. } in &self.interfaces {
             board.pending_drops.store(*pending_drops, Relaxed);
-            board.told.store(*told, Relaxed);
+            board.reported.store(*reported, Relaxed);
             board.octets.store(*octets, Relaxed);
             board.past.store(*past, Relaxed);
         }

@@ -62,10 +62,8 @@ pub(super) struct Giving<'t> {
     known: u64,
     /// Counted drops that the next batch reports.
     pending_drops: u64,
-    /// When the counters were read.
     read_ns: u64,
     taken: u64,
-    /// Number of batches.
     given: u64,
     /// Why batches cannot be passed on. They are still read, and count as lost.
     failure: Option<RecordError>,

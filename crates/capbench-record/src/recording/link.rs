@@ -28,7 +28,6 @@ impl LinkCounts {
     pub(super) const MISSED: &'static str = "rx_missed_errors and rx_fifo_errors of the interface";
 }
 
-/// One reading of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkSample {
     pub(super) counts: LinkCounts,
@@ -50,7 +49,6 @@ pub(super) struct Link {
     steady: Cell<(Option<u64>, Instant)>,
 }
 
-/// A file that counts carrier losses.
 #[derive(Clone, Copy, Debug)]
 struct CarrierCounter {
     name: &'static str,
@@ -89,7 +87,6 @@ impl Link {
         link
     }
 
-    /// Counts since the beginning.
     pub(super) fn read(&self) -> LinkCounts {
         let (now, before) = (self.now(), self.before);
         LinkCounts {

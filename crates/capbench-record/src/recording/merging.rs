@@ -109,7 +109,6 @@ pub(super) struct Port {
     pub(super) interface: u32,
     pub(super) plan: PortPlan,
     pub(super) filter: Option<SoftwareFilter>,
-    /// Status of its capture.
     board: Arc<CaptureBoard>,
     pub(super) losses: Unplaced,
     /// All losses reported with batches.

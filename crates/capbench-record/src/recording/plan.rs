@@ -73,9 +73,7 @@ impl Workers {
     const QUEUE: usize = 8;
 
     /// The plan of the worker pool, for captures that can deliver `batches` batches before they need one back.
-    ///
-    /// # Errors
-    /// [`RecordError::Option`]: the workers would hold the whole ring before a queue is full.
+    /// Errors: [`RecordError::Option`]: the workers would hold the whole ring before a queue is full.
     pub(super) fn pool(&self, batches: usize) -> Result<worker_pool::Plan> {
         let Self { count, queue, when_full } = *self;
         let roomy = (batches / 2 / count.max(1)).saturating_sub(1).clamp(1, Self::QUEUE);

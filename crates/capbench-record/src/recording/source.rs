@@ -70,7 +70,7 @@ fn until_stopped<C: Capture>(
     consumer: &mut impl Consumer,
     requests: &Requests,
 ) -> Result<()> {
-    let mut granted = HandledRequests::default();
+    let mut handled = HandledRequests::default();
     // A file may end in less than a second, so the counters are read here, too.
     consumer.read(capture)?;
     while !requests.is_stop() && !consumer.has_ended() {
@@ -80,12 +80,12 @@ fn until_stopped<C: Capture>(
         if gave {
             side.gave();
         }
-        let statistics = granted.are_statistics_due(requests, || CaptureSide::is_calm(capture, gave, waited));
+        let statistics = handled.are_statistics_due(requests, || CaptureSide::is_calm(capture, gave, waited));
         if statistics {
             consumer.read(capture)?;
         }
-        consumer.tend(Due { is_idle: !gave, statistics, flush: granted.is_flush_due(requests) });
-        if granted.is_look_due(requests) {
+        consumer.tend(Due { is_idle: !gave, statistics, flush: handled.is_flush_due(requests) });
+        if handled.is_look_due(requests) {
             side.look(capture)?;
         }
     }

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::file::{Encoder, PacketFacts};
 use crate::worker_pool::{Job, Plan, WorkerPool};
 
-/// The workers of a recording.
 pub(super) type Workers = WorkerPool<Unencoded>;
 
 /// A batch for a worker to encode. If dropped before that, its frames are counted as a gap.
@@ -171,7 +170,6 @@ impl Encoded {
         encoded
     }
 
-    /// Number of frames.
     pub(super) fn frames(&self) -> usize {
         self.chunk.entries.len()
     }

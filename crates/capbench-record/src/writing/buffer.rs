@@ -27,10 +27,8 @@ pub(super) struct Cut {
     pub(super) number: u64,
 }
 
-/// Memory of a buffer.
 #[derive(Debug)]
 enum Memory {
-    /// Memory of the pool.
     Pool(Pages),
     /// A ring block as the kernel filled it: dropping it returns it to the ring.
     Ring(Block),
@@ -76,30 +74,20 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn new(memory: Pages, interfaces: usize) -> Self {
-        Self {
-            memory: Memory::Pool(memory),
-            start: 0,
-            end: 0,
-            packets_of: vec![0; interfaces].into(),
-            cut: None,
-            trailer: None,
-            flush: false,
-        }
+        Self::of(Memory::Pool(memory), 0, interfaces)
     }
 
     /// A ring block. Its first `length` octets are one record with frames of interface 0 of `interfaces`.
     pub(super) fn of_block(block: Block, length: usize, interfaces: usize) -> Self {
-        let mut packets_of = vec![0; interfaces];
-        packets_of[0] = block.len() as u64;
-        Self {
-            memory: Memory::Ring(block),
-            start: 0,
-            end: length,
-            packets_of: packets_of.into(),
-            cut: None,
-            trailer: None,
-            flush: false,
-        }
+        let packets = block.len() as u64;
+        let mut buffer = Self::of(Memory::Ring(block), length, interfaces);
+        buffer.packets_of[0] = packets;
+        buffer
+    }
+
+    fn of(memory: Memory, end: usize, interfaces: usize) -> Self {
+        let packets_of = vec![0; interfaces].into();
+        Self { memory, start: 0, end, packets_of, cut: None, trailer: None, flush: false }
     }
 
     /// Bytes of memory that it occupies.
@@ -120,7 +108,6 @@ impl Buffer {
         self.packets_of.fill(0);
     }
 
-    /// Its free memory.
     #[inline]
     pub(super) fn spare(&mut self) -> &mut [u8] {
         &mut self.memory[self.end..]
@@ -145,12 +132,10 @@ impl Buffer {
         self.packets_of[origin.interface as usize] += 1;
     }
 
-    /// The records.
     pub(super) fn records(&self) -> &[u8] {
         &self.memory[self.start..self.end]
     }
 
-    /// Bytes of records.
     pub(super) fn length(&self) -> usize {
         self.end - self.start
     }
@@ -170,7 +155,6 @@ impl Buffer {
         &mut self.memory[..self.start]
     }
 
-    /// Packets by interface.
     pub(super) fn packets_of(&self) -> &[u64] {
         &self.packets_of
     }

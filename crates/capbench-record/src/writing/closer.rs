@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const MOST_WAITING: usize = 16;
 #[derive(Debug)]
 pub(super) struct Complete {
     pub(super) path: PathBuf,
-    pub(super) sink: Box<dyn Sink>,
+    pub(super) sink: Sink,
     /// Its packets by interface; empty if it is not on a disk.
     pub(super) packets_of: Box<[u64]>,
 }
@@ -85,9 +86,6 @@ impl Shared {
 
 impl Closer {
     /// Starts the thread. If it cannot complete a file, it ends `pool`.
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
     pub(super) fn start(
         pool: Arc<Pool>,
         gauge: Arc<Gauge>,
@@ -241,7 +239,7 @@ impl Worker {
         let Complete { mut path, mut sink, packets_of } = file;
         let medium = sink.medium();
         if let Err(source) = medium.sync() {
-            self.gauge.sync_failed(&packets_of);
+            self.gauge.count(&packets_of, |of| &of.sync_failed);
             return Err(Failure::of_sync(&path, source));
         }
         match medium.publish() {
@@ -254,9 +252,9 @@ impl Worker {
             Err(source) => {
                 // The folder was removed, and the file with it.
                 if source.kind() == io::ErrorKind::NotFound {
-                    self.gauge.sync_failed(&packets_of);
+                    self.gauge.count(&packets_of, |of| &of.sync_failed);
                 } else if self.completion.syncs {
-                    self.gauge.synced(&packets_of);
+                    self.gauge.count(&packets_of, |of| &of.synced);
                 }
                 return Err(Failure::of("give the final name to", &path)(source));
             }
@@ -267,13 +265,13 @@ impl Worker {
             self.replace(path.clone(), packets_of.clone(), is_synced);
         }
         if let Err(source) = synced_name {
-            self.gauge.sync_failed(&packets_of);
+            self.gauge.count(&packets_of, |of| &of.sync_failed);
             return Err(Failure::of_sync(&path, source));
         }
         if is_synced {
-            self.gauge.synced(&packets_of);
+            self.gauge.count(&packets_of, |of| &of.synced);
         } else if self.completion.syncs {
-            self.gauge.folder_unsynced();
+            self.gauge.is_folder_unsynced.store(true, Relaxed);
         }
         if let Some(keeper) = &mut self.keeper {
             keeper.add(&path, &packets_of, is_synced);
@@ -295,10 +293,10 @@ impl Worker {
     /// Notes that a file of a ring has replaced the previous file of its name.
     fn replace(&mut self, path: PathBuf, packets_of: Box<[u64]>, is_synced: bool) {
         let Some((before, was_synced)) = self.ring.insert(path, (packets_of, is_synced)) else { return };
-        self.gauge.overwritten(&before);
+        self.gauge.count(&before, |of| &of.overwritten);
         if !was_synced {
             // Nobody asks later whether the disk has these packets.
-            self.gauge.synced(&before);
+            self.gauge.count(&before, |of| &of.synced);
         }
     }
 }

@@ -144,7 +144,7 @@ impl WriterGauge {
 /// The numbers behind [`WriterCounts`]. None of them orders anything else.
 #[derive(Debug)]
 pub(super) struct Gauge {
-    files: AtomicU64,
+    pub(super) files: AtomicU64,
     first_file: Mutex<Option<PathBuf>>,
     bytes: AtomicU64,
     stored_bytes: AtomicU64,
@@ -156,7 +156,8 @@ pub(super) struct Gauge {
     /// When the current write began, in ns since `origin`; 0 if there is none.
     write_began_ns: AtomicU64,
     syncs: bool,
-    is_folder_unsynced: AtomicBool,
+    /// Whether the sync of a folder failed.
+    pub(super) is_folder_unsynced: AtomicBool,
     deleted_files: AtomicU64,
     deleted_bytes: AtomicU64,
     retention_failure: Mutex<Option<String>>,
@@ -167,15 +168,18 @@ pub(super) struct Gauge {
 
 /// No counter ever decreases.
 #[derive(Debug, Default)]
-struct Interface {
+pub(super) struct Interface {
     /// Packets that the kernel accepted, including those lost or removed afterwards.
     taken: AtomicU64,
-    synced: AtomicU64,
-    sync_failed: AtomicU64,
-    overwritten: AtomicU64,
+    /// Packets that are on the disk, or whose output has no disk.
+    pub(super) synced: AtomicU64,
+    /// Written packets that the disk may not have.
+    pub(super) sync_failed: AtomicU64,
+    /// Packets of files that newer files have replaced.
+    pub(super) overwritten: AtomicU64,
     deleted: AtomicU64,
     refused: AtomicU64,
-    unwritten: AtomicU64,
+    pub(super) unwritten: AtomicU64,
 }
 
 impl Interface {
@@ -220,7 +224,6 @@ impl Gauge {
         }
     }
 
-    /// Number of interfaces.
     pub(super) fn interfaces(&self) -> usize {
         self.interfaces.len()
     }
@@ -238,11 +241,6 @@ impl Gauge {
         if first.as_deref() == Some(wanted) {
             *first = Some(name.into());
         }
-    }
-
-    /// Notes that a file was removed again.
-    pub(super) fn file_discarded(&self) {
-        self.files.fetch_sub(1, Relaxed);
     }
 
     /// Notes bytes of a file, before and after compression: `now` instead of `before`, fewer if the file was cut.
@@ -266,7 +264,6 @@ impl Gauge {
         self.write_began_ns.store(0, Relaxed);
     }
 
-    /// Duration of the current write.
     fn running_write_ns(&self) -> u64 {
         match self.write_began_ns.load(Relaxed) {
             0 => 0,
@@ -274,7 +271,8 @@ impl Gauge {
         }
     }
 
-    fn count(&self, packets_of: &[u64], place: fn(&Interface) -> &AtomicU64) {
+    /// Adds packets to one of the counts of their interfaces.
+    pub(super) fn count(&self, packets_of: &[u64], place: fn(&Interface) -> &AtomicU64) {
         for (interface, packets) in self.interfaces.iter().zip(packets_of) {
             place(interface).fetch_add(*packets, Relaxed);
         }
@@ -286,30 +284,6 @@ impl Gauge {
         self.count(packets_of, |interface| &interface.taken);
     }
 
-    pub(super) fn unwritten(&self, packets_of: &[u64]) {
-        self.count(packets_of, |interface| &interface.unwritten);
-    }
-
-    /// Notes that written packets are on the disk, or that the output has no disk.
-    pub(super) fn synced(&self, packets_of: &[u64]) {
-        self.count(packets_of, |interface| &interface.synced);
-    }
-
-    /// Notes that the disk may not have written packets.
-    pub(super) fn sync_failed(&self, packets_of: &[u64]) {
-        self.count(packets_of, |interface| &interface.sync_failed);
-    }
-
-    /// Notes that a newer file has replaced the file with these packets.
-    pub(super) fn overwritten(&self, packets_of: &[u64]) {
-        self.count(packets_of, |interface| &interface.overwritten);
-    }
-
-    /// Notes that the sync of a folder failed.
-    pub(super) fn folder_unsynced(&self) {
-        self.is_folder_unsynced.store(true, Relaxed);
-    }
-
     /// Notes the removal of an old file: its bytes on the disk, its packets if this run wrote it, and whether these were known to
     /// be on the disk.
     pub(super) fn deleted(&self, bytes: u64, packets_of: &[u64], is_synced: bool) {
@@ -318,7 +292,7 @@ impl Gauge {
         self.count(packets_of, |interface| &interface.deleted);
         if !is_synced {
             // Nobody asks later whether the disk has these packets.
-            self.synced(packets_of);
+            self.count(packets_of, |interface| &interface.synced);
         }
     }
 
@@ -332,7 +306,6 @@ impl Gauge {
         self.interfaces[interface as usize].refused.fetch_add(1, Relaxed);
     }
 
-    /// Number of empty buffers.
     #[inline]
     pub(super) fn empty(&self) -> u64 {
         self.pool.saturating_sub(self.in_use.load(Relaxed))
@@ -380,7 +353,7 @@ mod tests {
         let behind = gauge.read();
         assert_eq!(behind.lag_since(&calm), Some(Lag::Behind { in_use: 6, pool: 8 }));
         gauge.refused(1);
-        gauge.unwritten(&[2, 1]);
+        gauge.count(&[2, 1], |of| &of.unwritten);
         gauge.longest_write_ns.store(812_000_000, super::Relaxed);
         let losing = gauge.read();
         assert_eq!(
@@ -411,10 +384,10 @@ mod tests {
     fn a_packet_is_in_one_place() {
         let gauge = Gauge::new(1, 8, true);
         [10, 20, 30, 40].iter().for_each(|packets| gauge.written(&[*packets]));
-        gauge.synced(&[10]);
-        gauge.sync_failed(&[20]);
-        gauge.synced(&[30]);
-        gauge.overwritten(&[30]);
+        gauge.count(&[10], |of| &of.synced);
+        gauge.count(&[20], |of| &of.sync_failed);
+        gauge.count(&[30], |of| &of.synced);
+        gauge.count(&[30], |of| &of.overwritten);
         let packets = gauge.read().packets();
         let expected =
             PacketCounts { written: 50, sync_failed: 20, overwritten: 30, unsynced: 40, ..packets };

@@ -26,9 +26,6 @@ pub(super) struct Descriptor {
 
 impl Descriptor {
     /// `part` has its names, if this recording created it.
-    ///
-    /// # Errors
-    /// If fstat(2) fails.
     pub(super) fn new(file: File, part: Option<PartFile>, syncs: bool) -> io::Result<Self> {
         let kind = file.metadata()?.file_type();
         let has_disk = kind.is_file() || kind.is_block_device();
@@ -36,9 +33,7 @@ impl Descriptor {
     }
 
     /// From here on, writes bypass the page cache, except [`Medium::put_at`].
-    ///
-    /// # Errors
-    /// `InvalidInput` where the file system has no direct I/O.
+    /// Errors: `InvalidInput` where the file system has no direct I/O.
     pub(super) fn make_direct(&mut self) -> io::Result<()> {
         set_direct(&self.file, true)?;
         self.is_direct = true;

@@ -8,7 +8,6 @@ use crate::error::RecordError;
 /// Advice if a file cannot be opened after the start: another folder may have taken the name of the first one.
 pub const CONFINED: &str = "a recording may write only into the folder in which it began (Landlock): keep that folder, its name and its owner";
 
-/// A failed operation and its file.
 #[derive(Debug)]
 pub(super) struct Failure {
     attempt: &'static str,
@@ -63,7 +62,6 @@ impl Failure {
         self.source.kind() == ErrorKind::BrokenPipe
     }
 
-    /// The error for the user.
     pub(super) fn into_error(self) -> RecordError {
         let Self { attempt, path, next, source } = self;
         let refused = source.get_ref().and_then(|source| source.downcast_ref::<Refused>());

@@ -9,24 +9,20 @@ use std::path::{Path, PathBuf};
 use capbench_sys::host::filesystem::open_pipe;
 use capbench_sys::host::identity;
 
-use super::compress::Compressed;
 use super::descriptor::Descriptor;
-use super::direct::Direct;
 use super::failure::Refused;
 use super::options::WriteOptions;
 use super::part::{Making, PartFile};
-use super::sink::{Medium, Plain, Sink};
+use super::sink::{Medium, Sink};
 
 /// A new file, and its future name.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
-    pub(super) sink: Box<dyn Sink>,
+    pub(super) sink: Sink,
 }
 
-/// Opens a file by name.
 pub(super) type Opener = Box<dyn FnMut(&Path) -> io::Result<Opened> + Send>;
 
-/// The opener for these options.
 pub(super) fn opener(options: &WriteOptions) -> Opener {
     let WriteOptions { direct, compression, syncs, .. } = *options;
     let is_standard_output = options.is_standard_output();
@@ -47,10 +43,10 @@ pub(super) fn opener(options: &WriteOptions) -> Opener {
             let _ = medium.discard();
             return Err(error);
         }
-        let sink: Box<dyn Sink> = match compression {
-            Some(level) => Box::new(Compressed::new(medium, level)?),
-            None if direct => Box::new(Direct::new(medium)?),
-            None => Box::new(Plain::new(medium)),
+        let sink = match compression {
+            Some(level) => Sink::compressed(medium, level)?,
+            None if direct => Sink::direct(medium)?,
+            None => Sink::plain(medium),
         };
         Ok(Opened { path, sink })
     })
@@ -62,9 +58,7 @@ fn standard_output() -> io::Result<File> {
 }
 
 /// Opens an existing pipe or device of this name, or a link to one such as `/dev/stdout`; `None` for anything else.
-///
-/// # Errors
-/// A pipe without a reader. A link that another user created.
+/// Errors: A pipe without a reader. A link that another user created.
 fn existing(path: &Path) -> io::Result<Option<File>> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

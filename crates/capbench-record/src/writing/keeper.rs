@@ -26,7 +26,6 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 /// Time until the next attempt after a failed removal, if no file has been completed since.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// Removes files of one recording.
 #[derive(Debug)]
 pub(super) struct Keeper {
     retention: Retention,
@@ -55,9 +54,6 @@ enum State {
 
 impl Keeper {
     /// For the files of `path`.
-    ///
-    /// # Errors
-    /// If the folder cannot be opened.
     pub(super) fn new(path: &Path, names: OwnNames, retention: Retention) -> io::Result<Self> {
         let (folder, _) = Folder::of_file(path, &Trust::everybody())?;
         let user = identity::effective().uid;
@@ -79,9 +75,7 @@ impl Keeper {
 
     /// Removes files above the limits, and counts them. It keeps the newest file, which may be the only one at the end of a
     /// recording.
-    ///
-    /// # Errors
-    /// Why the folder could not be read or the first file not be removed; or the free-space limit cannot be met by removal.
+    /// Errors: Why the folder could not be read, or the first file not be removed, or that removal cannot free enough space.
     pub(super) fn sweep(&mut self, gauge: &Gauge) -> io::Result<()> {
         let swept = self.remove_oldest(gauge);
         self.state = if swept.is_ok() { State::Kept } else { State::Failed(Instant::now()) };

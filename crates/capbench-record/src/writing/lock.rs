@@ -12,11 +12,10 @@ use std::path::Path;
 use capbench_sys::host::folder::Folder;
 use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
-use rustix::fs::{AtFlags, FlockOperation, flock, fstat, statat};
+use rustix::fs::{AtFlags, FlockOperation, Stat, flock, fstat, major, minor, statat};
 use rustix::io::Errno;
 
 use super::failure::Refused;
-use super::holder;
 use super::part::has_no_locks;
 
 /// Suffix of a lock file's name, which begins with a dot.
@@ -40,9 +39,7 @@ pub(super) struct RecordingLock {
 impl RecordingLock {
     /// Locks the recording whose first file is `first`, with files named after `pattern`. `None` if the output is not a file, or
     /// the file system has no locks.
-    ///
-    /// # Errors
-    /// Another process has locked the recording, or no file can be created in the folder.
+    /// Errors: Another process has locked the recording, or no file can be created in the folder.
     pub(super) fn take(first: &Path, pattern: &OsStr) -> io::Result<Option<Self>> {
         let is_special = fs::metadata(first).is_ok_and(|found| !found.is_file());
         // Opening the file reports the error for a path without a name, or a directory.
@@ -57,7 +54,7 @@ impl RecordingLock {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // Its holder has just ended and removed it.
                 Err(Errno::WOULDBLOCK) if !folder.is_named(&name, &file)? => continue,
-                Err(Errno::WOULDBLOCK) => return Err(holder::refusal(&file).into()),
+                Err(Errno::WOULDBLOCK) => return Err(refusal(&file).into()),
                 Err(error) if has_no_locks(error) => {
                     folder.remove(&name)?;
                     return Ok(None);
@@ -109,6 +106,40 @@ fn open(folder: &Folder, name: &OsStr) -> io::Result<File> {
         return Err(refuse(owner).into());
     }
     Ok(file)
+}
+
+/// The error for a file that another process has locked.
+pub(super) fn refusal(file: &File) -> Refused {
+    let holder = fstat(file).ok().and_then(|found| holder_of(&found));
+    let reason = format!("{} writes it", holder.as_deref().unwrap_or("another process"));
+    Refused { reason, next: "end that recording first, or choose another name with -w" }
+}
+
+/// Number and name of the process that has locked a file by flock(2); `None` if this process cannot see it.
+fn holder_of(file: &Stat) -> Option<String> {
+    let process = process_in(&fs::read_to_string("/proc/locks").ok()?, file)?;
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).ok();
+    // A process chooses its name, and this goes to a terminal: control characters are replaced.
+    let name = name.map(|name| name.trim_end().replace(char::is_control, "?"));
+    Some(match name {
+        Some(name) => format!("process {process} ({name})"),
+        None => format!("process {process}"),
+    })
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 1234 fd:01:131090 0 EOF`: device numbers are hexadecimal.
+fn process_in(locks: &str, file: &Stat) -> Option<u32> {
+    let wanted = format!("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
+    locks.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (kind, _, _) = (fields.next()?, fields.next()?, fields.next()?);
+        let (process, place) = (fields.next()?, fields.next()?);
+        // 0 is a process of another namespace.
+        (kind == "FLOCK" && place == wanted)
+            .then(|| process.parse().ok())
+            .flatten()
+            .filter(|process| *process > 0)
+    })
 }
 
 #[cfg(test)]

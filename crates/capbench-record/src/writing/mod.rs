@@ -6,12 +6,12 @@
 //! | `buffer`, `pool` | buffers of whole records, and the bounded memory for them |
 //! | [`WriteOptions`] (`options`) | the user's options |
 //! | [`Rotation`] (`rotation`), `names` | when a file ends, and the name of the next one |
-//! | `writer`, `current` | the thread that writes, and its current file |
+//! | `writer` | the thread that writes |
 //! | `closer` | the thread that syncs complete files, and gives them their final names |
-//! | `files`, `part`, `holder` | create files: temporary name, permissions, lock |
+//! | `files`, `part` | create files: temporary name, permissions, lock |
 //! | `lock` | allows one recorder at a time for the files of one `-w` |
 //! | [`Retention`] (`retention`), `own_names`, `keeper` | which old files of the recording are removed, and their removal |
-//! | `sink`, `descriptor`, `direct`, `compress` | kinds of output: page cache or pipe, direct I/O, Zstandard |
+//! | `sink`, `descriptor` | kinds of output: page cache or pipe, direct I/O, Zstandard |
 //! | `failure` | a failed operation, its file, and what to do |
 //! | [`WriterCounts`] (`counts`) | counters of the writer, readable while it runs |
 //!
@@ -23,14 +23,10 @@
 
 mod buffer;
 mod closer;
-mod compress;
 mod counts;
-mod current;
 mod descriptor;
-mod direct;
 mod failure;
 mod files;
-mod holder;
 mod keeper;
 mod lock;
 mod names;

@@ -15,7 +15,6 @@ pub(super) const COMPRESSED: &[u8] = b".zst";
 /// Seconds after which fields of a pattern repeat: %M, %H, %a.
 const PERIODS: [u32; 3] = [3600, 86_400, 7 * 86_400];
 
-/// The names of a recording's files.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
     stem: OsString,
@@ -41,9 +40,7 @@ impl FileNames {
     }
 
     /// The name of the file that begins in this second and has this number.
-    ///
-    /// # Errors
-    /// An empty name, or a pattern that expands to nothing.
+    /// Errors: An empty name, or a pattern that expands to nothing.
     pub(super) fn path(&self, second: i64, number: u64) -> Result<PathBuf> {
         let refuse = |reason: String| RecordError::Option { option: "-w", reason };
         if self.stem.is_empty() {

@@ -92,20 +92,24 @@ impl WriteOptions {
     /// # Errors
     /// An empty name.
     pub fn first_file(&self) -> Result<PathBuf> {
-        FileNames::new(&self.path, &self.rotation, self.compression.is_some()).path(0, 0)
+        self.names().path(0, 0)
     }
 
     /// Seconds after which names of a pattern repeat, counted from this second since 1970-01-01 UTC. Repeated names get numbers.
     /// `None` without an interval, or if names do not repeat soon.
     pub fn names_repeat_after(&self, second: i64) -> Option<u32> {
         let interval = self.rotation.seconds?;
-        FileNames::new(&self.path, &self.rotation, self.compression.is_some()).repeat_after(second, interval)
+        self.names().repeat_after(second, interval)
     }
 
     /// The first existing file of an earlier recording that this one will replace, if files are numbered without an interval.
     pub fn first_replaced(&self) -> Option<PathBuf> {
-        FileNames::new(&self.path, &self.rotation, self.compression.is_some())
-            .first_replaced(self.rotation.files)
+        self.names().first_replaced(self.rotation.files)
+    }
+
+    pub(super) fn names(&self) -> FileNames {
+        let is_suffixed = self.compression.is_some() && !self.is_standard_output();
+        FileNames::new(&self.path, &self.rotation, is_suffixed)
     }
 
     /// Whether the output is the standard output.
@@ -169,17 +173,12 @@ impl WriteOptions {
     }
 
     /// The name patterns of the recording's files, including earlier runs.
-    ///
-    /// # Errors
-    /// Why names cannot be recognised.
     pub(super) fn own_names(&self) -> std::result::Result<OwnNames, String> {
         OwnNames::new(&self.path, &self.rotation, self.compression.is_some())
     }
 
     /// Allocates the buffers.
-    ///
-    /// # Errors
-    /// Invalid sizes, or more memory than the host has.
+    /// Errors: Invalid sizes, or more memory than the host has.
     pub(super) fn buffers(&self) -> Result<Vec<Buffer>> {
         let refuse = |reason: String| RecordError::Option { option: "--write-buffer", reason };
         let Self { pool, buffer, .. } = self;

@@ -15,11 +15,10 @@ use super::failure::Failure;
 use super::files::{Opener, opener};
 use super::keeper::Keeper;
 use super::lock::RecordingLock;
-use super::names::FileNames;
 use super::options::{WhenFull, WriteOptions};
-use super::pool::{Pool, Refusal};
+use super::pool::Pool;
 use super::rotation::{Next, Position};
-use super::writer::{Ending, Setup, Writer};
+use super::writer::{Ending, Writer};
 use crate::error::{RecordError, Result};
 use crate::file::ReadExtent;
 
@@ -55,7 +54,6 @@ pub struct Output {
     waits: bool,
     is_complete: bool,
     interfaces: usize,
-    /// Bytes of a buffer.
     buffer: ByteCount,
     /// Released when all files are complete; `None` if the output is not a file.
     lock: Option<RecordingLock>,
@@ -100,7 +98,7 @@ impl Output {
         let buffers = options.buffers()?;
         let gauge = Arc::new(Gauge::new(options.interfaces, buffers.len(), options.syncs));
         let pool = Arc::new(Pool::new(buffers, options.gathered()));
-        let names = names(options);
+        let names = options.names();
         let mut position = Position::new(options.rotation, now_ns);
         let mut header = Vec::new();
         ends.header(&mut header);
@@ -116,16 +114,9 @@ impl Output {
         let keeper = keeper(options, &gauge)?;
         let closer =
             Closer::start(Arc::clone(&pool), Arc::clone(&gauge), completion, keeper).map_err(no_thread)?;
-        let setup = Setup {
-            pool: Arc::clone(&pool),
-            gauge: Arc::clone(&gauge),
-            closer,
-            completion,
-            names,
-            opener,
-            reader,
-        };
-        let writer = Writer::open(setup, first)?;
+        let (its_pool, its_gauge) = (Arc::clone(&pool), Arc::clone(&gauge));
+        let writer =
+            Writer::new(its_pool, its_gauge, closer, completion, names, opener, reader).open(&first)?;
         let thread =
             thread::Builder::new().name("writer".into()).spawn(|| writer.run()).map_err(no_thread)?;
         Ok(Self {
@@ -372,14 +363,9 @@ impl Output {
     }
 
     fn empty(&self, waits: bool) -> std::result::Result<Buffer, NoRoom> {
-        match self.pool.take_empty(waits, &self.gauge) {
-            Ok(mut buffer) => {
-                buffer.clear(self.start());
-                Ok(buffer)
-            }
-            Err(Refusal::Full) => Err(NoRoom::Full),
-            Err(Refusal::Ended) => Err(NoRoom::Ended),
-        }
+        let mut buffer = self.pool.take_empty(waits, &self.gauge)?;
+        buffer.clear(self.start());
+        Ok(buffer)
     }
 
     /// Offset of the file's end in a block, if its writes are aligned.
@@ -389,22 +375,16 @@ impl Output {
 
     fn hand_over(&self, buffer: Buffer) {
         if let Some(buffer) = self.pool.hand_over(buffer) {
-            self.gauge.unwritten(buffer.packets_of());
+            self.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
     }
 }
 
-fn names(options: &WriteOptions) -> FileNames {
-    let is_suffixed = options.compression.is_some() && !options.is_standard_output();
-    FileNames::new(&options.path, &options.rotation, is_suffixed)
-}
-
-/// Locks the whole recording.
 fn lock(options: &WriteOptions, now_ns: u64) -> Result<Option<RecordingLock>> {
     if options.is_standard_output() {
         return Ok(None);
     }
-    let (names, position) = (names(options), Position::new(options.rotation, now_ns));
+    let (names, position) = (options.names(), Position::new(options.rotation, now_ns));
     let first = names.path(position.second, position.number)?;
     RecordingLock::take(&first, &names.pattern())
         .map_err(Failure::of("open", &first))

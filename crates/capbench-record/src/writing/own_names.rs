@@ -10,17 +10,20 @@ use std::path::Path;
 use super::names::COMPRESSED;
 use super::rotation::Rotation;
 
-/// A piece of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
-    /// This octet.
     Octet(u8),
     /// This many digits, with a value in this range.
-    Number { digits: (usize, usize), range: (u64, u64) },
+    Number {
+        digits: (usize, usize),
+        range: (u64, u64),
+    },
     /// `+` or `-`.
     Sign,
     /// This many letters, digits or signs: names of days, months and time zones.
-    Word { octets: (usize, usize) },
+    Word {
+        octets: (usize, usize),
+    },
 }
 
 /// The file names of a recording, without folder.
@@ -35,9 +38,6 @@ pub(super) struct OwnNames {
 
 impl OwnNames {
     /// For the names of `path`, as [`super::names::FileNames`] makes them.
-    ///
-    /// # Errors
-    /// Why names cannot be recognised.
     pub(super) fn new(path: &Path, rotation: &Rotation, is_compressed: bool) -> Result<Self, String> {
         let name = path.file_name().map(OsStr::as_bytes).unwrap_or_default();
         let stem = if is_compressed { name.strip_suffix(COMPRESSED).unwrap_or(name) } else { name };

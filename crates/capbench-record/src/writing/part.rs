@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::failure::Refused;
-use super::holder;
+use super::lock;
 use super::names::COMPRESSED;
 
 /// Suffix of an incomplete file's name.
@@ -36,7 +36,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// Properties of new files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Making {
-    /// Permissions.
     pub(super) mode: u32,
     /// The group, if it is not that of the process.
     pub(super) group: Option<u32>,
@@ -44,9 +43,7 @@ pub(super) struct Making {
 
 impl Making {
     /// Sets the group and permissions of a new file.
-    ///
-    /// # Errors
-    /// The user is not a member of the group; the file then keeps the permissions of its creation.
+    /// Errors: The user is not a member of the group; the file then keeps the permissions of its creation.
     pub(super) fn equip(&self, file: &File) -> io::Result<()> {
         if let Some(group) = self.group {
             fchown(file, None, Some(Gid::from_raw(group))).map_err(|error| match error {
@@ -75,9 +72,7 @@ pub(super) struct PartFile {
 
 impl PartFile {
     /// Creates `PATH.part`. `number` is the first to try if the name exists; `None` replaces the existing file.
-    ///
-    /// # Errors
-    /// A file that another recorder writes, a symbolic link, or a file of another user where others can write.
+    /// Errors: A file that another recorder writes, a symbolic link, or a file of another user where others can write.
     pub(super) fn create(path: &Path, number: Option<u64>, making: &Making) -> io::Result<(File, Self)> {
         if path.file_name().is_none() {
             return Err(Errno::ISDIR.into());
@@ -167,8 +162,8 @@ impl PartFile {
 
     /// Locks a file. Returns whether it still has the temporary name.
     fn is_ours(&self, file: &File) -> io::Result<bool> {
-        match lock(file) {
-            Err(Errno::WOULDBLOCK) => return Err(holder::refusal(file).into()),
+        match exclusive_lock(file) {
+            Err(Errno::WOULDBLOCK) => return Err(lock::refusal(file).into()),
             Err(error) if !has_no_locks(error) => return Err(error.into()),
             Ok(()) | Err(_) => {}
         }
@@ -191,9 +186,7 @@ impl PartFile {
     }
 
     /// Gives the file its final name, and returns that name. If the name exists by now, it gets another number.
-    ///
-    /// # Errors
-    /// The kernel's error; the file then keeps its temporary name.
+    /// Errors: The kernel's error; the file then keeps its temporary name.
     pub(super) fn publish(&mut self) -> io::Result<OsString> {
         while let Some(number) = self.number {
             match self.folder.rename_new(&self.part, &self.wanted()) {
@@ -206,9 +199,6 @@ impl PartFile {
 
     /// Syncs the folder's names to the disk. Returns whether that was possible: a user without read permission cannot sync a
     /// folder.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub(super) fn sync_folder(&self) -> io::Result<bool> {
         match self.folder.sync() {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(false),
@@ -217,9 +207,6 @@ impl PartFile {
     }
 
     /// Removes the file, which has no packets.
-    ///
-    /// # Errors
-    /// The kernel's error.
     pub(super) fn discard(&self) -> io::Result<()> {
         self.folder.remove(&self.part)
     }
@@ -227,10 +214,8 @@ impl PartFile {
 
 /// Locks a file that this recorder writes. If only shared locks conflict, no process writes it: a starting recorder checks
 /// whether it is a leftover, which takes a moment.
-///
-/// # Errors
-/// `EWOULDBLOCK` if another recorder writes it; otherwise the kernel's error.
-fn lock(file: &File) -> Result<(), Errno> {
+/// Errors: `EWOULDBLOCK` if another recorder writes it; otherwise the kernel's error.
+fn exclusive_lock(file: &File) -> Result<(), Errno> {
     for _ in 0..LOCK_TRIES {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {}

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use super::buffer::Buffer;
 use super::counts::Gauge;
+use super::output::NoRoom;
 
 /// Empty and full buffers.
 #[derive(Debug)]
@@ -21,7 +22,6 @@ pub(super) struct Pool {
     work: Condvar,
     /// Signals that a buffer was returned, or that none ever will be.
     room: Condvar,
-    /// Number of buffers.
     buffers: usize,
     /// Bytes of memory to fill before a write.
     gather: usize,
@@ -31,11 +31,9 @@ pub(super) struct Pool {
 struct State {
     empty: Vec<Buffer>,
     full: VecDeque<Buffer>,
-    /// Memory of the full buffers.
     full_bytes: usize,
     /// Write full buffers without waiting for more.
     is_urgent: bool,
-    /// The writer is idle.
     is_idle: bool,
     closing: Closing,
     /// The writer has ended and accepts no more buffers.
@@ -51,7 +49,6 @@ enum Closing {
     Done,
 }
 
-/// Work for the writer.
 pub(super) enum Work {
     /// Buffers were appended to its batch.
     Buffers,
@@ -59,15 +56,6 @@ pub(super) enum Work {
     Close(Vec<u8>),
     /// Another thread has stopped the writer: a written file could not be synced.
     Stop,
-}
-
-/// Why no buffer is available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// All are in use.
-    Full,
-    /// The writer has ended.
-    Ended,
 }
 
 impl Pool {
@@ -91,25 +79,24 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an empty buffer; waits for one if `waits`.
-    pub(super) fn take_empty(&self, waits: bool, gauge: &Gauge) -> Result<Buffer, Refusal> {
+    /// Takes an empty buffer; waits for one if `waits`. The writer may have ended.
+    pub(super) fn take_empty(&self, waits: bool, gauge: &Gauge) -> Result<Buffer, NoRoom> {
         let mut state = self.lock();
         loop {
             if state.ended {
-                return Err(Refusal::Ended);
+                return Err(NoRoom::Ended);
             }
             if let Some(buffer) = state.empty.pop() {
                 gauge.in_use(state.empty.len());
                 return Ok(buffer);
             }
             if !waits {
-                return Err(Refusal::Full);
+                return Err(NoRoom::Full);
             }
             state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Number of buffers.
     pub(super) fn buffers(&self) -> usize {
         self.buffers
     }
@@ -221,7 +208,6 @@ impl Pool {
         self.room.notify_all();
     }
 
-    /// Whether the writer has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().ended
     }

@@ -38,11 +38,9 @@ pub(super) struct Room {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OwnFile {
     pub(super) name: std::ffi::OsString,
-    /// Bytes on the disk.
     pub(super) bytes: u64,
     /// Its number among the complete files of this run, from 1; 0 for a file of an earlier run.
     pub(super) order: u64,
-    /// Time of the last modification.
     pub(super) modified: SystemTime,
 }
 
@@ -77,9 +75,7 @@ impl Retention {
     ///
     /// A file that cannot be removed does not count for any limit; the next one is tried. If all files together do not free
     /// enough space, none is removed for free space.
-    ///
-    /// # Errors
-    /// Why the first file could not be removed, or why the free-space limit removes none.
+    /// Errors: Why the first file could not be removed, or why the free-space limit removes none.
     pub(super) fn remove_oldest(
         &self,
         files: &mut [OwnFile],

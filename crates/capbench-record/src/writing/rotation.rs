@@ -49,9 +49,7 @@ impl Rotation {
 /// Destination of the next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The current file.
     Same,
-    /// A new file.
     File,
     /// None: the recording has ended.
     End,
@@ -61,14 +59,12 @@ pub(super) enum Next {
 #[derive(Clone, Debug)]
 pub(super) struct Position {
     rotation: Rotation,
-    /// Bytes in the file.
     pub(super) bytes: u64,
     packets: u64,
     /// The second in which the file began.
     pub(super) second: i64,
     /// Its number among the files of its name.
     pub(super) number: u64,
-    /// Intervals begun.
     intervals: u64,
     /// Packets with timestamps from here on belong to the interval.
     from_ns: u64,

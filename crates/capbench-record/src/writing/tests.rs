@@ -7,5 +7,3 @@ mod processes;
 mod rotating;
 mod stage;
 mod tcpdump;
-
-pub(super) use stage::Directory;

@@ -1,18 +1,20 @@
 //! The writing thread.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::buffer::{Buffer, Cut};
-use super::closer::{Closer, Completion};
+use super::closer::{Closer, Complete, Completion};
 use super::counts::Gauge;
-use super::current::Current;
 use super::failure::Failure;
-use super::files::Opener;
+use super::files::{Opened, Opener};
 use super::names::FileNames;
 use super::pool::{Pool, Work};
+use super::sink::Sink;
 use crate::error::RecordError;
 use crate::file::{Extent, ReadExtent};
 
@@ -33,20 +35,15 @@ pub enum Ending {
     Failed(RecordError),
 }
 
-/// What the writer needs to start.
-pub(super) struct Setup {
-    pub(super) pool: Arc<Pool>,
-    pub(super) gauge: Arc<Gauge>,
-    pub(super) closer: Closer,
-    pub(super) completion: Completion,
-    pub(super) names: FileNames,
-    pub(super) opener: Opener,
-    pub(super) reader: ReadExtent,
-}
-
 /// Writes buffers to files, in order.
 pub(super) struct Writer {
-    setup: Setup,
+    pool: Arc<Pool>,
+    gauge: Arc<Gauge>,
+    closer: Closer,
+    completion: Completion,
+    names: FileNames,
+    opener: Opener,
+    reader: ReadExtent,
     /// The current file; `None` after it ended and the next one could not be opened.
     current: Option<Current>,
     /// Buffers that are not secured yet, with their end offsets in the file.
@@ -54,22 +51,31 @@ pub(super) struct Writer {
 }
 
 impl Writer {
+    pub(super) fn new(
+        pool: Arc<Pool>,
+        gauge: Arc<Gauge>,
+        closer: Closer,
+        completion: Completion,
+        names: FileNames,
+        opener: Opener,
+        reader: ReadExtent,
+    ) -> Self {
+        let (current, held) = (None, VecDeque::new());
+        Self { pool, gauge, closer, completion, names, opener, reader, current, held }
+    }
+
     /// Opens the first file. So an error in its name or place shows before the capture begins.
-    ///
-    /// # Errors
-    /// If it cannot be opened or its header cannot be written.
-    pub(super) fn open(setup: Setup, first: Cut) -> Result<Self, RecordError> {
-        setup.names.path(first.second, first.number)?;
-        let mut writer = Self { setup, current: None, held: VecDeque::new() };
-        writer.begin_file(&first).map_err(Failure::into_error)?;
-        Ok(writer)
+    pub(super) fn open(mut self, first: &Cut) -> Result<Self, RecordError> {
+        self.names.path(first.second, first.number)?;
+        self.begin_file(first).map_err(Failure::into_error)?;
+        Ok(self)
     }
 
     /// Writes until no more buffers come, or until it fails. Then waits until all files are complete.
     pub(super) fn run(mut self) -> Ending {
         let mut batch = Vec::new();
         let failure = loop {
-            match self.setup.pool.take_full(&mut batch, AT_ONCE) {
+            match self.pool.take_full(&mut batch, AT_ONCE) {
                 Work::Buffers => {
                     if let Err(failure) = self.write(&mut batch) {
                         break Some(failure);
@@ -80,12 +86,12 @@ impl Writer {
                 Work::Stop => break None,
             }
         };
-        self.setup.gauge.write_ends();
+        self.gauge.write_ends();
         self.settle();
-        for buffer in batch.drain(..).chain(self.setup.pool.end()) {
-            self.setup.gauge.unwritten(buffer.packets_of());
+        for buffer in batch.drain(..).chain(self.pool.end()) {
+            self.gauge.count(buffer.packets_of(), |of| &of.unwritten);
         }
-        let incomplete = self.setup.closer.finish();
+        let incomplete = self.closer.finish();
         match failure.or(incomplete) {
             None => Ending::Finished,
             Some(failure) if failure.is_broken_pipe() => Ending::ReaderGone,
@@ -95,7 +101,7 @@ impl Writer {
 
     fn write(&mut self, batch: &mut Vec<Buffer>) -> Result<(), Failure> {
         while let Some(first) = batch.first_mut() {
-            self.setup.gauge.write_begins();
+            self.gauge.write_begins();
             if let Some(cut) = first.cut.take() {
                 self.end_file(&cut.trailer)?;
                 self.begin_file(&cut).map_err(Failure::once_confined)?;
@@ -108,7 +114,7 @@ impl Writer {
             if done.is_ok() && buffers.iter().any(|buffer| buffer.flush) {
                 done = current.sink.flush();
             }
-            self.setup.gauge.write_ends();
+            self.gauge.write_ends();
             let trailer = batch[count - 1].trailer.take();
             for buffer in batch.drain(..count) {
                 current.end += buffer.length() as u64;
@@ -125,7 +131,7 @@ impl Writer {
 
     /// Counts and returns the buffers that readers of the file can see.
     fn release(&mut self) {
-        let Self { setup: Setup { pool, gauge, closer, .. }, current: Some(current), held } = self else {
+        let Self { pool, gauge, closer, current: Some(current), held, .. } = self else {
             return;
         };
         let secured = current.sink.secured();
@@ -141,7 +147,7 @@ impl Writer {
     }
 
     fn begin_file(&mut self, cut: &Cut) -> Result<(), Failure> {
-        let Setup { gauge, closer, completion, names, opener, .. } = &mut self.setup;
+        let Self { gauge, closer, completion, names, opener, .. } = self;
         let path = names.path(cut.second, cut.number);
         let path = path.map_err(|error| Failure::of("name", Path::new("a file"))(io::Error::other(error)))?;
         if completion.is_ring {
@@ -163,7 +169,7 @@ impl Writer {
         current.end += trailer.len() as u64;
         self.release();
         if let Some(current) = self.current.take() {
-            self.setup.closer.complete(current.complete());
+            self.closer.complete(current.complete());
         }
         Ok(())
     }
@@ -171,7 +177,7 @@ impl Writer {
     /// After a failure: cuts the file after its last whole record, and counts the packets after it.
     fn settle(&mut self) {
         let Some(mut current) = self.current.take() else { return };
-        let gauge = &self.setup.gauge;
+        let gauge = &self.gauge;
         let secured = current.sink.secured();
         let mut keep =
             self.held.front().map_or(current.end.min(secured), |(end, first)| end - first.length() as u64);
@@ -181,7 +187,7 @@ impl Writer {
             let mut kept = vec![0; rest.len()];
             if is_whole {
                 let limit = secured.saturating_sub(keep).min(buffer.length() as u64) as usize;
-                keep += whole(buffer.records(), limit, self.setup.reader, |record| {
+                keep += whole(buffer.records(), limit, self.reader, |record| {
                     let Some(interface) = record.packet_of.map(|number| number as usize) else { return };
                     if let (Some(kept), Some(rest)) = (kept.get_mut(interface), rest.get_mut(interface)) {
                         (*kept, *rest) = (*kept + record.frames, rest.saturating_sub(record.frames));
@@ -190,10 +196,10 @@ impl Writer {
                 is_whole = keep == end;
                 current.written(&kept, gauge);
             }
-            gauge.unwritten(&rest);
+            gauge.count(&rest, |of| &of.unwritten);
         }
         if let Some(complete) = current.salvage(keep, gauge) {
-            self.setup.closer.complete(complete);
+            self.closer.complete(complete);
         }
     }
 }
@@ -201,7 +207,90 @@ impl Writer {
 impl Drop for Writer {
     /// After any end of the thread, no other thread waits for a buffer any more.
     fn drop(&mut self) {
-        self.setup.pool.end();
+        self.pool.end();
+    }
+}
+
+/// Bytes after which the kernel begins to write them to the disk.
+const WRITE_BACK: u64 = 32 << 20;
+
+#[derive(Debug)]
+struct Current {
+    path: PathBuf,
+    sink: Sink,
+    /// Bytes up to the last record.
+    end: u64,
+    /// Bytes, before and after compression, that the gauge has.
+    known: (u64, u64),
+    /// Its packets by interface that the kernel accepted.
+    packets_of: Box<[u64]>,
+    /// Bytes for which writeback was started.
+    begun_back: u64,
+}
+
+impl Current {
+    /// Opens a file and writes its header. If the header fails, the file is removed again.
+    fn open(path: PathBuf, opener: &mut Opener, header: &[u8], interfaces: usize) -> Result<Self, Failure> {
+        let Opened { path, mut sink } = opener(&path).map_err(Failure::of("open", &path))?;
+        // Readers that follow a file, or find it after a crash, need the header.
+        if let Err(error) = sink.put(header).and_then(|()| sink.flush()) {
+            let _ = sink.medium().discard();
+            return Err(Failure::of("write", &path)(error));
+        }
+        let packets_of = vec![0; interfaces].into();
+        Ok(Self { path, sink, end: header.len() as u64, known: (0, 0), packets_of, begun_back: 0 })
+    }
+
+    /// Counts packets that the kernel accepted.
+    fn written(&mut self, packets_of: &[u64], gauge: &Gauge) {
+        gauge.written(packets_of);
+        for (sum, packets) in self.packets_of.iter_mut().zip(packets_of) {
+            *sum += packets;
+        }
+        if !self.sink.medium().has_disk() {
+            gauge.count(packets_of, |of| &of.synced);
+        }
+    }
+
+    /// Reports new bytes to the gauge.
+    fn report(&mut self, gauge: &Gauge) {
+        let now = (self.end, self.sink.stored());
+        gauge.stored(std::mem::replace(&mut self.known, now), now);
+    }
+
+    /// The file, if more of its pages are due for writeback.
+    fn due_back(&mut self) -> Option<Arc<File>> {
+        let stored = self.sink.stored();
+        if stored.saturating_sub(self.begun_back) < WRITE_BACK {
+            return None;
+        }
+        self.begun_back = stored;
+        self.sink.medium().dirty()
+    }
+
+    /// After a failure: cuts the file at `keep`, after its last whole record, and reports the result. Removes a file without
+    /// packets and returns `None`.
+    fn salvage(mut self, keep: u64, gauge: &Gauge) -> Option<Complete> {
+        let has_packets = self.packets_of.iter().any(|packets| *packets > 0);
+        if !has_packets && self.sink.medium().discard().unwrap_or(false) {
+            gauge.stored(self.known, (0, 0));
+            gauge.files.fetch_sub(1, Relaxed);
+            return None;
+        }
+        // The earlier failure is the one to report to the user.
+        let now = match self.sink.salvage(keep) {
+            Ok(Some(length)) => (keep, length),
+            Ok(None) | Err(_) => (self.sink.secured(), self.sink.stored()),
+        };
+        gauge.stored(self.known, now);
+        Some(self.complete())
+    }
+
+    fn complete(mut self) -> Complete {
+        if !self.sink.medium().has_disk() {
+            self.packets_of.fill(0);
+        }
+        Complete { path: self.path, sink: self.sink, packets_of: self.packets_of }
     }
 }
 

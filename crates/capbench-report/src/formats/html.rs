@@ -4,14 +4,11 @@
 //! exact value of each rounded number. Scripts only show the values at the pointer, sort and switch. The page's policy (CSP
 //! level 3) allows only these scripts, by digest: text of results cannot become a script.
 
-mod chart;
 mod view;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment};
-use serde::Serialize;
+use minijinja::{AutoEscape, Environment, context};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::Report;
@@ -29,31 +26,17 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// The fields of the template.
-#[derive(Serialize)]
-struct Context<'r> {
-    policy: String,
-    style: String,
-    theme: &'static str,
-    script: &'static str,
-    page: view::Page<'r>,
-}
-
 /// The report as a page: a whole HTML document.
 pub fn html(report: &Report) -> String {
-    let charts = chart::of(report);
-    let style = format!("{STYLE}{}", chart::colours(report));
-    let policy = policy(&style);
-    render(&Context { policy, style, theme: THEME, script: SCRIPT, page: view::page(report, &charts) })
-}
-
-fn render(context: &Context<'_>) -> String {
+    let style = format!("{STYLE}{}", view::colours(report));
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let lines_of_their_own = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(lines_of_their_own.expect("the delimiters are the usual ones"));
-    // The template is part of the program and its fields are the types here: a test renders all of it.
-    environment.render_str(TEMPLATE, Serde(context)).expect("the template fits its context")
+    let policy = policy(&style);
+    let values = context! { policy, style, theme => THEME, script => SCRIPT, page => view::page(report) };
+    // The template is part of the program, and a test renders all of it.
+    environment.render_str(TEMPLATE, values).expect("the template fits its values")
 }
 
 /// The page's policy: it loads nothing and runs only these scripts and styles.

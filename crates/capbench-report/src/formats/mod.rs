@@ -21,14 +21,14 @@ pub mod text;
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::model::{Chart, Report};
+use crate::model::Report;
 use crate::palette::Palette;
 use crate::read::Run;
 
-/// A file of a report, with its path relative to the report's folder.
+/// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Its path.
+    /// Its path, relative to the report's folder.
     pub path: PathBuf,
     /// Its content.
     pub content: Vec<u8>,
@@ -51,59 +51,65 @@ pub struct Source<'r> {
     pub with_charts: bool,
 }
 
-/// Makes the files of a report.
-pub type Make = fn(&Source<'_>) -> Result<Vec<Written>>;
-
 /// A format.
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
     /// Purpose in one line.
     pub purpose: &'static str,
-    /// Writes its files, the main file first. `None` if this build does not include the format.
-    pub write: Option<Make>,
+    /// Makes its files, the main file first. `None` if this build does not include the format.
+    pub write: Option<fn(&Source<'_>) -> Result<Vec<Written>>>,
 }
 
 /// All formats.
-#[rustfmt::skip]
 pub const FORMATS: [Format; 6] = [
-    Format { name: "html", purpose: "one page for a browser, report.html", write: Some(page) },
-    Format { name: "markdown", purpose: "for an issue or a paper, report.md", write: Some(markdown_file) },
-    Format { name: "csv", purpose: "tidy rows for notebooks, tidy.csv, and each table, tables/*.csv", write: Some(csv::files) },
-    Format { name: "json", purpose: "the report as data, report.json", write: Some(json_file) },
-    Format { name: "svg", purpose: "each chart, charts/*.svg", write: Some(charts) },
-    Format { name: "parquet", purpose: "tidy rows with types, tidy.parquet", write: PARQUET },
+    Format {
+        name: "html",
+        purpose: "one page for a browser, report.html",
+        write: Some(|source| Ok(vec![Written::new("report.html", html::html(source.report))])),
+    },
+    Format {
+        name: "markdown",
+        purpose: "for an issue or a paper, report.md",
+        write: Some(|source| {
+            let charts = source.with_charts.then_some(CHARTS);
+            Ok(vec![Written::new("report.md", markdown::markdown(source.report, charts))])
+        }),
+    },
+    Format {
+        name: "csv",
+        purpose: "tidy rows for notebooks, tidy.csv, and each table, tables/*.csv",
+        write: Some(csv::files),
+    },
+    Format {
+        name: "json",
+        purpose: "the report as data, report.json",
+        write: Some(|source| Ok(vec![Written::new("report.json", json::json(source.report)?)])),
+    },
+    Format {
+        name: "svg",
+        purpose: "each chart, charts/*.svg",
+        write: Some(|source| {
+            let palette = Palette::of(source.report.charts());
+            let charts = source.report.charts();
+            let file = charts.map(|chart| (format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette)));
+            Ok(file.map(|(path, drawing)| Written::new(path, drawing)).collect())
+        }),
+    },
+    Format {
+        name: "parquet",
+        purpose: "tidy rows with types, tidy.parquet",
+        #[cfg(feature = "parquet")]
+        write: Some(parquet::files),
+        #[cfg(not(feature = "parquet"))]
+        write: None,
+    },
 ];
-
-#[cfg(feature = "parquet")]
-const PARQUET: Option<Make> = Some(parquet::files);
-#[cfg(not(feature = "parquet"))]
-const PARQUET: Option<Make> = None;
-
-/// The format of this name.
-pub fn named(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
-
-fn page(source: &Source<'_>) -> Result<Vec<Written>> {
-    Ok(vec![Written::new("report.html", html::html(source.report))])
-}
-
-fn markdown_file(source: &Source<'_>) -> Result<Vec<Written>> {
-    let charts = source.with_charts.then_some(CHARTS);
-    Ok(vec![Written::new("report.md", markdown::markdown(source.report, charts))])
-}
-
-fn json_file(source: &Source<'_>) -> Result<Vec<Written>> {
-    Ok(vec![Written::new("report.json", json::json(source.report)?)])
-}
 
 /// The folder of charts.
 const CHARTS: &str = "charts";
 
-fn charts(source: &Source<'_>) -> Result<Vec<Written>> {
-    let charts = || source.report.sections.iter().flat_map(|section| &section.charts);
-    let palette = Palette::of(charts());
-    let file = |chart: &Chart| Written::new(format!("{CHARTS}/{}.svg", chart.id), svg::svg(chart, &palette));
-    Ok(charts().map(file).collect())
+/// The format of this name.
+pub fn named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
 }

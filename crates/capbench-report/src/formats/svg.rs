@@ -6,8 +6,7 @@
 //! | `axis`, `labels` | from values to pixels, and ticks; their labels |
 //! | `sheet`, `marks` | where everything is: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars, and where they are read |
-//! | `pen` | elements with their attributes |
-//! | `text` | widths, breaks and escapes |
+//! | `pen` | elements with their attributes; widths, breaks and escapes of text |
 
 mod axis;
 mod labels;
@@ -17,7 +16,6 @@ mod shapes;
 mod sheet;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use crate::model::Chart;
 use crate::palette::Palette;

@@ -82,14 +82,13 @@ pub fn columns(heads: &[&str], rows: &[Vec<String>]) -> String {
             field.starts_with(|c: char| c.is_ascii_digit() || c == '-') || field == figures::UNKNOWN
         })
     };
-    let grid = Grid {
-        heads: heads.iter().map(ToString::to_string).collect(),
-        units: vec![""; heads.len()],
-        is_number: (0..heads.len()).map(is_number).collect(),
-        rows,
-        shared: Vec::new(),
-        is_cut: false,
+    let head = |(nth, heading): (usize, &&str)| Head {
+        heading: (*heading).into(),
+        unit: "",
+        is_number: is_number(nth),
     };
+    let heads = heads.iter().enumerate().map(head).collect();
+    let grid = Grid { heads, rows, shared: Vec::new(), is_cut: false };
     let mut text = String::new();
     self::rows(&mut text, &grid, 0, GAP);
     text
@@ -98,20 +97,16 @@ pub fn columns(heads: &[&str], rows: &[Vec<String>]) -> String {
 /// Appends text in lines that fit: the first after `first`, the others after `next`. A word longer than a line gets its own
 /// line.
 pub fn wrapped(text: &mut String, first: &str, next: &str, words: &str) {
-    let mut line = String::from(first);
-    let mut is_empty = true;
+    let (mut line, mut blank) = (String::from(first), "");
     let words = printable::line(words);
     for word in words.split(' ').filter(|word| !word.is_empty()) {
-        if !is_empty && width(&line) + 1 + width(word) > COLUMNS {
+        if !blank.is_empty() && width(&line) + 1 + width(word) > COLUMNS {
             let _ = writeln!(text, "{}", line.trim_end());
-            line = String::from(next);
-            is_empty = true;
+            (line, blank) = (String::from(next), "");
         }
-        if !is_empty {
-            line.push(' ');
-        }
+        line.push_str(blank);
         line.push_str(word);
-        is_empty = false;
+        blank = " ";
     }
     let _ = writeln!(text, "{}", line.trim_end());
 }
@@ -123,13 +118,19 @@ fn width(text: &str) -> usize {
 /// Note under a table that is not complete.
 const CUT: &str = "Intervals and more columns are in the page.\n";
 
+/// A column of a table as strings.
+#[derive(Clone)]
+struct Head {
+    heading: String,
+    unit: &'static str,
+    is_number: bool,
+}
+
 /// A table as strings.
 #[derive(Clone)]
 struct Grid {
-    heads: Vec<String>,
-    units: Vec<&'static str>,
+    heads: Vec<Head>,
     rows: Vec<Vec<String>>,
-    is_number: Vec<bool>,
     /// What all rows share, as text instead of a column.
     shared: Vec<String>,
     /// Whether columns or intervals are omitted.
@@ -145,37 +146,38 @@ struct Layout<'g> {
 
 impl Grid {
     fn of(table: &Table, is_narrow: bool) -> Self {
-        let is_shown = |column: &Column| !is_narrow || column.narrow != Narrow::Absent;
-        let kept: Vec<usize> =
-            (0..table.columns.len()).filter(|index| is_shown(&table.columns[*index])).collect();
-        let columns = || kept.iter().map(|index| &table.columns[*index]);
-        let heads = columns().map(|column| printable::line(&column.heading));
+        let columns = || {
+            let is_shown = |column: &Column| !is_narrow || column.narrow != Narrow::Absent;
+            table.columns.iter().enumerate().filter(move |(_, column)| is_shown(column))
+        };
         let fields = |cells: &[Cell]| -> Vec<String> {
-            let shown = |(index, column): (&usize, &Column)| {
+            let shown = |(index, column): (usize, &Column)| {
                 let is_cut = is_narrow && column.narrow == Narrow::Middle;
-                let words = match cells.get(*index).unwrap_or(&Cell::Empty) {
+                let words = match cells.get(index).unwrap_or(&Cell::Empty) {
                     Cell::Interval { middle, .. } if is_cut => field(&Cell::Number(*middle), column.unit),
                     cell => field(cell, column.unit),
                 };
                 printable::line(&words)
             };
-            kept.iter().zip(columns()).map(shown).collect()
+            columns().map(shown).collect()
         };
-        let is_number = |index: usize| {
+        let head = |(index, column): (usize, &Column)| {
             let mut cells = table.rows.iter().filter_map(|row| row.cells.get(index));
-            cells.any(|cell| !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown))
+            Head {
+                heading: printable::line(&column.heading),
+                unit: column.unit.symbol(),
+                is_number: cells.any(|cell| !matches!(cell, Cell::Text(_) | Cell::Empty | Cell::Unknown)),
+            }
         };
         let cells = || table.rows.iter().flat_map(|row| row.cells.iter().zip(&table.columns));
         let has_cut = |(cell, column): (&Cell, &Column)| {
             column.narrow == Narrow::Middle && matches!(cell, Cell::Interval { .. })
         };
         let mut grid = Self {
-            heads: heads.collect(),
-            units: columns().map(|column| column.unit.symbol()).collect(),
+            heads: columns().map(head).collect(),
             rows: table.rows.iter().map(|row| fields(&row.cells)).collect(),
-            is_number: kept.iter().map(|index| is_number(*index)).collect(),
             shared: Vec::new(),
-            is_cut: is_narrow && (kept.len() < table.columns.len() || cells().any(has_cut)),
+            is_cut: is_narrow && (columns().count() < table.columns.len() || cells().any(has_cut)),
         };
         // A single row is shown completely.
         if grid.rows.len() > 1 {
@@ -190,14 +192,10 @@ impl Grid {
         while index < self.heads.len() {
             let first = self.rows.first().map(|row| row[index].clone()).unwrap_or_default();
             let is_constant = self.rows.iter().all(|row| row[index] == first);
-            if is_constant && self.heads.len() > 1 && !self.is_number[index] {
-                let said_of = self.said(index, ' ', &first);
+            if is_constant && self.heads.len() > 1 && !self.heads[index].is_number {
+                let said_of = self.said(index, "", &first);
                 self.heads.remove(index);
-                self.units.remove(index);
-                self.is_number.remove(index);
-                for row in &mut self.rows {
-                    row.remove(index);
-                }
+                self.rows.iter_mut().for_each(|row| drop(row.remove(index)));
                 if !first.is_empty() && first != "none" {
                     self.shared.push(said_of);
                 }
@@ -208,20 +206,16 @@ impl Grid {
     }
 
     /// A value without a heading above it.
-    fn said(&self, index: usize, between: char, field: &str) -> String {
-        let unit = self.units[index];
-        let is_told = field != "-" && field != "?" && !unit.is_empty();
-        let colon = if between == ':' { ":" } else { "" };
-        let unit = if is_told { format!(" {unit}") } else { String::new() };
-        format!("{}{colon} {field}{unit}", self.heads[index])
+    fn said(&self, index: usize, colon: &str, field: &str) -> String {
+        let Head { heading, unit, .. } = &self.heads[index];
+        let unit = if matches!(field, "-" | "?") { "" } else { unit };
+        format!("{heading}{colon} {field} {unit}").trim_end().into()
     }
 
     /// A heading with its unit.
     fn head(&self, index: usize) -> String {
-        match self.units[index] {
-            "" => self.heads[index].clone(),
-            unit => format!("{} {unit}", self.heads[index]),
-        }
+        let Head { heading, unit, .. } = &self.heads[index];
+        format!("{heading} {unit}").trim_end().into()
     }
 
     fn column_width(&self, index: usize) -> usize {
@@ -239,41 +233,33 @@ impl Grid {
 
     /// The heading lines from column `from` on, each as wide as its column.
     fn head_lines(&self, from: usize) -> Vec<Vec<String>> {
-        let broken: Vec<Vec<String>> = (from..self.heads.len())
-            .map(|index| {
-                let room = self.column_width(index);
-                let mut lines: Vec<String> = Vec::new();
-                for word in self.head(index).split(' ') {
-                    match lines.last_mut() {
-                        Some(line) if width(line) + 1 + width(word) <= room => {
-                            line.push(' ');
-                            line.push_str(word);
-                        }
-                        _ => lines.push(word.into()),
+        let broken = |index: usize| {
+            let room = self.column_width(index);
+            let mut lines: Vec<String> = Vec::new();
+            for word in self.head(index).split(' ') {
+                match lines.last_mut() {
+                    Some(line) if width(line) + 1 + width(word) <= room => {
+                        line.push(' ');
+                        line.push_str(word);
                     }
+                    _ => lines.push(word.into()),
                 }
-                lines
-            })
-            .collect();
-        let height = broken.iter().map(Vec::len).max().unwrap_or(0);
-        (0..height)
-            .map(|line| {
-                let cell = |lines: &Vec<String>| {
-                    // Headings are bottom-aligned on the rule below.
-                    (line + lines.len())
-                        .checked_sub(height)
-                        .and_then(|at| lines.get(at).cloned())
-                        .unwrap_or_default()
-                };
-                broken.iter().map(cell).collect()
-            })
-            .collect()
+            }
+            lines
+        };
+        let all: Vec<Vec<String>> = (from..self.heads.len()).map(broken).collect();
+        let height = all.iter().map(Vec::len).max().unwrap_or(0);
+        // Headings are bottom-aligned on the rule below.
+        let line = |nth: usize, lines: &Vec<String>| {
+            (nth + lines.len()).checked_sub(height).map_or_else(String::new, |at| lines[at].clone())
+        };
+        (0..height).map(|nth| all.iter().map(|lines| line(nth, lines)).collect()).collect()
     }
 
     /// All columns, or, with `has_headings`, all except as few leading ones as possible.
     fn layout(&self, has_headings: bool) -> Option<Layout<'_>> {
         // Text columns first: numbers are no headings.
-        let headings = self.is_number.iter().take_while(|is_number| !**is_number).count();
+        let headings = self.heads.iter().take_while(|head| !head.is_number).count();
         let headings = if has_headings { headings.min(self.heads.len().saturating_sub(1)) } else { 0 };
         let indent = |from: usize| if from > 0 { 2 } else { 0 };
         let (from, gap) = (0..=headings)
@@ -296,15 +282,12 @@ impl Grid {
                 None => return None,
             }
         }
+        fn of<T: Clone>(all: &[T], indices: &[usize]) -> Vec<T> {
+            indices.iter().map(|index| all[*index].clone()).collect()
+        }
         let part = |indices: &Vec<usize>| {
-            let of = |all: &[String]| indices.iter().map(|index| all[*index].clone()).collect();
-            Cow::Owned(Self {
-                heads: of(&self.heads),
-                units: indices.iter().map(|index| self.units[*index]).collect(),
-                rows: self.rows.iter().map(|row| of(row)).collect(),
-                is_number: indices.iter().map(|index| self.is_number[*index]).collect(),
-                ..self.clone()
-            })
+            let rows = self.rows.iter().map(|row| of(row, indices)).collect();
+            Cow::Owned(Self { heads: of(&self.heads, indices), rows, ..self.clone() })
         };
         Some(Layout { grids: parts.iter().map(part).collect(), from: 0, gap: GAP })
     }
@@ -313,17 +296,13 @@ impl Grid {
         let mut line = String::new();
         for (index, cell) in (from..self.heads.len()).zip(cells) {
             let room = self.column_width(index);
-            let blanks = " ".repeat(room.saturating_sub(width(cell)));
             if index > from {
                 line.push_str(&" ".repeat(gap));
             }
-            if self.is_number[index] {
-                line.push_str(&blanks);
-                line.push_str(cell);
-            } else {
-                line.push_str(cell);
-                line.push_str(&blanks);
-            }
+            let _ = match self.heads[index].is_number {
+                true => write!(line, "{cell:>room$}"),
+                false => write!(line, "{cell:room$}"),
+            };
         }
         line.trim_end().into()
     }
@@ -392,7 +371,7 @@ fn rows(text: &mut String, grid: &Grid, from: usize, gap: usize) {
         let (heading, fields) = row.split_at(from);
         if from > 0 && above != Some(heading) {
             let words: Vec<String> =
-                heading.iter().enumerate().map(|(index, field)| grid.said(index, ' ', field)).collect();
+                heading.iter().enumerate().map(|(index, field)| grid.said(index, "", field)).collect();
             wrapped(text, "", "  ", &words.join(", "));
             above = Some(heading);
         }
@@ -404,7 +383,7 @@ fn lists(text: &mut String, grid: &Grid) {
     for row in &grid.rows {
         for (index, field) in row.iter().enumerate() {
             let first = if index == 0 { "" } else { "  " };
-            wrapped(text, first, "      ", &grid.said(index, ':', field));
+            wrapped(text, first, "      ", &grid.said(index, ":", field));
         }
     }
 }
@@ -417,21 +396,10 @@ mod tests {
     use crate::model::Row;
 
     fn wide(fields: &[&str], rows: usize) -> Table {
-        let columns = (0..fields.len())
-            .map(|index| Column::words(&format!("c{index}"), &format!("column {index}")))
-            .collect();
-        let row = |nth: usize| Row {
-            cells: fields.iter().map(|field| Cell::Text(format!("{field}{nth}"))).collect(),
-            trials: Vec::new(),
-        };
-        Table {
-            id: "t".into(),
-            caption: "A table".into(),
-            columns,
-            rows: (0..rows).map(row).collect(),
-            notes: vec![],
-            is_main: false,
-        }
+        let column = |index| Column::words(&format!("c{index}"), &format!("column {index}"));
+        let cells = |nth: usize| fields.iter().map(|field| format!("{field}{nth}").into()).collect();
+        let rows = (0..rows).map(|nth| Row::new(cells(nth), Vec::new())).collect();
+        Table::of("t", "A table", (0..fields.len()).map(column).collect(), rows).unwrap()
     }
 
     fn printed(one: &Table) -> String {

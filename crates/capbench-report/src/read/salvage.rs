@@ -3,35 +3,41 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::results::{Results, SCHEMA_VERSION};
+use crate::results::{Finding, Results, SCHEMA_VERSION};
+use capbench_plan::session::NotMeasured;
+use capbench_plan::soak::record::SoakRecord;
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::{Error, Map, Value};
 
 use crate::error::{ReportError, Result};
 
-/// Members that are lists with independent entries.
-const LISTS: [&str; 9] = [
-    "trials",
-    "sweeps",
-    "searches",
-    "rfc2544",
-    "comparisons",
-    "reproductions",
-    "not_measured",
-    "findings",
-    "statements",
+/// Whether an entry of a list can be parsed.
+type Check = fn(&Value) -> serde_json::Result<()>;
+
+fn is<T: DeserializeOwned>(value: &Value) -> serde_json::Result<()> {
+    T::deserialize(value).map(drop)
+}
+
+/// Members that are lists with independent entries; whether a run without entries leaves the list out.
+const LISTS: [(&str, bool, Check); 9] = [
+    ("trials", false, is::<capbench_model::trial::TrialResult>),
+    ("sweeps", true, is::<capbench_plan::sweep::SweepOutcome>),
+    ("searches", true, is::<capbench_plan::search::SearchOutcome>),
+    ("rfc2544", true, is::<capbench_plan::rfc2544::Tested>),
+    ("comparisons", true, is::<capbench_plan::comparison::Comparison>),
+    ("reproductions", true, is::<capbench_reproduce::Reproduction>),
+    ("not_measured", true, is::<NotMeasured>),
+    ("findings", false, is::<Finding>),
+    ("statements", false, is::<String>),
 ];
 
 /// Members that all others depend on.
 const NEEDED: [&str; 4] = ["schema_version", "command", "started_unix_s", "environment"];
 
-/// What was read before the end.
+/// The members that were read before the end; of a list that was started, its complete entries.
 #[derive(Default)]
-struct Found {
-    members: Map<String, Value>,
-    /// Lists that were started, with their complete entries.
-    lists: Vec<(String, Vec<Value>)>,
-}
+struct Found(Map<String, Value>);
 
 /// Results, and what is missing of them.
 ///
@@ -41,50 +47,73 @@ pub(super) fn read(text: &[u8], file: &Path) -> Result<(Results, Vec<String>)> {
     let mut found = Found::default();
     let mut json = serde_json::Deserializer::from_slice(text);
     let mut ended = (&mut found).deserialize(&mut json).and_then(|()| json.end()).err();
-    identify(&found, &mut ended, file)?;
-    if let Some(member) = NEEDED.into_iter().find(|member| !found.members.contains_key(*member)) {
+    let Found(members) = found;
+    identify(&members, &mut ended, file)?;
+    if let Some(member) = NEEDED.into_iter().find(|member| !members.contains_key(*member)) {
         return Err(match ended {
-            Some(source) => ReportError::Cut { path: file.into(), source },
-            None => ReportError::Foreign { path: file.into(), missing: member },
+            Some(source) => ReportError::Cut(file.into(), source),
+            None => ReportError::Foreign(file.into(), member),
         });
     }
-    let mut warnings = Vec::new();
-    if let Some(error) = &ended {
-        warnings.push(broken(error, &found));
-    }
-    let results = results(found, ended.is_some(), file, &mut warnings)?;
-    Ok((results, warnings))
+    results(members, ended.as_ref()).map_err(|source| ReportError::Member(file.into(), source))
 }
 
 /// Whether this is a results file of the known version.
-fn identify(found: &Found, ended: &mut Option<serde_json::Error>, file: &Path) -> Result<()> {
+fn identify(members: &Map<String, Value>, ended: &mut Option<Error>, file: &Path) -> Result<()> {
     let path = file.to_path_buf();
-    let has = |member: &str| {
-        found.members.contains_key(member) || found.lists.iter().any(|(name, _)| name == member)
-    };
-    let Some(version) = found.members.get("schema_version") else {
+    let Some(version) = members.get("schema_version") else {
         // No object, or members without the first one of results: a foreign file.
-        let is_foreign = !found.members.is_empty() || ended.as_ref().is_none_or(serde_json::Error::is_data);
+        let is_list = |key: &String| LISTS.iter().any(|(list, ..)| list == key);
+        let is_foreign = !members.keys().all(is_list) || ended.as_ref().is_none_or(Error::is_data);
         return Err(match ended.take().filter(|_| !is_foreign) {
-            Some(source) if source.is_eof() => ReportError::Cut { path, source },
-            Some(source) => ReportError::NoJson { path, source },
-            None => ReportError::Foreign { path, missing: "schema_version" },
+            Some(source) if source.is_eof() => ReportError::Cut(path, source),
+            Some(source) => ReportError::NoJson(path, source),
+            None => ReportError::Foreign(path, "schema_version"),
         });
     };
     // Other programs have versions, too.
-    let missing = ["command", "environment", "trials"].into_iter().find(|member| !has(member));
+    let missing = ["command", "environment", "trials"].into_iter().find(|key| !members.contains_key(*key));
     if let Some(missing) = missing.filter(|_| ended.is_none()) {
-        return Err(ReportError::Foreign { path, missing });
+        return Err(ReportError::Foreign(path, missing));
     }
     if version.as_u64() != Some(SCHEMA_VERSION.into()) {
-        return Err(ReportError::Version { path, found: version.to_string(), known: SCHEMA_VERSION });
+        return Err(ReportError::Version(path, version.to_string(), SCHEMA_VERSION));
     }
     Ok(())
 }
 
+/// Builds results without what cannot be parsed. A missing required member has the value of a run that has just started.
+fn results(
+    mut members: Map<String, Value>,
+    ended: Option<&Error>,
+) -> serde_json::Result<(Results, Vec<String>)> {
+    let mut warnings: Vec<String> = ended.map(|error| broken(error, &members)).into_iter().collect();
+    let is_absent =
+        |(list, is_optional, _): &&(&str, bool, Check)| !is_optional && !members.contains_key(*list);
+    let absent: Vec<&str> = LISTS.iter().filter(is_absent).map(|(list, ..)| *list).collect();
+    if !absent.is_empty() && ended.is_some() {
+        warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
+    }
+    members.entry("complete").or_insert(Value::Bool(false));
+    // An unreadable soak must not drop its trials.
+    if members.get("soak").is_some_and(|soak| is::<Option<SoakRecord>>(soak).is_err()) {
+        members.remove("soak");
+        warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
+    }
+    for (list, _, check) in LISTS {
+        let entries = members.entry(list).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(entries) = entries {
+            warnings.extend(keep_known(list, entries, check));
+        }
+    }
+    let mut results = Results::deserialize(Value::Object(members))?;
+    results.complete &= ended.is_none();
+    Ok((results, warnings))
+}
+
 /// Where the file ends or is damaged, and what was read by then.
-fn broken(error: &serde_json::Error, found: &Found) -> String {
-    let trials = found.lists.iter().find(|(name, _)| name == "trials").map_or(0, |(_, list)| list.len());
+fn broken(error: &Error, members: &Map<String, Value>) -> String {
+    let trials = members.get("trials").and_then(Value::as_array).map_or(0, Vec::len);
     let how = if error.is_eof() { "ends in the middle of itself" } else { "is damaged" };
     let whole = match trials {
         1 => "1 whole trial before that is reported".to_string(),
@@ -93,85 +122,24 @@ fn broken(error: &serde_json::Error, found: &Found) -> String {
     format!("The file {how} (line {}, column {}): {whole}.", error.line(), error.column())
 }
 
-/// Builds results. A missing required member has the value of a run that has just started.
-fn results(found: Found, is_broken: bool, file: &Path, warnings: &mut Vec<String>) -> Result<Results> {
-    let Found { mut members, lists } = found;
-    let mut absent: Vec<&str> = Vec::new();
-    for list in LISTS {
-        if is_broken && !lists.iter().any(|(name, _)| name == list) && !is_optional(list) {
-            absent.push(list);
-        }
-        members.insert(list.into(), Value::Array(Vec::new()));
-    }
-    members.entry("complete").or_insert(Value::Bool(false));
-    if !absent.is_empty() && is_broken {
-        warnings.push(format!("Nothing is left of: {}.", absent.join(", ")));
-    }
-    // An unreadable soak must not drop its trials.
-    if members
-        .get("soak")
-        .is_some_and(|soak| !is_understood::<Option<capbench_plan::soak::record::SoakRecord>>(soak))
-    {
-        members.remove("soak");
-        warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
-    }
-    let mut results: Results = member("the file", Value::Object(members), file)?;
-    results.complete &= !is_broken;
-    for (name, entries) in lists {
-        match name.as_str() {
-            "trials" => results.trials = entries_of(&name, entries, warnings),
-            "sweeps" => results.sweeps = entries_of(&name, entries, warnings),
-            "searches" => results.searches = entries_of(&name, entries, warnings),
-            "rfc2544" => results.rfc2544 = entries_of(&name, entries, warnings),
-            "comparisons" => results.comparisons = entries_of(&name, entries, warnings),
-            "reproductions" => results.reproductions = entries_of(&name, entries, warnings),
-            "not_measured" => results.not_measured = entries_of(&name, entries, warnings),
-            "findings" => results.findings = entries_of(&name, entries, warnings),
-            "statements" => results.statements = entries_of(&name, entries, warnings),
-            _ => {}
-        }
-    }
-    Ok(results)
-}
-
-/// Lists that are absent if the run has none.
-fn is_optional(list: &str) -> bool {
-    matches!(list, "sweeps" | "searches" | "rfc2544" | "comparisons" | "reproductions" | "not_measured")
-}
-
-fn is_understood<T: DeserializeOwned>(value: &Value) -> bool {
-    T::deserialize(value).is_ok()
-}
-
-fn member<T: DeserializeOwned>(member: &str, value: Value, file: &Path) -> Result<T> {
-    serde_json::from_value(value).map_err(|source| ReportError::Member {
-        path: file.into(),
-        member: member.into(),
-        source,
-    })
-}
-
-/// The readable entries; the number of the others, and the first error.
-fn entries_of<T: DeserializeOwned>(name: &str, entries: Vec<Value>, warnings: &mut Vec<String>) -> Vec<T> {
-    let (mut known, mut unknown, mut reason) = (Vec::new(), 0, String::new());
+/// Removes the entries that cannot be parsed: a warning with their number and the first error.
+fn keep_known(list: &str, entries: &mut Vec<Value>, check: Check) -> Option<String> {
     let all = entries.len();
-    for (position, entry) in entries.into_iter().enumerate() {
-        match serde_json::from_value(entry) {
-            Ok(entry) => known.push(entry),
-            Err(error) => {
-                if unknown == 0 {
-                    reason = format!("the first is entry {}: {error}", position + 1);
-                }
-                unknown += 1;
-            }
+    let mut first = None;
+    let mut position = 0;
+    entries.retain(|entry| {
+        position += 1;
+        let error = check(entry).err();
+        let is_known = error.is_none();
+        if let (None, Some(error)) = (&first, error) {
+            first = Some(format!("the first is entry {position}: {error}"));
         }
-    }
-    if unknown > 0 {
-        warnings.push(format!(
-            "{unknown} of {all} {name} are not as capbench writes them, and left out ({reason})."
-        ));
-    }
-    known
+        is_known
+    });
+    let unknown = all - entries.len();
+    first.map(|first| {
+        format!("{unknown} of {all} {list} are not as capbench writes them, and left out ({first}).")
+    })
 }
 
 impl<'de> DeserializeSeed<'de> for &mut Found {
@@ -191,13 +159,13 @@ impl<'de> Visitor<'de> for &mut Found {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            if LISTS.contains(&key.as_str()) {
-                self.lists.push((key, Vec::new()));
-                let (_, entries) = self.lists.last_mut().expect("it was just pushed");
+            if LISTS.iter().any(|(list, ..)| *list == key) {
+                self.0.insert(key.clone(), Value::Array(Vec::new()));
+                let entries = self.0[&key].as_array_mut().expect("it was just inserted");
                 map.next_value_seed(Entries(entries))?;
             } else {
                 let value = map.next_value()?;
-                self.members.insert(key, value);
+                self.0.insert(key, value);
             }
         }
         Ok(())

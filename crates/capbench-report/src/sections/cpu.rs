@@ -5,10 +5,9 @@ use capbench_model::trial::{CpuAccount, Phase, TrialResult};
 use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
-    self, Estimate, PlacedTrials, chart, estimated, grouped, keep_few, linear, names, of_bench, point,
+    self, Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, point,
     resting_on, series,
 };
-use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
@@ -23,16 +22,14 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     // Sweeps of publications have the sum of both in their charts, for all methods together.
     let sweeps = if results.reproductions.is_empty() { results.sweeps.as_slice() } else { &[] };
     charts.extend(sweeps.iter().flat_map(|sweep| swept(sweep, trials)));
-    let left_out = keep_few(&mut charts);
     let is_sampled = |trial: &&TrialResult| is_sound(trial) && trial.cpu.split_is_sampled;
     let sampled = resting_on(numbers(results.trials.iter().filter(is_sampled)), SAMPLED);
-    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled.into_iter().chain(left_out))
+    parts::section("cpu", "CPU time per packet", charts, TEXT, sampled)
 }
 
 /// Owner of the time per packet: one of the two, either (not known which), or both together.
 const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
 
-/// Time per packet of these parts.
 type Parts = [Option<f64>; PARTS.len()];
 
 fn parts_of(cpu: &CpuAccount) -> Parts {
@@ -95,7 +92,6 @@ fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
     by_load.into_iter().map(|(_, compared)| at_load(scene, group, compared)).collect()
 }
 
-/// Methods of a scene at one load.
 fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
     let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.held_load()).collect();
     let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };
@@ -103,22 +99,21 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),
         None => format!("CPU time per packet: {}", scene.words()),
     };
-    let methods: Vec<String> = grouped(group.iter(), |trial| trial.profile.method.clone())
-        .into_iter()
-        .map(|(name, _)| name)
-        .collect();
+    let methods = grouped(group.iter(), |trial| trial.profile.method.clone()).into_iter();
+    let methods: Vec<String> = methods.map(|(name, _)| name).collect();
     let of =
         |method: &String| shown.iter().copied().filter(|trial| trial.profile.method == *method).collect();
     let placed = PlacedTrials::along(methods.iter().map(of));
-    let is_missing = |(_, one): &(&String, &PlacedTrials<'_>)| one.trials.is_empty();
-    let missing: Vec<&str> =
-        methods.iter().zip(&placed).filter(is_missing).map(|(method, _)| method.as_str()).collect();
-    let note = if !is_held {
-        Some("No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into())
-    } else if missing.is_empty() {
-        None
-    } else {
-        Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
+    let missing = methods.iter().zip(&placed).filter(|(_, one)| one.trials.is_empty());
+    let missing: Vec<&str> = missing.map(|(method, _)| method.as_str()).collect();
+    let note = match (is_held, missing.as_slice()) {
+        (false, _) => Some(
+            "No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
+        ),
+        (true, []) => None,
+        (true, missing) => {
+            Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
+        }
     };
     let x = names("Method", methods.clone());
     layers("cpu-methods", title, Kind::StackedBars, x, &placed).noting(note).noting_repeats()

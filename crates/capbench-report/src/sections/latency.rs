@@ -6,9 +6,8 @@ use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
-    self, Estimate, chart, estimated, grouped, keep_few, logarithmic, point, resting_on, series, upright,
+    self, Estimate, Varied, chart, estimated, grouped, logarithmic, point, resting_on, series, upright,
 };
-use super::varied::Varied;
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
@@ -18,7 +17,6 @@ const TEXT: &str = "From left to right ever rarer frames: one in two takes longe
 const LOSSY: &str =
     "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.";
 
-/// A leg of the path: its name, and its delays in a trial.
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 
 const LEGS: [Leg; 3] = [
@@ -29,7 +27,6 @@ const LEGS: [Leg; 3] = [
     }),
 ];
 
-/// Quantiles that are drawn over a sweep.
 type Quantile = (&'static str, fn(&Delays) -> u64);
 
 const QUANTILES: [Quantile; 3] = [
@@ -43,9 +40,8 @@ pub(super) fn section(results: &Results, numbered: &Numbered<'_>) -> Option<Sect
     let trials: Vec<&TrialResult> = results.trials.iter().filter(recorded).collect();
     let mut charts = curves(trials.iter().copied().filter(|trial| trial.phase != Phase::Sweep).collect());
     charts.extend(results.sweeps.iter().map(|sweep| over(sweep, numbered)));
-    let left_out = keep_few(&mut charts);
     let lossy = resting_on(numbers(trials.into_iter().filter(|trial| trial.lost() > 0)), LOSSY);
-    parts::section("latency", "Latency", charts, TEXT, lossy.into_iter().chain(left_out))
+    parts::section("latency", "Latency", charts, TEXT, lossy)
 }
 
 /// Percentile curves of every set-up and leg, one line per method and load.

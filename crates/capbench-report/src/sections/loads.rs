@@ -1,16 +1,19 @@
-//! Delivered frames and losses by place: over the load if there are several loads, else by method.
+//! Delivered frames and losses by place: over the load if there are several loads, else by method. Rates over the frame size:
+//! results of searches, and delivered rates at maximum load.
 
 use crate::results::Results;
-use capbench_model::trial::{LoadShape, Phase, TrialResult};
+use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
 use capbench_plan::rfc2544::Found;
+use capbench_plan::search::SearchOutcome;
 use capbench_plan::sweep::AxisKind;
 
-use super::layers::stacked;
-use super::parts::{PlacedTrials, grouped, keep_few, linear, names, of_bench, section, upright};
-use super::searches::by_set_up;
-use super::varied::Varied;
-use crate::model::{Chart, Kind, Section, Unit};
-use crate::naming::{Numbered, Scene, intended_or_offered, load};
+use super::parts::{
+    Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, section, sentence,
+    series, stacked, upright, whole_section,
+};
+use super::searches::{bounds, by_set_up, goals, is_at_least};
+use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Unit};
+use crate::naming::{self, Numbered, Scene, intended_or_offered, is_sound, load, numbers};
 
 /// With more frame sizes than this, frame size is the horizontal axis and each method has a chart.
 const SIZES_APART: usize = 3;
@@ -20,14 +23,14 @@ const BARS: &str = "Each bar is everything that was to be sent: what was deliver
                     fast as it can, so bars are not equally high.";
 const CURVES: &str = "The height of all layers is the load that was to be sent. Where losses begin, the layer tells the place. Trials of one \
                       load are taken together, long ones and short ones by their time.";
+const BOUNDS: &str = "Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound.";
+const AT_LEAST: &str = "the bound is held at least: the generator, the link or the load given was the limit.";
+const MAXIMUM: &str = "At maximum load: what is delivered there may be less than what a method can hold.";
 
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterator<Item = Section> {
-    let (mut bars, mut areas) = (bench(results), curves(results, trials));
-    let (more_bars, more_areas) = (keep_few(&mut bars), keep_few(&mut areas));
-    let bars = section("delivered-and-lost", "Delivered and lost", bars, BARS, more_bars);
-    let heading = "Delivered and lost against the load";
-    let areas = section("loss-against-load", heading, areas, CURVES, more_areas);
-    bars.into_iter().chain(areas)
+    let bars = section("delivered-and-lost", "Delivered and lost", bench(results), BARS, []);
+    let (heading, areas) = ("Delivered and lost against the load", curves(results, trials));
+    bars.into_iter().chain(section("loss-against-load", heading, areas, CURVES, []))
 }
 
 /// Trials of a bench: bars by method, or by frame size if there are many.
@@ -124,4 +127,131 @@ fn curve(id: &str, trials: Vec<&TrialResult>) -> Option<Chart> {
     let x = linear("Intended load", Unit::PacketsPerSecond);
     let chart = stacked(&format!("{id}-loss-{method}"), title, Kind::Stacked, x, &placed);
     Some(chart.marking(first.line_rate_pps.map(|rate| upright("line rate", rate))))
+}
+
+pub(super) fn frame_sizes(results: &Results) -> Option<Section> {
+    let mut charts = searched(results);
+    charts.extend(best_effort(results));
+    let text = "A method that is limited by packets has a level line here; one that is limited by octets, or by the link, falls with the \
+                frame size.";
+    let has_rate = results.trials.iter().any(|trial| trial.line_rate_pps.is_some());
+    let no_rate = "No line rate is drawn: the link has no speed, as virtual ones.";
+    let more = (!has_rate).then(|| sentence(no_rate, Vec::new()));
+    whole_section("frame-sizes", "Rates against the frame size", charts, text, more)
+}
+
+/// Frame sizes as an axis: octets, or names if a mix is among them.
+struct Sizes<'r> {
+    labels: Vec<&'r SizeLabel>,
+    varied: Varied,
+}
+
+impl<'r> Sizes<'r> {
+    /// `None` for fewer than two sizes.
+    fn of(labels: impl IntoIterator<Item = &'r SizeLabel>) -> Option<Self> {
+        let mut labels: Vec<&SizeLabel> = labels.into_iter().collect();
+        labels.sort();
+        labels.dedup();
+        let octets = |label: &&SizeLabel| match label {
+            SizeLabel::Octets(octets) => Some(f64::from(*octets)),
+            SizeLabel::Named(_) => None,
+        };
+        let words = "the frame size";
+        let varied = match labels.iter().map(octets).collect() {
+            Some(places) => Varied { axis: linear("Frame size", Unit::Bytes), words, places },
+            None => {
+                Varied::named("Frame size (bytes)", words, labels.iter().map(ToString::to_string).collect())
+            }
+        };
+        (labels.len() > 1).then_some(Self { labels, varied })
+    }
+
+    fn at(&self, label: &SizeLabel) -> f64 {
+        let nth = self.labels.iter().position(|known| *known == label).unwrap_or(0);
+        self.varied.places[nth]
+    }
+}
+
+/// The line rate of each size, if the link has one.
+pub(super) fn line_rate<'r>(
+    trials: impl Iterator<Item = &'r TrialResult>,
+    at: impl Fn(&SizeLabel) -> f64,
+) -> Option<Mark> {
+    let mut curve: Vec<[f64; 2]> =
+        trials.filter_map(|trial| Some([at(&trial.profile.frame_size), trial.line_rate_pps?])).collect();
+    curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    curve.dedup_by(|a, b| a[0] == b[0]);
+    (!curve.is_empty()).then(|| Mark { label: "line rate".into(), at: Place::Curve(curve) })
+}
+
+/// Lines over the frame sizes, one per set-up, from the values of each size. A set-up is the method and its scene. A scene that
+/// all share is in the title, else after the method's name.
+fn over_sizes<T>(
+    (id, what, label): (&str, String, &str),
+    sizes: &Sizes<'_>,
+    all: Vec<(&SizeLabel, T)>,
+    set_up: impl Fn(&T) -> (String, String),
+    of: impl Fn(f64, &[T]) -> Point,
+) -> Chart {
+    let by_set_up = grouped(all, |(_, one)| set_up(one));
+    let scenes = grouped(&by_set_up, |((_, scene), _)| scene.clone());
+    let common = if let [(scene, _)] = scenes.as_slice() { format!(": {scene}") } else { String::new() };
+    let line = |((method, scene), all): ((String, String), Vec<(&SizeLabel, T)>)| {
+        let by_size = grouped(all, |(size, _)| *size).into_iter();
+        let points = by_size.map(|(size, own)| {
+            let own: Vec<T> = own.into_iter().map(|(_, one)| one).collect();
+            of(sizes.at(size), &own)
+        });
+        let name = if common.is_empty() { format!("{method}, {scene}") } else { method };
+        series(name, Role::Method, points.collect())
+    };
+    let lines = by_set_up.into_iter().map(line).collect();
+    let y = linear(label, Unit::PacketsPerSecond);
+    let Varied { axis, words, .. } = &sizes.varied;
+    let title = format!("{what} against {words}{common}");
+    chart(id, title, sizes.varied.kind(Kind::Bars), axis.clone(), y, lines)
+}
+
+fn searched(results: &Results) -> Vec<Chart> {
+    let searches: Vec<(&SizeLabel, &SearchOutcome)> = naming::compared_searches(results)
+        .iter()
+        .filter_map(|search| Some((search.frame_size.as_ref()?, search)))
+        .collect();
+    let Some(sizes) = Sizes::of(searches.iter().map(|(size, _)| *size)) else { return Vec::new() };
+    let mark = line_rate(results.trials.iter(), |label| sizes.at(label));
+    let set_up = |search: &&SearchOutcome| {
+        let [method, placement, work] =
+            [&search.method, &search.placement, &search.work].map(|part| part.clone().unwrap_or_default());
+        (method, naming::place(&placement, &work))
+    };
+    let of_goal = |goal: &str| {
+        let at_least = searches.iter().filter(|(_, search)| is_at_least(search, goal)).count();
+        let limits = (at_least > 0).then(|| format!("Of {at_least} searches here {AT_LEAST}"));
+        let words =
+            (&*format!("size-{goal}"), format!("Highest load that is held, by goal {goal},"), "Lower bound");
+        over_sizes(words, &sizes, searches.clone(), set_up, |x, own| bounds(x, goal, own))
+            .marking(mark.clone())
+            .noting([BOUNDS])
+            .noting(limits)
+    };
+    goals(results).into_iter().map(of_goal).collect()
+}
+
+/// The delivered rate at the generator's maximum rate.
+fn best_effort(results: &Results) -> Option<Chart> {
+    let is_it = |trial: &&TrialResult| trial.phase == Phase::BestEffort && is_sound(trial);
+    let trials: Vec<(&SizeLabel, &TrialResult)> = naming::compared(results)
+        .iter()
+        .filter(is_it)
+        .map(|trial| (&trial.profile.frame_size, trial))
+        .collect();
+    let sizes = Sizes::of(trials.iter().map(|(size, _)| *size))?;
+    let mark = line_rate(trials.iter().map(|(_, trial)| *trial), |label| sizes.at(label));
+    let set_up = |trial: &&TrialResult| (trial.profile.method.clone(), Scene::of(trial).place());
+    let of = |x: f64, own: &[&TrialResult]| {
+        let rate = Estimate::of(own.iter().map(|trial| trial.delivered_pps));
+        estimated(x, rate.as_ref(), numbers(own.iter().copied()))
+    };
+    let words = ("size-delivered", "Delivered at maximum load".into(), "Delivered");
+    Some(over_sizes(words, &sizes, trials, set_up, of).marking(mark).noting([MAXIMUM]).noting_repeats())
 }

@@ -5,34 +5,24 @@
 //! |---|---|
 //! | `reproductions` | published figures next to those of this host |
 //! | `searches` | trials of searches, and bounds over searches and set-ups |
-//! | `loads` | delivered frames and losses, over the load or by method |
-//! | `sizes` | rates against the frame size |
-//! | `sweeps` | what a sweep varied, with intervals |
-//! | `regimes` | cost of a packet besides its work |
-//! | `rings` | the longest burst without loss and the time that buffers last |
+//! | `loads` | delivered frames and losses, over the load or by method; rates against the frame size |
+//! | `sweeps` | what a sweep varied, with intervals; cost regimes; bursts and buffers |
 //! | `cpu` | CPU time per packet of application and kernel |
 //! | `latency` | percentiles of latency |
 //! | `moments` | when frames were lost during a trial |
 //! | `soak` | a soak over its time |
 //!
-//! Shared code: `parts` makes sections, charts, axes and points, `layers` stacks the ledger, `varied` has the axis of a sweep.
+//! `parts` makes sections, charts, axes and points.
 
 mod cpu;
 mod latency;
-mod layers;
 mod loads;
 mod moments;
 mod parts;
-mod regimes;
 mod reproductions;
-mod rings;
 mod searches;
-mod sizes;
 mod soak;
 mod sweeps;
-#[cfg(test)]
-mod tests;
-mod varied;
 
 use crate::results::Results;
 
@@ -47,10 +37,10 @@ pub fn sections(results: &Results) -> Vec<Section> {
     let mut sections = reproductions::sections(results);
     sections.extend(searches::section(results, &trials));
     sections.extend(loads::sections(results, &trials));
-    sections.extend(sizes::section(results));
+    sections.extend(loads::frame_sizes(results));
     sections.extend(sweeps::sections(results, &trials));
-    sections.extend(regimes::section(results));
-    sections.extend(rings::section(results, &trials));
+    sections.extend(sweeps::regimes(results));
+    sections.extend(sweeps::buffers(results, &trials));
     sections.extend(cpu::section(results, &trials));
     sections.extend(latency::section(results, &trials));
     sections.extend(moments::section(results));

@@ -1,19 +1,17 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
 use crate::results::Results;
-use capbench_model::loss_shape::{Burst, LossShape};
+use capbench_model::loss_shape::{Burst, LossShape, Window};
 use capbench_model::trial::{Phase, TrialResult};
 
-use super::parts::{
-    self, MOST_CHARTS, chart, grouped, keep_few, linear, logarithmic, names, point, series, upright,
-};
-use crate::model::{Cell, Chart, Column, Kind, Mark, Role, Row, Section, Table, Unit};
+use super::parts::{self, MOST_CHARTS, chart, grouped, linear, logarithmic, names, point, series, upright};
+use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
+use crate::tables::shape::Columns;
 
 const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
-/// Parts of a trial.
 type Part = (&'static str, fn(&LossShape) -> u64);
 
 const PARTS: [Part; 3] = [
@@ -22,7 +20,6 @@ const PARTS: [Part; 3] = [
     ("last 100 ms", |shape| shape.lost_at_end),
 ];
 
-/// A trial with losses, and its loss pattern.
 type Lossy<'r> = (&'r TrialResult, &'r LossShape);
 
 pub(super) fn section(results: &Results) -> Option<Section> {
@@ -36,9 +33,8 @@ pub(super) fn section(results: &Results) -> Option<Section> {
         charts.push(bursts(&at, &group));
         tables.extend(windows(&at, &group));
     }
-    let more = keep_few(&mut charts);
     tables.truncate(MOST_CHARTS / 2);
-    let section = parts::section("loss-in-time", "When frames were lost", charts, TEXT, more)?;
+    let section = parts::section("loss-in-time", "When frames were lost", charts, TEXT, [])?;
     Some(Section { tables, ..section })
 }
 
@@ -83,8 +79,7 @@ fn seconds(ns: u64) -> f64 {
 fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let known = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.in_time.as_ref()?)));
     let by_method = grouped(known, |(trial, _)| trial.profile.method.as_str());
-    let (mut lines, mut lengths) = (Vec::new(), Vec::new());
-    let mut most = 1;
+    let (mut lines, mut lengths, mut most) = (Vec::new(), Vec::new(), 1);
     for (method, own) in by_method {
         // Trials of one method at one load have the same length, and so have their intervals.
         let length_ns = own[0].1.length_ns;
@@ -118,7 +113,6 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     Some(chart.noting(notes).marking(worst_window(group)))
 }
 
-/// Start and end of the worst 100 ms of all trials.
 fn worst_window(group: &[Lossy<'_>]) -> Vec<Mark> {
     let worst = group.iter().filter_map(|(trial, shape)| Some((*trial, shape.worst_window?)));
     let Some((trial, window)) = worst.max_by_key(|(_, window)| window.lost) else { return Vec::new() };
@@ -149,37 +143,17 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
         .noting(["The eight longest bursts of each trial; shorter ones are counted and not drawn."])
 }
 
-/// The worst 100 ms of each trial.
 fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
-    let rows = group
-        .iter()
-        .map(|(trial, shape)| {
-            let worst = shape.worst_window.as_ref();
-            let number = |value: Option<f64>| value.map_or(Cell::Unknown, Cell::Number);
-            Row {
-                cells: vec![
-                    Cell::Text(trial.profile.method.clone()),
-                    Cell::Count(shape.lost),
-                    Cell::Count(shape.bursts.count),
-                    Cell::Count(shape.lossy_windows),
-                    Cell::Count(shape.windows),
-                    number(worst.map(|window| seconds(window.from_ns))),
-                    worst.map_or(Cell::Unknown, |window| Cell::Count(window.lost)),
-                    number(worst.map(|window| window.loss_ratio())),
-                ],
-                trials: vec![trial.number],
-            }
-        })
-        .collect();
-    let columns = vec![
-        Column::words("method", "Method"),
-        Column::new("lost", "Lost frames", Unit::Count),
-        Column::new("loss_bursts", "Bursts", Unit::Count),
-        Column::new("lossy_windows", "Times of 100 ms that lost", Unit::Count),
-        Column::new("windows", "Of all", Unit::Count),
-        Column::named("worst_from_s", "Worst began at"),
-        Column::new("worst_lost", "It lost", Unit::Count),
-        Column::named("worst_loss_ratio", "Of its frames"),
-    ];
-    Table::of("worst-windows", &format!("Times of 100 ms, at {at}"), columns, rows)
+    let worst = |shape: &LossShape, of: fn(&Window) -> f64| Cell::number(shape.worst_window.as_ref().map(of));
+    let columns = Columns::new()
+        .words("method", "Method", |(trial, _): &Lossy<'_>| trial.profile.method.as_str())
+        .count("lost", "Lost frames", |(_, shape)| shape.lost)
+        .count("loss_bursts", "Bursts", |(_, shape)| shape.bursts.count)
+        .count("lossy_windows", "Times of 100 ms that lost", |(_, shape)| shape.lossy_windows)
+        .count("windows", "Of all", |(_, shape)| shape.windows)
+        .named("worst_from_s", "Worst began at", move |(_, shape)| worst(shape, |one| seconds(one.from_ns)))
+        .count("worst_lost", "It lost", |(_, shape)| Cell::count(shape.worst_window.map(|one| one.lost)))
+        .named("worst_loss_ratio", "Of its frames", move |(_, shape)| worst(shape, Window::loss_ratio));
+    let caption = format!("Times of 100 ms, at {at}");
+    columns.table("worst-windows", &caption, group.iter().copied(), |(trial, _)| vec![trial.number])
 }

@@ -62,41 +62,36 @@ const fn unit(quantity: Quantity) -> Unit {
     about(quantity).0
 }
 
-/// The non-empty words, joined.
 fn joined(words: &[&str]) -> String {
     words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-fn heading(column: &Compared) -> String {
-    let side = match column.side {
+const fn side(column: &Compared) -> &'static str {
+    match column.side {
         Side::Published => "published",
         Side::Here => "here",
-        Side::Given => "",
-    };
+        Side::Given => "given",
+    }
+}
+
+fn heading(column: &Compared) -> String {
+    let side = if column.side == Side::Given { "" } else { side(column) };
     joined(&[side, &column.method, &column.what, about(column.quantity).1])
 }
 
 /// A name of lower-case letters, digits and `_`, ending with its unit.
 fn key(column: &Compared) -> String {
     let (.., suffix) = about(column.quantity);
-    let side = match column.side {
-        Side::Published => "published",
-        Side::Here => "here",
-        Side::Given => "given",
-    };
-    let text = format!("{side} {} {} {suffix}", column.method, column.what).to_lowercase();
-    let parts: Vec<_> =
-        text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
-    parts.join("_")
+    let text = format!("{} {} {} {suffix}", side(column), column.method, column.what).to_lowercase();
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("_")
 }
 
 fn table(comparison: &Comparison) -> Table {
     let rows_are = &comparison.rows_are;
     let first = Column::new(&rows_are.heading.replace(' ', "_"), &rows_are.heading, unit(rows_are.quantity));
-    let columns = comparison
-        .columns
-        .iter()
-        .map(|column| Column::new(&key(column), &heading(column), unit(column.quantity)));
+    let column = |own: &Compared| Column::new(&key(own), &heading(own), unit(own.quantity));
+    let columns = comparison.columns.iter().map(column);
     let rows = comparison.rows.iter().map(|row| {
         let label = row.at.map_or_else(|| Cell::Text(row.label.clone()), Cell::Number);
         let mut trials: Trials = row.cells.iter().flat_map(|cell| cell.trials.iter().copied()).collect();
@@ -141,12 +136,11 @@ fn marks(comparison: &Comparison) -> Vec<String> {
             }
         }
     }
-    found
-        .into_iter()
-        .map(|(mark, heading, rows)| {
-            format!("Marked {mark}: {heading}, {} {}.", comparison.rows_are.heading, rows.join(", "))
-        })
-        .collect()
+    let rows_are = &comparison.rows_are.heading;
+    let note = |(mark, heading, rows): (char, String, Vec<&str>)| {
+        format!("Marked {mark}: {heading}, {rows_are} {}.", rows.join(", "))
+    };
+    found.into_iter().map(note).collect()
 }
 
 /// Charts of a table: its curves if the publication has some. Else one chart per quantity of the table that was both published
@@ -168,14 +162,11 @@ fn charts(comparison: &Comparison) -> Vec<Chart> {
     let mut charts: Vec<Chart> =
         quantities.filter(is_known).filter_map(|of| chart(comparison, of, about(of).2)).collect();
     if charts.len() > 1 {
-        for chart in &mut charts {
-            chart.title = format!("{}: {}", chart.title, chart.y.label);
-        }
+        charts.iter_mut().for_each(|chart| chart.title = format!("{}: {}", chart.title, chart.y.label));
     }
     charts
 }
 
-/// Columns of a quantity, with their positions.
 fn columns(
     comparison: &Comparison,
     of: Quantity,
@@ -218,18 +209,16 @@ fn chart(comparison: &Comparison, of: Quantity, id: &str) -> Option<Chart> {
 
 /// The quantity according to the plan: the line rate.
 fn given(comparison: &Comparison, of: Quantity, places: &[f64]) -> Vec<Mark> {
-    columns(comparison, of, |column| column.side == Side::Given)
-        .map(|(at, column)| {
-            let rows = comparison.rows.iter().zip(places);
-            let mut curve: Vec<[f64; 2]> =
-                rows.filter_map(|(row, &x)| Some([x, row.cells.get(at)?.value?])).collect();
-            curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
-            Mark { label: joined(&[&column.method, &column.what]), at: Place::Curve(curve) }
-        })
-        .collect()
+    let mark = |(at, column): (usize, &Compared)| {
+        let rows = comparison.rows.iter().zip(places);
+        let mut curve: Vec<[f64; 2]> =
+            rows.filter_map(|(row, &x)| Some([x, row.cells.get(at)?.value?])).collect();
+        curve.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        Mark { label: joined(&[&column.method, &column.what]), at: Place::Curve(curve) }
+    };
+    columns(comparison, of, |column| column.side == Side::Given).map(mark).collect()
 }
 
-/// The axis of rows at these places.
 fn axis(comparison: &Comparison, places: &[f64]) -> Axis {
     let least = places.iter().copied().fold(f64::INFINITY, f64::min);
     let most = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);

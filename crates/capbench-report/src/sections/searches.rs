@@ -11,10 +11,8 @@ use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
 
-/// Explanation of bounds.
 pub(crate) const BOUNDS: &str =
     "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
-/// Explanation of a chart of bounds.
 const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
                     lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
                     bars show how far a result can be repeated on this host.";
@@ -28,18 +26,16 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     let mut of_trials: Vec<Chart> =
         by_set_up(results).into_iter().filter_map(|searches| trials_of(&searches, trials)).collect();
     let left_out = keep_few(&mut of_trials);
-    let mut charts: Vec<Chart> =
-        goals(results).into_iter().map(|goal| of_goal(searches, goal).noting([BARS])).collect();
-    charts.extend(of_trials);
+    let goals = goals(results).into_iter().map(|goal| of_goal(searches, goal).noting([BARS]));
+    let charts = goals.chain(of_trials).collect();
     let buffered = resting_on(
         buffered(searches),
         "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
          their load counts as not held.",
     );
-    parts::section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
+    parts::whole_section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
 }
 
-/// Searches by set-up.
 pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     let set_up = |search: &&SearchOutcome| {
         (search.method.clone(), search.placement.clone(), search.frame_size.clone(), search.work.clone())
@@ -47,7 +43,6 @@ pub(super) fn by_set_up(results: &Results) -> Vec<Vec<&SearchOutcome>> {
     grouped(naming::compared_searches(results), set_up).into_iter().map(|(_, searches)| searches).collect()
 }
 
-/// Names of all goals.
 pub(super) fn goals(results: &Results) -> Vec<&str> {
     let all = naming::compared_searches(results).iter().flat_map(|search| &search.goals);
     grouped(all, |goal| goal.goal.name.as_str()).into_iter().map(|(name, _)| name).collect()
@@ -71,22 +66,21 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     let known = searches.iter().filter(|search| search.method.is_some());
     let scenes: Vec<String> =
         grouped(known.clone(), |search| scene(search)).into_iter().map(|(scene, _)| scene).collect();
-    let mut at_least = Vec::new();
-    let lines: Vec<Series> = grouped(known, |search| search.method.clone().unwrap_or_default())
-        .into_iter()
-        .map(|(method, searches)| {
-            let mut points = Vec::new();
-            for search in &searches {
-                let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0) as f64;
-                if is_at_least(search, goal) {
-                    at_least.push(name(search, &method));
-                }
-                points.push(bounds(x, goal, &[*search]));
-            }
-            series(method, Role::Method, points)
-        })
+    let by_method = grouped(known, |search| search.method.clone().unwrap_or_default());
+    let mut at_least: Vec<String> = by_method
+        .iter()
+        .flat_map(|(method, own)| own.iter().map(move |search| (method, search)))
+        .filter(|(_, search)| is_at_least(search, goal))
+        .map(|(method, search)| name(search, method))
         .collect();
-    let spread = spread_out(lines);
+    let place = |search: &SearchOutcome| {
+        let x = scenes.iter().position(|known| *known == scene(search)).unwrap_or(0);
+        bounds(x as f64, goal, &[search])
+    };
+    let line = |(method, own): (String, Vec<&SearchOutcome>)| {
+        series(method, Role::Method, own.into_iter().map(place).collect())
+    };
+    let spread = spread_out(by_method.into_iter().map(line).collect());
     let title = format!("Bounds by goal {goal}, a point for each search");
     let y = linear("Bounds", Unit::PacketsPerSecond);
     at_least.dedup();
@@ -141,7 +135,6 @@ fn spread_out(mut lines: Vec<Series>) -> Vec<Series> {
     lines
 }
 
-/// Trials of the searches of one set-up.
 fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart> {
     let first = searches.iter().find(|search| search.method.is_some())?;
     let method = first.method.clone()?;
@@ -180,12 +173,10 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
         })
     });
     let note = first.buffered.as_ref().map(|buffered| {
-        let rate = |pps| figures::number(pps, Unit::PacketsPerSecond);
+        let rates = [buffered.from_pps, buffered.to_pps, buffered.taken_pps];
+        let [from, to, taken] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
         format!(
-            "From {} to {} packets/s trials lost nothing only because there was room; {} packets/s were taken.",
-            rate(buffered.from_pps),
-            rate(buffered.to_pps),
-            rate(buffered.taken_pps)
+            "From {from} to {to} packets/s trials lost nothing only because there was room; {taken} packets/s were taken."
         )
     });
     Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))

@@ -4,8 +4,7 @@ use crate::results::Results;
 use capbench_model::places;
 use capbench_plan::soak::record::{Interval, SoakRecord};
 
-use super::layers::{UNEXPLAINED, of_unknown};
-use super::parts::{self, chart, linear, point, series, upright};
+use super::parts::{self, UNEXPLAINED, chart, linear, of_unknown, point, series, upright};
 use crate::figures;
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Unit};
 
@@ -28,7 +27,6 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     Some(section)
 }
 
-/// A chart over the time of sending.
 fn over_time(id: &str, title: &str, kind: Kind, (label, unit): (&str, Unit), series: Vec<Series>) -> Chart {
     chart(id, title.into(), kind, linear("Time of sending", Unit::Seconds), linear(label, unit), series)
 }

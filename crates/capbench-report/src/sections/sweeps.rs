@@ -1,19 +1,29 @@
-//! Results over the varied setting: rates, loss and cost, medians with the intervals of their repeats.
+//! Sweeps: rates, loss and cost over the varied setting; what a packet costs besides its work; what buffers hold.
 
 use crate::results::Results;
+use capbench_model::running::RingGeometry;
+use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
+use capbench_plan::sweep::swept::Swept;
 use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
-use super::layers::stacked;
-use super::parts::{Estimate, chart, estimated, grouped, keep_few, linear, section, sentence, series};
-use super::sizes::line_rate;
-use super::varied::Varied;
-use crate::model::{Chart, Kind, Mark, Place, Role, Section, Unit};
+use super::loads::line_rate;
+use super::parts::{
+    Estimate, Varied, chart, estimated, grouped, keep_few, linear, logarithmic, point, section, sentence,
+    series, stacked, whole_section,
+};
+use crate::figures;
+use crate::model::{Chart, Kind, Mark, Place, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered};
 
 /// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
 const TAKEN: &str = "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
                      buffers does not raise it.";
+
+const BUFFERS: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
+                    taken meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
+                    else is full first.";
 
 /// A figure over the varied setting: its name in links, its words in a title and on the axis, and its value.
 type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> Option<&Estimate>);
@@ -51,7 +61,6 @@ fn set_up(sweep: &SweepOutcome) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// The publication that the sweep belongs to.
 fn publication<'r>(results: &'r Results, sweep: &SweepOutcome) -> Option<&'r str> {
     let mut readings = sweep.series.iter().flat_map(|line| &line.readings);
     let first = readings.find_map(|reading| reading.trials.first())?;
@@ -83,7 +92,13 @@ fn of_sweep(results: &Results, sweep: &SweepOutcome, trials: &Numbered<'_>) -> O
     );
     let short = "This sweep did not go to its end: points have fewer repeats, or none.";
     let stopped = sweep.stopped.then(|| sentence(short, Vec::new()));
-    section(&format!("sweep-{}", sweep.axis), &heading, charts, &text, stopped.into_iter().chain(left_out))
+    whole_section(
+        &format!("sweep-{}", sweep.axis),
+        &heading,
+        charts,
+        &text,
+        stopped.into_iter().chain(left_out),
+    )
 }
 
 /// Lines of one chart: all of them, or those of one placement and load, which the title names.
@@ -116,7 +131,6 @@ fn of_figure(
     chart(&id, title, kind, varied.axis.clone(), linear(label, unit), lines.iter().map(drawn).collect())
 }
 
-/// The relevant rate on this axis.
 fn rate(
     sweep: &SweepOutcome,
     varied: &Varied,
@@ -154,4 +168,196 @@ fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Nu
         let id = format!("{}-layers-{}", sweep.axis, line.method);
         stacked(&id, title, varied.kind(Kind::StackedBars), varied.axis.clone(), &placed)
     })
+}
+
+/// The cost of a packet besides its work, over a work sweep, with its distinct levels.
+pub(super) fn regimes(results: &Results) -> Option<Section> {
+    let sweeps = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Work);
+    let charts = sweeps.flat_map(|sweep| {
+        let scenes = grouped(&sweep.series, |line| line.scene()).into_iter();
+        scenes.filter_map(move |(scene, lines)| of_scene(results, sweep, scene.as_deref(), &lines))
+    });
+    let text = "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
+         packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
+         more than where many are taken at a time. Points at which the application kept up show no cost and are not here.";
+    section("cost-regimes", "What a packet costs beside its work", charts.collect(), text, [])
+}
+
+/// Methods in one set-up, each with its regimes.
+fn of_scene(
+    results: &Results,
+    sweep: &SweepOutcome,
+    scene: Option<&str>,
+    lines: &[&SweptSeries],
+) -> Option<Chart> {
+    let varied = Varied::of(sweep);
+    let swept = Swept::new(sweep, &results.trials);
+    let found: Vec<(&SweptSeries, CostRegimes<'_>)> =
+        lines.iter().filter_map(|line| Some((*line, cost_regimes(&swept, line)?))).collect();
+    let [(first, _), others @ ..] = found.as_slice() else { return None };
+    let of = if others.is_empty() { first.name() } else { scene.unwrap_or("all methods").to_string() };
+    let title = format!("Cost of a packet beside its work: {of}");
+    let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
+    let all = found.iter().flat_map(|(line, regimes)| series_of(&varied, line, regimes)).collect();
+    let notes = found.iter().flat_map(|(line, regimes)| {
+        let method = if others.is_empty() { String::new() } else { format!("{}: ", line.method) };
+        notes(sweep, regimes).into_iter().map(move |note| format!("{method}{note}"))
+    });
+    let id = format!("cost-{}", first.method);
+    Some(chart(&id, title, Kind::Lines, varied.axis.clone(), y, all).noting(notes))
+}
+
+/// The costs of a method, and the levels among them.
+fn series_of(
+    varied: &Varied,
+    line: &SweptSeries,
+    CostRegimes { readings, found, .. }: &CostRegimes<'_>,
+) -> Vec<Series> {
+    let costs: Vec<Point> = readings
+        .iter()
+        .zip(&found.costs_ns)
+        .filter_map(|(reading, cost)| {
+            let x = varied.at(reading)?;
+            let work = 1e9 / reading.taken_pps.median - cost;
+            let at_rate = |rate: f64| 1e9 / rate - work;
+            // The higher rate is the lower cost.
+            let ends = reading.taken_pps.high.zip(reading.taken_pps.low);
+            let ends = ends.filter(|(high, low)| *high > 0.0 && *low > 0.0);
+            let interval = ends.map(|(high, low)| [at_rate(high), at_rate(low)]);
+            Some(Point { interval, ..point(x, *cost, reading.trials.clone()) })
+        })
+        .collect();
+    let mut lines = vec![series(line.method.as_str(), Role::Method, costs)];
+    for (nth, plateau) in found.plateaus.iter().enumerate() {
+        let own = &readings[plateau.first..=plateau.last];
+        let trials: Trials = own.iter().flat_map(|reading| reading.trials.iter().copied()).collect();
+        let places = own.iter().filter_map(|reading| varied.at(reading));
+        let points = places.map(|x| point(x, plateau.cost_ns, trials.clone())).collect();
+        let cost = figures::number(plateau.cost_ns, Unit::Nanoseconds);
+        let name = format!("{}, regime {}: {cost} ns", line.method, nth + 1);
+        lines.push(Series { name, role: Role::Fit, points });
+    }
+    lines
+}
+
+fn notes(sweep: &SweepOutcome, CostRegimes { found, .. }: &CostRegimes<'_>) -> Vec<String> {
+    let unit = figures::number(found.unit.ns, Unit::Nanoseconds);
+    let of_work = if sweep.unit.as_deref() == Some("ns") { "A nanosecond asked for" } else { "An iteration" };
+    let source = if found.unit.is_fitted {
+        "read off the slope of the last straight piece"
+    } else {
+        "as measured alone on that CPU"
+    };
+    let mut notes = vec![format!("{of_work} is taken as {unit} ns of work, {source}.")];
+    if found.plateaus.is_empty() {
+        notes.push("No piece is level enough, and long enough, to be called a regime.".into());
+    }
+    notes
+}
+
+/// The longest burst without loss and the time that buffers last, over the ring size or another varied setting.
+pub(super) fn buffers(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
+    let charts = results.sweeps.iter().filter(|sweep| bursts_of(sweep).next().is_some()).flat_map(|sweep| {
+        let across = across(sweep, trials);
+        [bursts(sweep, &across), times(sweep, &across)]
+    });
+    whole_section("buffers", "What buffers hold", charts.collect(), BUFFERS, [])
+}
+
+fn bursts_of(sweep: &SweepOutcome) -> impl Iterator<Item = &BackToBack> {
+    sweep.series.iter().flat_map(|line| &line.readings).filter_map(|reading| reading.back_to_back.as_ref())
+}
+
+/// The varied setting. A ring is given in frames that it has slots for, if the trials report them.
+fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
+    let varied = Varied::of(sweep);
+    let readings = || sweep.series.iter().flat_map(|line| &line.readings);
+    let place = |nth: usize| {
+        let own: Vec<&Reading> = readings().filter(|reading| reading.point == nth).collect();
+        let found = own.iter().find_map(|reading| slots(reading, trials));
+        // Nothing is drawn at a place without a measurement.
+        if own.is_empty() { Some(f64::NAN) } else { found }
+    };
+    let places: Option<Vec<f64>> = (0..sweep.points.len()).map(place).collect();
+    match places.filter(|_| sweep.axis == AxisKind::Ring) {
+        Some(places) => Varied { axis: logarithmic("Ring (frames)", Unit::Count), places, ..varied },
+        None => varied,
+    }
+}
+
+/// A point of a line for each place with a burst search.
+fn points(varied: &Varied, line: &SweptSeries, of: impl Fn(&BackToBack, f64) -> Point) -> Vec<Point> {
+    let at = |reading: &Reading| Some(of(reading.back_to_back.as_ref()?, varied.at(reading)?));
+    line.readings.iter().filter_map(at).collect()
+}
+
+/// Slots of the granted ring. Block rings have none.
+fn slots(reading: &Reading, trials: &Numbered<'_>) -> Option<f64> {
+    let first = trials.sound(&reading.trials).into_iter().next()?;
+    match first.capture.as_ref()?.ring {
+        RingGeometry::Slots { slots, .. } => Some(slots.into()),
+        _ => None,
+    }
+}
+
+fn trials_of(found: &BackToBack) -> Trials {
+    found.searches.iter().flat_map(|search| search.trials.iter().copied()).collect()
+}
+
+fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
+    let lines = sweep
+        .series
+        .iter()
+        .map(|line| {
+            let points = points(across, line, |found, x| {
+                let ends = found.least_frames.zip(found.most_frames).filter(|_| found.searches.len() > 1);
+                let interval = ends.map(|(least, most)| [least as f64, most as f64]);
+                Point { interval, ..point(x, found.mean_frames, trials_of(found)) }
+            });
+            series(line.name(), Role::Method, points)
+        })
+        .collect();
+    let title = format!("Longest burst without loss against {}", across.words);
+    let y = logarithmic("Back-to-back frames", Unit::Count);
+    let mut notes = vec![
+        "Points are means of the searches at that point; bars reach from the shortest to the longest.".into(),
+    ];
+    let words_of = [
+        (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
+        (BurstEnd::NeverFills, "found that the load is held, so that the buffer never fills"),
+        (BurstEnd::AtLimit, "went to the longest burst allowed without loss"),
+        (BurstEnd::GeneratorLimited, "had no burst, as the generator did not reach the rate"),
+        (BurstEnd::Invalid, "had a trial that shows nothing"),
+        (BurstEnd::NotRun, "could not be run"),
+    ];
+    for (end, words) in words_of {
+        let searches = bursts_of(sweep).flat_map(|found| &found.searches);
+        match searches.filter(|search| search.end == end).count() {
+            0 => {}
+            1 => notes.push(format!("1 search {words}.")),
+            several => notes.push(format!("{several} searches {words}.")),
+        }
+    }
+    chart("back-to-back", title, across.kind(Kind::Points), across.axis.clone(), y, lines).noting(notes)
+}
+
+fn times(sweep: &SweepOutcome, across: &Varied) -> Chart {
+    type Time = fn(&BackToBack) -> Option<f64>;
+    let kinds: [(&str, Time); 2] = [
+        ("implied", |found| found.implied_buffer_s),
+        ("drain-corrected", |found| found.drain_corrected_buffer_s),
+    ];
+    let lines: Vec<Series> = sweep
+        .series
+        .iter()
+        .flat_map(|line| {
+            kinds.map(|(name, of)| {
+                let points = points(across, line, |found, x| point(x, of(found), trials_of(found)));
+                series(format!("{}, {name}", line.name()), Role::Method, points)
+            })
+        })
+        .collect();
+    let title = format!("Time that buffers hold for against {}", across.words);
+    let y = logarithmic("Buffer time", Unit::Seconds);
+    chart("buffer-time", title, across.kind(Kind::Points), across.axis.clone(), y, lines)
 }

@@ -1,8 +1,6 @@
 //! Which methods lose nothing, what the others lose and where, and which is cheapest.
 
-mod costs;
 mod set_ups;
-mod visits;
 use crate::results::Results;
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
@@ -27,7 +25,6 @@ impl Entrant<'_> {
         self.tops.iter().all(|trial| trial.lost() == 0)
     }
 
-    /// The trial with the largest share of loss.
     fn worst(&self) -> &TrialResult {
         let by_loss =
             |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
@@ -76,10 +73,8 @@ pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
         return nothing(results);
     }
     let scenes = scenes(&results.trials);
-    let mut sentences = vec![lossless(&entrants, &scenes)];
-    sentences.extend(losers(results, &entrants, &scenes));
-    sentences.extend(cheapest(results, &scenes));
-    sentences
+    let of_loss = [Some(lossless(&entrants, &scenes)), losers(results, &entrants, &scenes)];
+    of_loss.into_iter().chain([cheapest(results, &scenes)]).flatten().collect()
 }
 
 /// Conclusive trials of each method at its highest load.
@@ -124,14 +119,12 @@ fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
         };
         return sentence(text, all().map(|trial| trial.number));
     }
-    let words: Vec<String> = clean
-        .iter()
-        .map(|entrant| {
-            let (own, _) = entrant.set_ups();
-            let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
-            format!("{} ({part}{})", entrant.method, entrant.offered())
-        })
-        .collect();
+    let each = |entrant: &&Entrant<'_>| {
+        let (own, _) = entrant.set_ups();
+        let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
+        format!("{} ({part}{})", entrant.method, entrant.offered())
+    };
+    let words: Vec<String> = clean.iter().map(each).collect();
     let tops = clean.iter().flat_map(|entrant| &entrant.tops);
     let text = format!("At {load}{place} nothing was lost by {}{}.", list(&words), cares(&clean));
     sentence(text, tops.map(|trial| trial.number))
@@ -150,40 +143,29 @@ fn cares(clean: &[&Entrant<'_>]) -> String {
 
 /// The largest loss of the other methods, where, and their sustained loads.
 fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Option<Sentence> {
-    let lossy: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| !entrant.is_lossless()).collect();
-    if lossy.is_empty() {
-        return None;
-    }
     let mut trials: Vec<u32> = Vec::new();
-    let words: Vec<String> = lossy
-        .iter()
-        .map(|entrant| {
-            let worst = entrant.worst();
-            trials.extend(entrant.tops.iter().map(|trial| trial.number));
-            let losses = naming::losses(entrant.tops.iter().copied());
-            let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
-            let up_to = if entrant.tops.len() == 1 { "" } else { "up to " };
-            let visits = entrant.tops.iter().filter(|trial| trial.lost() > 0).count();
-            let (own, lossy) = entrant.set_ups();
-            let times = if scenes.len() > 1 {
-                format!(" in {lossy} of {own} set-ups")
-            } else if visits < entrant.tops.len() {
-                format!(" in {visits} of {} visits", entrant.tops.len())
-            } else {
-                String::new()
-            };
-            let held = held(results, worst).map_or_else(String::new, |held| {
-                trials.push(held.number);
-                format!(", and held {}", rate(held.offered_pps))
-            });
-            format!(
-                "{} lost {up_to}{}{times}, most {place}{held}",
-                entrant.method,
-                percent(worst.sent_loss_ratio())
-            )
-        })
-        .collect();
-    Some(sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
+    let mut said = |entrant: &Entrant<'_>| {
+        let (method, tops, worst) = (entrant.method, &entrant.tops, entrant.worst());
+        trials.extend(tops.iter().map(|trial| trial.number));
+        let losses = naming::losses(tops.iter().copied());
+        let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
+        let up_to = if tops.len() == 1 { "" } else { "up to " };
+        let visits = tops.iter().filter(|trial| trial.lost() > 0).count();
+        let (own, lossy) = entrant.set_ups();
+        let times = match scenes.len() {
+            2.. => format!(" in {lossy} of {own} set-ups"),
+            _ if visits < tops.len() => format!(" in {visits} of {} visits", tops.len()),
+            _ => String::new(),
+        };
+        let held = held(results, worst).map_or_else(String::new, |held| {
+            trials.push(held.number);
+            format!(", and held {}", rate(held.offered_pps))
+        });
+        format!("{method} lost {up_to}{}{times}, most {place}{held}", percent(worst.sent_loss_ratio()))
+    };
+    let lossy = entrants.iter().filter(|entrant| !entrant.is_lossless());
+    let words: Vec<String> = lossy.map(&mut said).collect();
+    (!words.is_empty()).then(|| sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
 }
 
 /// The highest load without loss of a method in the set-up of a lossy trial, below all its lossy loads.
@@ -248,12 +230,9 @@ fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
         let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
         trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)
     };
-    let compared: Vec<(&Scene, Vec<Cost<'_>>)> = scenes
-        .iter()
-        .map(|scene| (scene, at_common_load(results, scene)))
-        .filter(|(_, costs)| costs.len() > 1)
-        .collect();
-    let (scene, costs) = compared.iter().min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
+    let of_scenes = scenes.iter().map(|scene| (scene, at_common_load(results, scene)));
+    let compared = of_scenes.filter(|(_, costs)| costs.len() > 1);
+    let (scene, costs) = &compared.min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
     let by_cost = |a: &&Cost<'_>, b: &&Cost<'_>| a.ns.median.total_cmp(&b.ns.median);
     let (least, most) = (costs.iter().min_by(by_cost)?, costs.iter().max_by(by_cost)?);
     let same: Vec<&str> =
@@ -270,11 +249,10 @@ fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
     };
     let is_visited = costs.iter().any(|cost| cost.trials.len() > 1);
     let visits = if is_visited { " (medians of the visits)" } else { "" };
+    let (same, least) = (list(&same), ns(least));
     Some(sentence(
         format!(
-            "At the common load{load}{at} {} {verb} least, {} of CPU time a packet{rest}{visits}.",
-            list(&same),
-            ns(least)
+            "At the common load{load}{at} {same} {verb} least, {least} of CPU time a packet{rest}{visits}."
         ),
         costs.iter().flat_map(|cost| cost.trials.iter().map(|trial| trial.number)),
     ))

@@ -6,22 +6,16 @@ use super::sentence;
 use crate::model::Sentence;
 use crate::naming::many;
 
-/// The verdict.
 pub(super) fn verdict(results: &Results) -> Option<Sentence> {
-    if results.comparisons.is_empty() {
-        return None;
-    }
     let said = |one: &Comparison| format!("{} against {}: {}", one.now, one.then, conclusion(one));
     let words: Vec<String> = results.comparisons.iter().map(said).collect();
-    Some(sentence(words.join(" "), results.comparisons.iter().flat_map(evidence)))
+    (!words.is_empty()).then(|| sentence(words.join(" "), results.comparisons.iter().flat_map(evidence)))
 }
 
-/// One whole comparison.
 pub(crate) fn of(comparison: &Comparison) -> Sentence {
     sentence(conclusion(comparison), evidence(comparison))
 }
 
-/// The trials behind these changes.
 fn evidence(comparison: &Comparison) -> Vec<u32> {
     let worse = comparison.judged(Judgement::Regression);
     let shown = worse.chain(comparison.judged(Judgement::Improvement));

@@ -3,7 +3,7 @@ use crate::results::{Finding, Results};
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::{Answer, Judgement};
 
-use super::{sentence, trials};
+use super::{first_of, sentence, trials};
 use crate::model::Sentence;
 use crate::naming::{list, many};
 
@@ -12,38 +12,30 @@ const TOLD: usize = 3;
 
 /// How many claims still hold, and which have changed.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let claims = all_claims(results);
-    if claims.is_empty() {
-        return Vec::new();
-    }
-    let mut sentences = vec![answers(results, &claims)];
-    sentences.extend(told(&claims, Answer::Changed, "Has changed"));
-    sentences.extend(told(&claims, Answer::Holds, "Still holds"));
-    sentences
+    let all = results.reproductions.iter();
+    let claims = all.flat_map(|one| one.findings.iter().map(move |finding| (one.key.as_str(), finding)));
+    let claims: Vec<(&str, &Judgement)> = claims.collect();
+    let sentences = [
+        (!claims.is_empty()).then(|| answers(results, &claims)),
+        told(&claims, Answer::Changed, "Has changed"),
+        told(&claims, Answer::Holds, "Still holds"),
+    ];
+    sentences.into_iter().flatten().collect()
 }
 
-/// Claims with the names of their publications, in the order in which they were judged.
-fn all_claims(results: &Results) -> Vec<(&str, &Judgement)> {
-    let of_all = results.reproductions.iter();
-    of_all.flat_map(|one| one.findings.iter().map(move |finding| (one.key.as_str(), finding))).collect()
-}
-
-/// The number of claims by answer.
 fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
-    let words: Vec<String> = Answer::ALL
-        .into_iter()
-        .filter_map(|answer| {
-            let count = claims.iter().filter(|(_, finding)| finding.answer == answer).count();
-            (count > 0).then(|| format!("{count} {}", verb(answer, count)))
-        })
-        .collect();
-    let names: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
-    let unfinished: Vec<&str> =
-        results.reproductions.iter().filter(|one| !one.complete).map(|one| one.key.as_str()).collect();
-    let care = if unfinished.is_empty() {
-        String::new()
-    } else {
-        format!("; not all trials of {} were run", list(&unfinished))
+    let of_answer = |answer| {
+        let count = claims.iter().filter(|(_, finding)| finding.answer == answer).count();
+        (count > 0).then(|| format!("{count} {}", verb(answer, count)))
+    };
+    let words: Vec<String> = Answer::ALL.into_iter().filter_map(of_answer).collect();
+    let keys = |is_such: fn(&&Reproduction) -> bool| -> Vec<&str> {
+        results.reproductions.iter().filter(is_such).map(|one| one.key.as_str()).collect()
+    };
+    let (names, unfinished) = (keys(|_| true), keys(|one| !one.complete));
+    let care = match unfinished.len() {
+        0 => String::new(),
+        _ => format!("; not all trials of {} were run", list(&unfinished)),
     };
     let all = many(claims.len() as u64, "claim", "claims");
     let text = format!("Of {all} of {}, {}{care}.", list(&names), list(&words));
@@ -55,7 +47,6 @@ fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
     sentence(text, trials)
 }
 
-/// The verb for this number of claims.
 fn verb(answer: Answer, count: usize) -> &'static str {
     match (answer, count) {
         (Answer::Holds, 1) => "still holds",
@@ -69,20 +60,12 @@ fn verb(answer: Answer, count: usize) -> &'static str {
 
 /// The first claims with an answer; `None` if no claim has it.
 fn told(claims: &[(&str, &Judgement)], answer: Answer, head: &str) -> Option<Sentence> {
-    let such: Vec<&(&str, &Judgement)> =
-        claims.iter().filter(|(_, finding)| finding.answer == answer).collect();
-    if such.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = such
-        .iter()
-        .take(TOLD)
-        .map(|(key, finding)| format!("{} ({key})", finding.claim.trim_end_matches('.')))
-        .collect();
-    let more = such.len().saturating_sub(TOLD);
-    let rest = if more > 0 { format!("; {more} more in the table") } else { String::new() };
-    let trials = such.iter().take(TOLD).flat_map(|(_, finding)| finding.trials.iter().copied());
-    Some(sentence(format!("{head}: {}{rest}.", words.join("; ")), trials))
+    let such = claims.iter().filter(|(_, finding)| finding.answer == answer);
+    let words = such.map(|(key, finding)| {
+        (format!("{} ({key})", finding.claim.trim_end_matches('.')), finding.trials.clone())
+    });
+    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), TOLD)?;
+    Some(Sentence { text: format!("{head}: {text}"), trials })
 }
 
 /// The answers to the claims of each publication, then findings about all trials.

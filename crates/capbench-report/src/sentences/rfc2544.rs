@@ -4,7 +4,7 @@ use capbench_plan::rfc2544::recovery::Recovery;
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{SearchOutcome, Status};
 
-use super::{capital, sentence};
+use super::{capital, first_of};
 use crate::groups::of_search;
 use crate::model::Sentence;
 use crate::naming::{frames, many, percent, rate, time};
@@ -12,69 +12,43 @@ use crate::naming::{frames, many, percent, rate, time};
 /// Most set-ups that are listed one by one.
 const TOLD: usize = 3;
 
-/// The verdict.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    sentences.extend(throughput(results));
-    sentences.extend(tests(results, |found| matches!(found, Found::FrameLoss(_) | Found::BackToBack(_))));
-    sentences.extend(tests(results, |found| matches!(found, Found::Latency(_) | Found::Recovery(_))));
-    sentences
+    let sentences = [
+        throughput(results),
+        tests(results, |found| matches!(found, Found::FrameLoss(_) | Found::BackToBack(_))),
+        tests(results, |found| matches!(found, Found::Latency(_) | Found::Recovery(_))),
+    ];
+    sentences.into_iter().flatten().collect()
 }
 
 fn throughput(results: &Results) -> Option<Sentence> {
     let of = |search: &SearchOutcome| {
         let goal = search.goals.first()?;
-        let lower = goal.lower.as_ref();
-        let words = match (goal.status, lower) {
-            (Status::Regular, Some(lower)) => {
-                format!("the throughput of {} is {}", of_search(search), rate(lower.achieved_pps))
-            }
-            (Status::AtLeast, Some(lower)) => {
-                format!(
-                    "at least {} is held by {}, which is no throughput",
-                    rate(lower.achieved_pps),
-                    of_search(search)
-                )
-            }
-            (_, Some(lower)) => {
-                format!(
-                    "the throughput of {} is not settled, and {} is held",
-                    of_search(search),
-                    rate(lower.achieved_pps)
-                )
-            }
-            (_, None) => format!("no load was held by {}", of_search(search)),
+        let of = of_search(search);
+        let Some(lower) = &goal.lower else { return Some((format!("no load was held by {of}"), Vec::new())) };
+        let pps = rate(lower.achieved_pps);
+        let words = match goal.status {
+            Status::Regular => format!("the throughput of {of} is {pps}"),
+            Status::AtLeast => format!("at least {pps} is held by {of}, which is no throughput"),
+            Status::Irregular => format!("the throughput of {of} is not settled, and {pps} is held"),
         };
-        let trials = lower.map(|lower| lower.trials.clone()).unwrap_or_default();
-        Some((words, trials))
+        Some((words, lower.trials.clone()))
     };
-    let told: Vec<_> = results.searches.iter().filter_map(of).take(TOLD).collect();
-    if told.is_empty() {
-        return None;
-    }
-    let words: Vec<&str> = told.iter().map(|(words, _)| words.as_str()).collect();
-    let more = results.searches.len().saturating_sub(told.len());
-    let rest = if more > 0 { format!("; {more} more stand in the table") } else { String::new() };
-    let text = format!("{}{rest}.", capital(&words.join("; ")));
-    Some(sentence(text, told.iter().flat_map(|(_, trials)| trials.clone())))
+    let told: Vec<_> = results.searches.iter().filter_map(of).collect();
+    let Sentence { text, trials } = first_of(&told, TOLD)?;
+    Some(Sentence { text: capital(&text), trials })
 }
 
 fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
     let such: Vec<&Tested> = results.rfc2544.iter().filter(|tested| is_such(&tested.found)).collect();
-    let told: Vec<(&Tested, String)> =
-        such.iter().filter_map(|tested| Some((*tested, outcome(&tested.found)?))).take(TOLD).collect();
-    if told.is_empty() {
-        return None;
-    }
-    let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(such[0]));
-    let words: Vec<String> = told
-        .iter()
-        .map(
-            |(tested, words)| if has_several { format!("{}: {words}", scene(tested)) } else { words.clone() },
-        )
-        .collect();
-    let text = format!("{}.", capital(&words.join("; ")));
-    Some(sentence(text, told.iter().flat_map(|(tested, _)| tested.trials.clone())))
+    let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(&results.rfc2544[0]));
+    let told = such.iter().filter_map(|tested| {
+        let words = outcome(&tested.found)?;
+        let words = if has_several { format!("{}: {words}", scene(tested)) } else { words };
+        Some((words, tested.trials.clone()))
+    });
+    let Sentence { text, trials } = first_of(&told.take(TOLD).collect::<Vec<_>>(), TOLD)?;
+    Some(Sentence { text: capital(&text), trials })
 }
 
 fn scene(tested: &Tested) -> String {

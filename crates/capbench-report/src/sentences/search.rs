@@ -1,6 +1,6 @@
 //! NDR, PDR and the rate sustained without any loss; the limit; unsettled goals.
 
-mod goals;
+mod findings;
 use crate::results::Results;
 use capbench_plan::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
 
@@ -9,44 +9,35 @@ use crate::groups::{grouped, of_search};
 use crate::model::Sentence;
 use crate::naming::{list, rate, whole};
 
-pub(super) use goals::find;
+pub(super) use findings::find;
 
 /// Most searches that are listed one by one; of more, the ends of the list.
 const TOLD: usize = 4;
 
 /// The numbers of each search, the limit, and unsettled goals.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let searches: Vec<&SearchOutcome> = results.searches.iter().collect();
-    let mut sentences = Vec::new();
-    sentences.extend(rates(&searches));
-    sentences.extend(limits(&searches));
-    sentences.extend(unsettled(&searches));
-    sentences
+    let searches = &results.searches;
+    [rates(searches), limits(searches), unsettled(searches)].into_iter().flatten().collect()
+}
+
+pub(crate) fn goals(searches: &[SearchOutcome]) -> impl Iterator<Item = (&SearchOutcome, &GoalResult)> {
+    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
 }
 
 /// The related numbers of each search, or of the best and the worst.
-fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
-    let decided = |search: &&&SearchOutcome| search.method.is_some();
-    let decided: Vec<&SearchOutcome> = searches.iter().filter(decided).copied().collect();
-    if decided.is_empty() {
-        return None;
-    }
+fn rates(searches: &[SearchOutcome]) -> Option<Sentence> {
+    let decided: Vec<&SearchOutcome> = searches.iter().filter(|search| search.method.is_some()).collect();
     if let Some(repeated) = repeated(&decided) {
         return Some(repeated);
     }
-    let told: Vec<&SearchOutcome> = if decided.len() <= TOLD {
-        decided.clone()
-    } else {
-        let pps = |search: &&SearchOutcome| search.numbers.ndr.pps.unwrap_or(0.0);
-        let most = decided.iter().copied().max_by(|a, b| pps(a).total_cmp(&pps(b)));
-        let least = decided.iter().copied().min_by(|a, b| pps(a).total_cmp(&pps(b)));
-        most.into_iter().chain(least).collect()
+    let pps = |search: &&&SearchOutcome| search.numbers.ndr.pps.unwrap_or(0.0);
+    let most = decided.iter().max_by(|a, b| pps(a).total_cmp(&pps(b)))?;
+    let least = decided.iter().min_by(|a, b| pps(a).total_cmp(&pps(b)))?;
+    let (told, of_many) = match decided.len() {
+        all if all > TOLD => (vec![*most, *least], format!("; the other {} lie between", all - 2)),
+        _ => (decided.clone(), String::new()),
     };
     let words: Vec<String> = told.iter().map(|search| numbers(search)).collect();
-    let of_many = match decided.len() {
-        all if all > TOLD => format!("; the other {} lie between", all - told.len()),
-        _ => String::new(),
-    };
     let trials = told.iter().flat_map(|search| {
         let bounds = search.goals.iter().flat_map(|goal| [&goal.lower, &goal.upper]).flatten();
         let bounds = bounds.flat_map(|bound| bound.trials.clone());
@@ -59,21 +50,14 @@ fn rates(searches: &[&SearchOutcome]) -> Option<Sentence> {
 fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
     let repeats = search::repeats::of(&owned);
-    if repeats.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = repeats
-        .iter()
-        .take(TOLD)
+    let told = || repeats.iter().take(TOLD);
+    let words: Vec<String> = told()
         .map(|repeat| {
             let found = repeat.searches.saturating_sub(repeat.without);
-            let mut care = Vec::new();
-            if repeat.coarser > 0 {
-                care.push(format!("{} by fewer trials than it asks for", repeat.coarser));
-            }
-            if repeat.at_least > 0 {
-                care.push(format!("{} held at least", repeat.at_least));
-            }
+            let care =
+                [(repeat.coarser, "by fewer trials than it asks for"), (repeat.at_least, "held at least")];
+            let care = care.iter().filter(|(count, _)| *count > 0);
+            let care: Vec<String> = care.map(|(count, words)| format!("{count} {words}")).collect();
             let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
             let spread = match found {
                 1 => format!("in 1 of {} searches", repeat.searches),
@@ -88,8 +72,8 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
             format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
         })
         .collect();
-    let trials = repeats.iter().take(TOLD).flat_map(|repeat| repeat.trials.clone());
-    Some(sentence(format!("{}.", words.join("; ")), trials))
+    let trials = told().flat_map(|repeat| repeat.trials.clone());
+    (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), trials))
 }
 
 /// The result of each goal, next to the rate sustained without any loss: on a noisy host one of them alone misleads.
@@ -105,7 +89,6 @@ fn said(goal: &str) -> String {
     if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 
-/// The result of a goal in words.
 fn found(result: &GoalResult) -> String {
     let bounds = |lower: &Bound, upper: &Bound| {
         format!("between {} and {}", whole(lower.achieved_pps), rate(upper.intended_pps))
@@ -125,7 +108,6 @@ fn found(result: &GoalResult) -> String {
     }
 }
 
-/// A sustained load in words.
 fn held(held: &Held) -> String {
     match (held.pps, held.upper_pps) {
         (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
@@ -136,15 +118,11 @@ fn held(held: &Held) -> String {
 }
 
 /// The limit, from where the next load lost frames.
-fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
-    let goals = searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
-    let limited = goals.filter_map(|(search, goal)| {
+fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
+    let limited = goals(searches).filter_map(|(search, goal)| {
         Some((goal.limit?.words(), search.method.clone().unwrap_or_default(), goal.upper.as_ref()?))
     });
     let limits = grouped(limited, |(words, ..)| words.clone());
-    if limits.is_empty() {
-        return None;
-    }
     let of = |(words, group): &(String, Vec<(String, String, &Bound)>)| {
         let methods = grouped(group, |(_, method, _)| method.as_str());
         let methods: Vec<&str> = methods.into_iter().map(|(method, _)| method).collect();
@@ -153,21 +131,22 @@ fn limits(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let words: Vec<String> = limits.iter().map(of).collect();
     let bounds = limits.iter().flat_map(|(_, group)| group.iter().map(|(.., bound)| bound));
     let trials = bounds.flat_map(|bound| bound.trials.iter().copied());
-    Some(sentence(format!("What limits, by where frames were lost: {}.", words.join("; ")), trials))
+    let text = format!("What limits, by where frames were lost: {}.", words.join("; "));
+    (!limits.is_empty()).then(|| sentence(text, trials))
 }
 
-/// Goals without a regular result.
-fn unsettled(searches: &[&SearchOutcome]) -> Option<Sentence> {
-    let goals = || searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)));
-    let all = goals().count();
-    let irregular: Vec<_> = goals().filter(|(_, goal)| goal.status != Status::Regular).collect();
+fn unsettled(searches: &[SearchOutcome]) -> Option<Sentence> {
+    let irregular: Vec<_> = goals(searches).filter(|(_, goal)| goal.status != Status::Regular).collect();
     let (search, first) = irregular.first()?;
     let reason = first.reason.as_ref().map_or_else(String::new, ToString::to_string);
     let more = if irregular.len() > 1 { "; the first: " } else { ": " };
     let text = format!(
         "{} of {} no regular result{more}{} of {}, {reason}.",
         irregular.len(),
-        if all == 1 { "1 goal has".into() } else { format!("{all} goals have") },
+        match goals(searches).count() {
+            1 => "1 goal has".into(),
+            all => format!("{all} goals have"),
+        },
         first.goal.name,
         of_search(search)
     );

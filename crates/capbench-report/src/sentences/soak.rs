@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use crate::results::{Finding, Results};
 use capbench_plan::soak::record::{Interval, SoakRecord};
 
-use super::{capital, finding, rate, sentence};
-use crate::figures::{count, number};
-use crate::model::{Sentence, Unit};
+use super::{capital, finding, odd_frames, rate, sentence};
+use crate::figures::count;
+use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
 
 /// Share of the frames from which on unsent or buffered frames get a sentence.
@@ -16,11 +16,9 @@ const NOTED: f64 = 1e-3;
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
     let Some(whole) = &record.whole else { return Vec::new() };
-    let kept: Vec<u32> = record.kept.iter().map(|trial| trial.number).collect();
-    let mut sentences = vec![sentence(held(record, whole), kept.clone())];
-    sentences.extend(lost(record, whole).map(|text| sentence(text, kept.clone())));
-    sentences.extend(beside(record, whole).map(|text| sentence(text, kept)));
-    sentences
+    let kept = || record.kept.iter().map(|trial| trial.number);
+    let texts = [Some(held(record, whole)), lost(record, whole), beside(record, whole)];
+    texts.into_iter().flatten().map(|text| sentence(text, kept())).collect()
 }
 
 fn held(record: &SoakRecord, whole: &Interval) -> String {
@@ -31,22 +29,20 @@ fn held(record: &SoakRecord, whole: &Interval) -> String {
     let asked = naming::rate(record.intended_pps);
     let lost = match whole.lost() {
         0 => "lost nothing".into(),
-        lost => format!("lost {} ({} %)", many(lost, "frame", "frames"), ppm(lost, whole.counts.sent)),
+        lost => {
+            let share = percent(lost as f64 / whole.counts.sent.max(1) as f64);
+            format!("lost {} ({share})", many(lost, "frame", "frames"))
+        }
     };
-    let cut = if whole.sending_s < record.planned_s * (1.0 - NOTED) {
-        format!(", where {} were planned", time(record.planned_s))
-    } else {
-        String::new()
+    let cut = match whole.sending_s < record.planned_s * (1.0 - NOTED) {
+        true => format!(", where {} were planned", time(record.planned_s)),
+        false => String::new(),
     };
     format!(
         "{method} {lost} of {} sent at {asked} for {}{cut}.",
         many(whole.counts.sent, "frame", "frames"),
         time(whole.sending_s)
     )
-}
-
-fn ppm(part: u64, whole: u64) -> String {
-    number(part as f64 / whole.max(1) as f64, Unit::Ratio)
 }
 
 fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
@@ -95,10 +91,9 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
     (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
 }
 
-/// All findings of the record.
 pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let Some(whole) = &record.whole else { return Vec::new() };
-    let kept = record.kept.iter().map(|trial| trial.number).collect::<Vec<_>>();
+    let kept = || record.kept.iter().map(|trial| trial.number);
     let mut texts = vec![if whole.lost() == 0 {
         format!(
             "nothing of {} frames was lost in {:.0} s at {}.",
@@ -130,8 +125,8 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     if let Some(largest) = record.events.iter().max_by_key(|event| event.frames) {
         texts.push(format!(
             "{} of loss, the largest of {} after {:.1} s; {} stored with their time.",
-            counted(record.bursts, "burst"),
-            counted(largest.frames, "frame"),
+            many(record.bursts, "burst", "bursts"),
+            many(largest.frames, "frame", "frames"),
             largest.at_s,
             record.events.len()
         ));
@@ -150,10 +145,8 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
     if unsent > 0 {
-        texts.push(format!(
-            "the generator did not send {unsent} of {} intended frames.",
-            whole.counts.intended
-        ));
+        let intended = whole.counts.intended;
+        texts.push(format!("the generator did not send {unsent} of {intended} intended frames."));
     }
     texts.push(match whole.counts.unexplained {
         0 if whole.invalid == 0 => "every packet is accounted for: unexplained is 0 in the sum.".into(),
@@ -163,29 +156,18 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
         ),
     });
     let counts = &whole.counts;
-    if counts.duplicates + counts.reordered + counts.foreign + counts.truncated + counts.corrupt > 0 {
-        texts.push(format!(
-            "{} foreign, {} duplicate, {} reordered, {} cut short and {} damaged frames arrived.",
-            counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt
-        ));
+    let odd = [counts.foreign, counts.duplicates, counts.reordered, counts.truncated, counts.corrupt];
+    if odd.iter().any(|frames| *frames > 0) {
+        texts.push(odd_frames(odd));
     }
-    texts.extend(
-        record
-            .noise
-            .iter()
-            .map(|(reason, segments)| format!("Take {} with care: {reason}.", counted(*segments, "segment"))),
-    );
+    texts.extend(record.noise.iter().map(|(reason, segments)| {
+        format!("Take {} with care: {reason}.", many(*segments, "segment", "segments"))
+    }));
     if record.further_noise > 0 {
+        let (times, stored) = (many(record.further_noise, "time", "times"), record.noise.len());
         texts.push(format!(
-            "further reasons for care came up {}; the {} stored ones are the first.",
-            counted(record.further_noise, "time"),
-            record.noise.len()
+            "further reasons for care came up {times}; the {stored} stored ones are the first."
         ));
     }
-    texts.into_iter().map(|text| finding(text, kept.clone())).collect()
-}
-
-/// A number and its noun.
-fn counted(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    texts.into_iter().map(|text| finding(text, kept())).collect()
 }

@@ -3,16 +3,17 @@
 mod buffers;
 mod cheapest;
 mod crossings;
-mod livelock;
 mod onset;
 mod regimes;
 use crate::results::{Finding, Results};
+use capbench_model::figures::grouped;
 use capbench_model::trial::TrialResult;
+use capbench_plan::sweep::contrasts::Rises;
 use capbench_plan::sweep::effects::effects;
-use capbench_plan::sweep::swept::Swept;
-use capbench_plan::sweep::{AxisKind, Series, SweepOutcome};
+use capbench_plan::sweep::swept::{Swept, numbers};
+use capbench_plan::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
-use super::sentence;
+use super::{first_of, sentence};
 use crate::model::Sentence;
 use crate::naming::{self, many};
 
@@ -21,33 +22,28 @@ pub(crate) use onset::onset;
 
 /// Most series that are listed one by one.
 const TOLD: usize = 3;
+/// A drop of the delivered rate by less than this share of the higher rate does not count.
+const FALLS: f64 = 0.05;
 
 /// Where each method starts to lose, and the most that it delivers.
 pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
-    sentences.extend(onsets(&results.sweeps));
-    sentences.extend(most(&results.sweeps));
-    sentences.extend(bursts(&results.sweeps));
-    sentences
+    let sweeps = &results.sweeps;
+    [onsets(sweeps), most(sweeps), bursts(sweeps)].into_iter().flatten().collect()
 }
 
 fn all(sweeps: &[SweepOutcome]) -> impl Iterator<Item = (&SweepOutcome, &Series)> {
     sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)))
 }
 
+/// Whether bursts were searched for at its points.
+pub(crate) fn is_of_bursts(series: &Series) -> bool {
+    series.readings.iter().any(|reading| reading.back_to_back.is_some())
+}
+
 fn onsets(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let told: Vec<(String, Vec<u32>)> = all(sweeps)
-        .filter(|(_, series)| series.readings.iter().all(|reading| reading.back_to_back.is_none()))
-        .filter_map(|(sweep, series)| onset(sweep, series))
-        .collect();
-    if told.is_empty() {
-        return None;
-    }
-    let words: Vec<&str> = told.iter().take(TOLD).map(|(words, _)| words.as_str()).collect();
-    let more = told.len().saturating_sub(TOLD);
-    let rest = if more > 0 { format!("; {more} more stand in the table") } else { String::new() };
-    let trials = told.iter().take(TOLD).flat_map(|(_, trials)| trials.clone());
-    Some(sentence(format!("{}{rest}.", words.join("; ")), trials))
+    let of_loads = all(sweeps).filter(|(_, series)| !is_of_bursts(series));
+    let told: Vec<_> = of_loads.filter_map(|(sweep, series)| onset(sweep, series)).collect();
+    first_of(&told, TOLD)
 }
 
 /// The method and point with the highest delivered rate, and its loss.
@@ -78,22 +74,18 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
 
 /// The longest bursts without loss, if they were searched for.
 fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let mut trials = Vec::new();
-    let words: Vec<String> = all(sweeps)
+    let told: Vec<(String, &Series)> = all(sweeps)
         .filter_map(|(sweep, series)| {
-            let words = bursts_of(sweep, series)?;
-            let searches = series.readings.iter().flat_map(|reading| reading.back_to_back.iter());
-            trials.extend(
-                searches.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone())),
-            );
-            Some(format!("{} {words}", series.name()))
+            Some((format!("{} {}", series.name(), bursts_of(sweep, series)?), series))
         })
         .take(TOLD)
         .collect();
-    if words.is_empty() {
-        return None;
-    }
-    Some(sentence(format!("Longest bursts without loss: {}.", words.join("; ")), trials))
+    let words: Vec<&str> = told.iter().map(|(words, _)| words.as_str()).collect();
+    let readings = told.iter().flat_map(|(_, series)| &series.readings);
+    let bursts = readings.filter_map(|reading| reading.back_to_back.as_ref());
+    let trials = bursts.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone()));
+    let text = format!("Longest bursts without loss: {}.", words.join("; "));
+    (!told.is_empty()).then(|| sentence(text, trials))
 }
 
 /// All findings of a sweep beyond those of its single trials.
@@ -101,14 +93,14 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
     let swept = Swept::new(outcome, trials);
     let mut findings = Vec::new();
     for series in &outcome.series {
-        if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
-            buffers::of(&swept, series, &mut findings);
+        if is_of_bursts(series) {
+            findings.push(buffers::of(&swept, series));
             continue;
         }
-        onset::of(&swept, series, &mut findings);
+        findings.extend(onset::of(&swept, series));
         match outcome.axis {
-            AxisKind::Work => regimes::of(&swept, series, &mut findings),
-            AxisKind::Load => livelock::of(&swept, series, &mut findings),
+            AxisKind::Work => findings.extend(regimes::of(&swept, series)),
+            AxisKind::Load => findings.extend(livelock(&swept, series)),
             AxisKind::Size | AxisKind::Ring | AxisKind::Placement | AxisKind::Coalesce => {}
         }
     }
@@ -121,7 +113,26 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
     findings
 }
 
-/// A finding about one series.
 fn about(series: &Series, text: String, trials: Vec<u32>) -> Finding {
     Finding { scene: series.scene(), text: format!("{}: {text}", series.method), trials }
+}
+
+/// Where more load delivers fewer packets.
+fn livelock(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
+    // A value that falls with the load rises with its sign reversed.
+    let found = Rises::of(swept, &series.readings, |trial| -trial.delivered_pps);
+    let rate = |reading: &&Reading| reading.delivered_pps.median;
+    let fall = found
+        .largest(|rise| rise.gain > FALLS * rise.low.iter().map(|low| rate(&low)).fold(0.0, f64::max))?;
+    let peak = fall.low.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let least = fall.high.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let text = format!(
+        "livelock: {} packets/s are delivered at {} and only {} at {} ({}).",
+        grouped(rate(&peak)),
+        swept.label(peak),
+        grouped(rate(&least)),
+        swept.label(least),
+        fall.evidence
+    );
+    Some(about(series, text, numbers(fall.low.iter().chain(fall.high))))
 }

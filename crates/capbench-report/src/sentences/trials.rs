@@ -1,145 +1,234 @@
-//! Findings of trials of any run: whether every packet is accounted for, the loss pattern, guards, noise.
+//! Findings of trials of any run: whether every packet is accounted for, guards, the tracer, noise.
 
-mod guards;
 mod loss;
-mod tracer;
 use std::collections::BTreeMap;
 
 use crate::results::Finding;
+use capbench_model::disturbance::Standstill;
+use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
-use super::{bench, finding, numbers};
+use super::{bench, finding, numbers, odd_frames, rate};
 
-/// All findings of trials.
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings = bench::of_set_ups(trials);
-    dependence(trials, &mut findings);
-    account(trials, &mut findings);
-    loss::find(trials, &mut findings);
-    tracer::find(trials, &mut findings);
-    guards::find(trials, &mut findings);
-    trust(trials, &mut findings);
-    reports(trials, &mut findings);
-    noise(trials, &mut findings);
+    findings.extend(dependence(trials));
+    findings.extend(account(trials));
+    findings.extend(loss::find(trials));
+    findings.extend(tracer(trials));
+    findings.extend(trials.iter().filter_map(invalid));
+    findings.extend(livelock(trials));
+    findings.extend(set_aside(trials));
+    findings.extend(standstills(trials));
+    findings.extend(trust(trials));
+    findings.extend(reports(trials));
+    findings.extend(noise(trials));
     findings
 }
 
+fn about(trial: &TrialResult, text: &str) -> Finding {
+    finding(format!("Trial {} ({}){text}", trial.number, trial.profile.method), [trial.number])
+}
+
+/// Trials by a key, such as a reason.
+fn by<K: Ord, T>(pairs: impl IntoIterator<Item = (K, T)>) -> BTreeMap<K, Vec<T>> {
+    let mut groups: BTreeMap<K, Vec<T>> = BTreeMap::new();
+    for (key, trial) in pairs {
+        groups.entry(key).or_default().push(trial);
+    }
+    groups
+}
+
 /// Trials whose offered load depended on the receiver, and why.
-fn dependence(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
-    for trial in trials {
-        if let Some(reason) = &trial.profile.load_depends_because {
-            reasons.entry((&trial.profile.placement, reason)).or_default().push(trial.number);
-        }
-    }
-    for ((placement, reason), trials) in reasons {
-        findings.push(Finding {
-            scene: None,
-            text: format!("Placement {placement}: loss figures are not those of a wire: {reason}."),
-            trials,
-        });
-    }
+fn dependence(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let reasons = trials.iter().filter_map(|trial| {
+        let reason = trial.profile.load_depends_because.as_ref()?;
+        Some(((&trial.profile.placement, reason), trial))
+    });
+    by(reasons).into_iter().map(|((placement, reason), trials)| {
+        let text = format!("Placement {placement}: loss figures are not those of a wire: {reason}.");
+        finding(text, numbers(&trials))
+    })
 }
 
 /// Whether every packet is accounted for.
-fn account(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    if trials.is_empty() {
-        return;
-    }
-    let open: Vec<_> = trials.iter().filter(|trial| trial.unexplained != 0).collect();
-    if open.is_empty() {
+fn account(trials: &[TrialResult]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !trials.is_empty() && trials.iter().all(|trial| trial.unexplained == 0) {
         let sent: u64 = trials.iter().map(|trial| trial.sent).sum();
-        findings.push(Finding {
-            scene: None,
-            text: format!(
-                "Every packet is accounted for: of {sent} sent in {} trial{}, unexplained is 0 in each.",
-                trials.len(),
-                if trials.len() == 1 { "" } else { "s" }
+        let plural = if trials.len() == 1 { "" } else { "s" };
+        let all = trials.len();
+        findings.push(finding(
+            format!(
+                "Every packet is accounted for: of {sent} sent in {all} trial{plural}, unexplained is 0 in each."
             ),
-            trials: trials.iter().map(|trial| trial.number).collect(),
-        });
+            trials.iter().map(|trial| trial.number),
+        ));
     }
-    for trial in open {
-        findings.push(Finding {
-            scene: None,
-            text: format!(
-                "Trial {} ({}): {} packets are not explained by any counter.",
-                trial.number, trial.profile.method, trial.unexplained
-            ),
-            trials: vec![trial.number],
+    let open = trials.iter().filter(|trial| trial.unexplained != 0);
+    findings.extend(open.map(|trial| {
+        about(trial, &format!(": {} packets are not explained by any counter.", trial.unexplained))
+    }));
+    let is_odd = |trial: &&TrialResult| {
+        trial.foreign + trial.duplicates + trial.corrupt + trial.truncated + trial.reordered > 0
+    };
+    findings.extend(trials.iter().filter(is_odd).map(|trial| {
+        let TrialResult { foreign, duplicates, reordered, truncated, corrupt, .. } = trial;
+        let odd = [foreign, duplicates, reordered, truncated, corrupt].map(|frames| *frames);
+        about(trial, &format!(": {}", odd_frames(odd)))
+    }));
+    findings
+}
+
+fn tracer(trials: &[TrialResult]) -> Option<Finding> {
+    let traced = || trials.iter().filter_map(|trial| Some((trial, trial.cpu.tracer_ns_per_packet?)));
+    let costs = || traced().map(|(_, cost)| cost);
+    let (least, most) = (costs().min_by(f64::total_cmp)?, costs().max_by(f64::total_cmp)?);
+    // The programs run on the CPU of the kernel's receive work while frames are sent.
+    let share =
+        |trial: &TrialResult| trial.cpu.tracer_ns.unwrap_or(0) as f64 / (trial.sending_s * 1e9).max(1.0);
+    let largest = traced().map(|(trial, _)| share(trial)).fold(0.0, f64::max) * 100.0;
+    Some(finding(
+        format!(
+            "The tracer itself took {least:.0} to {most:.0} ns per packet, at most {largest:.1} % of the time of the CPU that \
+             does the kernel's receive work."
+        ),
+        traced().map(|(trial, _)| trial.number),
+    ))
+}
+
+fn invalid(trial: &TrialResult) -> Option<Finding> {
+    let reason = trial.invalid_because.as_ref()?;
+    Some(about(trial, &format!(" shows nothing: {reason}.")))
+}
+
+/// Set-ups that deliver less at higher load: the worst trial against the best.
+fn livelock(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let marked = trials.iter().filter_map(|trial| Some((trial.livelock?.against, (trial, trial.livelock?))));
+    by(marked).into_values().filter_map(|marked| {
+        let worst = marked.into_iter().reduce(|worst, one| {
+            if one.0.delivered_pps < worst.0.delivered_pps { one } else { worst }
         });
-    }
-    let odd: Vec<_> = trials
-        .iter()
-        .filter(|t| t.foreign + t.duplicates + t.corrupt + t.truncated + t.reordered > 0)
-        .collect();
-    for trial in odd {
-        findings.push(Finding { scene: None, text: format!(
-                "Trial {} ({}): {} foreign, {} duplicate, {} reordered, {} cut short and {} damaged frames arrived.",
-                trial.number,
-                trial.profile.method,
-                trial.foreign,
-                trial.duplicates,
-                trial.reordered,
-                trial.truncated,
-                trial.corrupt
-            ),
-            trials: vec![trial.number],
+        let (trial, best) = worst?;
+        let text = format!(
+            "Livelock: {} delivered {} of {} (trial {}), and more of less: {} of {} (trial {}; {}-byte frames, placement {}, \
+             work {}).",
+            trial.profile.method,
+            rate(trial.delivered_pps),
+            rate(trial.offered_pps),
+            trial.number,
+            rate(best.delivered_pps),
+            rate(best.offered_pps),
+            best.against,
+            trial.profile.frame_size,
+            trial.profile.placement,
+            trial.profile.work
+        );
+        Some(finding(text, [best.against, trial.number]))
+    })
+}
+
+fn set_aside(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let guards = trials.iter().filter_map(|trial| trial.guarding.as_ref());
+    let attempts = guards.flat_map(|guard| &guard.set_aside);
+    let reasons =
+        attempts.flat_map(|attempt| attempt.because.iter().map(move |reason| (reason, &attempt.trial)));
+    by(reasons).into_iter().map(|(reason, attempts)| {
+        let list: Vec<_> =
+            attempts.iter().map(|trial| format!("{} ({})", trial.number, trial.profile.method)).collect();
+        let plural = if attempts.len() == 1 { "" } else { "s" };
+        let text = format!("Attempt{plural} {} set aside and repeated: {reason}.", list.join(", "));
+        finding(text, numbers(&attempts))
+    })
+}
+
+/// Stalled CPUs, and frames of the longest loss bursts that were sent meanwhile.
+fn standstills(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let stalled = trials.iter().flat_map(|trial| {
+        let cpus = trial.disturbance.cpus.iter();
+        cpus.filter_map(move |cpu| {
+            Some((cpu.cpu, (trial, cpu.stalls.as_deref().filter(|stalls| !stalls.is_empty())?)))
+        })
+    });
+    by(stalled).into_iter().map(|(cpu, affected)| {
+        let all = || affected.iter().flat_map(|(_, stalls)| *stalls);
+        let longest_ms = |of: fn(&Standstill) -> u64| all().map(of).max().unwrap_or(0) as f64 / 1e6;
+        let times = match all().count() {
+            1 => "once".into(),
+            times => format!("{times} times"),
+        };
+        let plural = if affected.len() == 1 { "" } else { "s" };
+        let mut text = format!(
+            "CPU {cpu} stood still {times} in {} trial{plural}, for up to {:.1} ms (at least {:.1} ms, by its timer tick): the \
+             hypervisor ran something else, or interrupts were off.",
+            affected.len(),
+            longest_ms(|stall| stall.at_most_ns),
+            longest_ms(|stall| stall.at_least_ns)
+        );
+        let overflowed = affected.iter().filter(|(trial, _)| is_lost_in_backlog(trial));
+        let (lost, then) = overflowed.fold((0, 0), |(lost, then), (trial, stalls)| {
+            (lost + trial.lost(), then + lost_meanwhile(trial, stalls))
         });
-    }
+        if then > 0 {
+            text += &format!(
+                " Of {lost} frames lost in them, most in the softirq backlog, at least {then} were sent in those moments."
+            );
+        }
+        finding(text, affected.iter().map(|(trial, _)| trial.number))
+    })
+}
+
+/// Whether the softirq backlog lost most of the trial's losses.
+fn is_lost_in_backlog(trial: &TrialResult) -> bool {
+    let losses = trial.losses().into_iter();
+    let backlog: u64 = losses.filter(|(place, _)| *place == Place::Backlog).map(|(_, count)| count).sum();
+    backlog > 0 && backlog * 2 >= trial.lost()
+}
+
+/// Frames of the trial's longest loss bursts that were sent while the CPU stalled.
+fn lost_meanwhile(trial: &TrialResult, stalls: &[Standstill]) -> u64 {
+    let bursts = trial.loss_shape.iter().flat_map(|shape| &shape.longest);
+    let meanwhile =
+        bursts.filter(|burst| stalls.iter().any(|stall| stall.overlaps(burst.from_ns, burst.to_ns)));
+    meanwhile.map(|burst| burst.frames).sum()
 }
 
 /// Frames that only the method itself has seen.
-fn trust(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let mut reasons: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
-    for trial in trials {
-        if let Some(reason) = &trial.unverified_because {
-            reasons.entry((&trial.profile.method, reason)).or_default().push(trial.number);
-        }
-    }
-    for ((method, reason), trials) in reasons {
-        findings.push(Finding {
-            scene: None,
-            text: format!("Taken on trust from {method}: {reason}."),
-            trials,
-        });
-    }
+fn trust(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let reasons = trials
+        .iter()
+        .filter_map(|trial| Some(((&trial.profile.method, trial.unverified_because.as_ref()?), trial)));
+    by(reasons).into_iter().map(|((method, reason), trials)| {
+        finding(format!("Taken on trust from {method}: {reason}."), numbers(&trials))
+    })
 }
 
-fn noise(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let mut reasons: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
-    for trial in trials {
-        for reason in &trial.noise {
-            reasons.entry(reason).or_default().push(trial);
-        }
-    }
-    for (reason, noisy) in reasons {
-        let who = if noisy.len() == trials.len() {
-            "all trials".into()
-        } else {
-            let mut names: Vec<&str> = Vec::new();
-            for trial in &noisy {
-                if !names.contains(&trial.profile.method.as_str()) {
-                    names.push(&trial.profile.method);
-                }
+fn noise(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let reasons = trials.iter().flat_map(|trial| trial.noise.iter().map(move |reason| (reason, trial)));
+    by(reasons).into_iter().map(|(reason, noisy)| {
+        let mut names: Vec<&str> = Vec::new();
+        for trial in &noisy {
+            if !names.contains(&trial.profile.method.as_str()) {
+                names.push(&trial.profile.method);
             }
-            let trials = if noisy.len() == 1 { "1 trial".into() } else { format!("{} trials", noisy.len()) };
-            format!("{trials} of {}", names.join(", "))
+        }
+        let who = match noisy.len() {
+            all if all == trials.len() => "all trials".into(),
+            1 => format!("1 trial of {}", names.join(", ")),
+            several => format!("{several} trials of {}", names.join(", ")),
         };
-        findings.push(finding(format!("Take {who} with care: {reason}."), numbers(&noisy)));
-    }
+        finding(format!("Take {who} with care: {reason}."), numbers(&noisy))
+    })
 }
 
 /// The counts that programs report, compared with the measured ones. Agreement is evidence, too.
-fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let mut methods: BTreeMap<&str, Vec<&TrialResult>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| trial.report.is_some()) {
-        methods.entry(&trial.profile.method).or_default().push(trial);
-    }
-    for (method, group) in methods {
-        let all: Vec<_> = group.iter().filter_map(|trial| trial.report).collect();
+fn reports(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let reporting = trials.iter().filter(|trial| trial.report.is_some());
+    by(reporting.map(|trial| (&trial.profile.method, trial))).into_iter().filter_map(|(method, group)| {
         // A sum without one part would be wrong.
-        let sum = |of: fn(&ProgramReport) -> Option<u64>| all.iter().map(of).sum::<Option<u64>>();
+        let sum = |of: fn(&ProgramReport) -> Option<u64>| -> Option<u64> {
+            group.iter().filter_map(|trial| trial.report.as_ref()).map(of).sum()
+        };
         let counts = [
             ("captured", sum(|report| report.captured)),
             ("received", sum(|report| report.received)),
@@ -147,9 +236,6 @@ fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
         ];
         let said: Vec<_> =
             counts.iter().filter_map(|(name, count)| count.map(|count| format!("{count} {name}"))).collect();
-        if said.is_empty() {
-            continue;
-        }
         let (trial, file) = match group.len() {
             1 => ("trial".to_string(), "file has"),
             several => (format!("{several} trials"), "files have"),
@@ -160,10 +246,7 @@ fn reports(trials: &[TrialResult], findings: &mut Vec<Finding>) {
             false => format!("; its {file} {frames} frames, {of_trials} of them intact and of the {trial}"),
         });
         let sent: u64 = group.iter().map(|trial| trial.sent).sum();
-        findings.push(Finding {
-            scene: None,
-            text: format!("{method} reports {}{found}; {sent} were sent.", said.join(", ")),
-            trials: numbers(&group),
-        });
-    }
+        let text = format!("{method} reports {}{found}; {sent} were sent.", said.join(", "));
+        (!said.is_empty()).then(|| finding(text, numbers(&group)))
+    })
 }

@@ -1,8 +1,11 @@
-//! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes.
+//! The comparison of two runs or of methods that took turns: changes for the worse or better, and excluded changes; and claims
+//! of publications.
 
 use crate::results::Results;
 use capbench_model::figures::grouped;
 use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
+use capbench_reproduce::Reproduction;
+use capbench_reproduce::outcome::Judgement as ClaimJudgement;
 
 use super::shape::Columns;
 use crate::figures::number;
@@ -25,7 +28,6 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     results.comparisons.iter().enumerate().map(|(index, one)| section(&id(index), one)).collect()
 }
 
-/// One comparison.
 pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     let Comparison { then, now, .. } = comparison;
     let heading = match comparison.paired {
@@ -106,7 +108,6 @@ fn change(contrast: &Contrast) -> Cell {
     }
 }
 
-/// What was not compared.
 fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
     let only = |of: &str, setups: &[capbench_plan::comparison::Setup]| {
         let list: Vec<String> = setups.iter().map(ToString::to_string).collect();
@@ -170,4 +171,31 @@ fn power(comparison: &Comparison) -> Vec<String> {
         );
     }
     lines
+}
+
+/// The table directly after the verdict of repeated experiments: one row per claim and its answer; `None` if no claim was judged.
+pub(super) fn claims(results: &Results) -> Option<Table> {
+    let rows: Vec<(&Reproduction, &ClaimJudgement)> =
+        results.reproductions.iter().flat_map(|one| one.findings.iter().map(move |own| (one, own))).collect();
+    let mut columns = Columns::new()
+        .words("publication", "publication", |(publication, _): &(&Reproduction, &ClaimJudgement)| {
+            publication.key.as_str()
+        })
+        .words("claim", "claim", |(_, judged)| judged.claim.as_str())
+        .words("answer", "answer", |(_, judged)| judged.answer.to_string())
+        .count("trials", "trials", |(_, judged)| judged.trials.len());
+    // Files of older versions do not have them.
+    if rows.iter().any(|(_, judged)| judged.visits.is_some()) {
+        columns = columns
+            .count("visits", "visits each", |(_, judged)| judged.visits.map_or(Cell::Empty, Cell::from))
+            .named("chance_ratio", "chance alone does it in", |(_, judged)| {
+                judged.chance.map_or(Cell::Empty, Cell::Number)
+            });
+    }
+    let notes = results.reproductions.iter().filter(|reproduction| !reproduction.complete);
+    let notes = notes.map(|reproduction| {
+        format!("{}: not complete; its answers rest on the trials that were finished.", reproduction.key)
+    });
+    let caption = "Claims of publications, and what has become of them on this host";
+    Some(columns.table("summary", caption, rows, |(_, judged)| judged.trials.clone())?.with_notes(notes))
 }

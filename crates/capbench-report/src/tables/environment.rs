@@ -19,16 +19,8 @@ pub(crate) fn tables(results: &Results) -> Vec<Table> {
 fn of(members: &Map<String, Value>) -> Vec<Table> {
     let (mut facts, mut tables) = (Vec::new(), Vec::new());
     walk("", members, &mut facts, &mut tables);
-    let columns = vec![
-        Column::words("key", "key"),
-        Column::words("fact", "fact"),
-        Column::words("value", "value"),
-        Column::words("unit", "unit"),
-    ];
-    let mut all: Vec<Table> =
-        Table::of("environment", "The host and the process", columns, facts).into_iter().collect();
-    all.extend(tables);
-    all
+    let columns = ["key", "fact", "value", "unit"].map(|name| Column::words(name, name)).to_vec();
+    Table::of("environment", "The host and the process", columns, facts).into_iter().chain(tables).collect()
 }
 
 /// An object with this many facts or more has a separate table.
@@ -40,15 +32,12 @@ fn own(key: &str, members: &Map<String, Value>) -> Option<Table> {
     if plain < MANY || plain < members.len() {
         return None;
     }
-    let columns =
-        vec![Column::words("key", "key"), Column::words("value", "value"), Column::words("unit", "unit")];
-    let rows = members
-        .iter()
-        .map(|(name, value)| {
-            let (value, unit) = fact(name, value);
-            Row::new(vec![Cell::text(name.as_str()), value, Cell::text(unit)], Vec::new())
-        })
-        .collect();
+    let columns = ["key", "value", "unit"].map(|name| Column::words(name, name)).to_vec();
+    let row = |(name, value): (&String, &Value)| {
+        let (value, unit) = fact(name, value);
+        Row::new(vec![Cell::text(name), value, Cell::text(unit)], Vec::new())
+    };
+    let rows = members.iter().map(row).collect();
     let id = format!("environment-{}", key.replace(['.', '_'], "-"));
     Table::of(&id, &key.replace('.', ", ").replace('_', " "), columns, rows)
 }
@@ -68,10 +57,7 @@ fn walk(path: &str, members: &Map<String, Value>, facts: &mut Vec<Row>, tables: 
             _ => {
                 let (value, unit) = fact(name, value);
                 let words = key.split('.').map(words_of).collect::<Vec<_>>().join(", ");
-                facts.push(Row::new(
-                    vec![Cell::text(key), Cell::text(words), value, Cell::text(unit)],
-                    Vec::new(),
-                ));
+                facts.push(Row::new(vec![key.into(), words.into(), value, unit.into()], Vec::new()));
             }
         }
     }
@@ -107,21 +93,19 @@ fn cell(value: &Value) -> Cell {
         Value::String(text) => Cell::text(text.as_str()),
         Value::Array(entries) if entries.is_empty() => Cell::text("none"),
         Value::Array(entries) => Cell::text(entries.iter().map(words).collect::<Vec<_>>().join(", ")),
-        Value::Object(members) => Cell::text(words(&Value::Object(members.clone()))),
+        object @ Value::Object(_) => Cell::text(words(object)),
     }
 }
 
-/// A nested value.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => figures::UNKNOWN.into(),
         Value::String(text) => text.clone(),
         Value::Array(entries) => entries.iter().map(words).collect::<Vec<_>>().join(" "),
-        Value::Object(members) => members
-            .iter()
-            .map(|(key, value)| format!("{key} {}", words(value)))
-            .collect::<Vec<_>>()
-            .join(", "),
+        Value::Object(members) => {
+            let each = members.iter().map(|(key, value)| format!("{key} {}", words(value)));
+            each.collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }
@@ -136,14 +120,11 @@ fn list(key: &str, entries: &[Value]) -> Option<Table> {
         }
     }
     let columns = names.iter().map(|name| Column::named(name, &words_of(name))).collect();
-    let rows = objects
-        .iter()
-        .map(|members| {
-            // A member that this object lacks is empty; null is unknown.
-            let cells = names.iter().map(|name| members.get(*name).map_or(Cell::Empty, cell)).collect();
-            Row::new(cells, Vec::new())
-        })
-        .collect();
+    // A member that an object lacks is empty; null is unknown.
+    let cells = |members: &&Map<String, Value>| {
+        names.iter().map(|name| members.get(*name).map_or(Cell::Empty, cell)).collect()
+    };
+    let rows = objects.iter().map(|members| Row::new(cells(members), Vec::new())).collect();
     let id = format!("environment-{}", key.replace(['.', '_'], "-"));
     Table::of(&id, &words_of(&key.replace('.', ", ")), columns, rows)
 }

@@ -13,10 +13,6 @@ use crate::model::{Cell, Table};
 use crate::naming::{self, Scene};
 use capbench_model::statistics::by_key as grouped;
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
-    [by_method(results), sources(results)].into_iter().flatten().collect()
-}
-
 fn count(trial: &TrialResult, place: Place) -> Option<u64> {
     trial.ledger.iter().find(|entry| entry.place == place)?.count
 }
@@ -28,7 +24,7 @@ fn total(sum: &Sum<'_>, of: impl Fn(&TrialResult) -> u64) -> u64 {
     sum.iter().fold(0, |sum, trial| sum.saturating_add(of(trial)))
 }
 
-fn by_method(results: &Results) -> Option<Table> {
+pub(super) fn by_method(results: &Results) -> Option<Table> {
     // A place with losses has a column; notes under the table name the others.
     let (mut losing, mut clean, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for place in places::ALL {
@@ -76,7 +72,7 @@ fn by_method(results: &Results) -> Option<Table> {
 /// The entries of a place: with a count, and without one.
 type OfPlace<'r> = (Place, Vec<&'r Entry>, Vec<&'r Entry>);
 
-fn sources(results: &Results) -> Option<Table> {
+pub(super) fn sources(results: &Results) -> Option<Table> {
     let said = |entries: &[&Entry]| {
         let words: BTreeSet<&str> = entries.iter().map(|entry| entry.source.as_str()).collect();
         words.into_iter().collect::<Vec<_>>().join("; ")

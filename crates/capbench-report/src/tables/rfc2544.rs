@@ -1,6 +1,5 @@
 //! Results of the tests of RFC 2544 other than throughput.
 
-use crate::results::Results;
 use capbench_plan::rfc2544::back_to_back::Benchmark;
 use capbench_plan::rfc2544::frame_loss::LossPoint;
 use capbench_plan::rfc2544::latency::{Across, Leg};
@@ -15,15 +14,10 @@ use super::sweeps::ends;
 use crate::model::{Cell, Table};
 use crate::naming::{key, many, rate, time};
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
-    let tested = &results.rfc2544;
-    [latency(tested), frame_loss(tested), back_to_back(tested), recovery(tested)]
-        .into_iter()
-        .flatten()
-        .collect()
+pub(super) fn tables(tested: &[Tested]) -> Vec<Table> {
+    [latency, frame_loss, back_to_back, recovery].iter().filter_map(|table| table(tested)).collect()
 }
 
-/// The name of a test.
 pub(crate) fn name(found: &Found) -> &'static str {
     match found {
         Found::Latency(_) => "latency",
@@ -33,7 +27,6 @@ pub(crate) fn name(found: &Found) -> &'static str {
     }
 }
 
-/// Why a test ended early.
 pub(crate) fn unfinished(found: &Found) -> Option<String> {
     let ended = match found {
         Found::Latency(outcome) => &outcome.ended,
@@ -52,7 +45,6 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
     }
 }
 
-/// Scene and method of a test.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Tested> {
     Columns::new()
         .words("frame_size", "frame size", |tested: &&Tested| tested.frame_size.to_string())
@@ -69,7 +61,6 @@ fn notes(tested: &[Tested], is_such: fn(&Found) -> bool) -> Vec<String> {
     .collect()
 }
 
-/// A leg of a test of latency.
 type OfLeg<'r> = (&'r Tested, &'r LatencyOutcome, &'static str, Option<&'r Leg>);
 
 fn latency(all: &[Tested]) -> Option<Table> {
@@ -145,13 +136,10 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
     let lossy = outcomes().filter(|(_, outcome)| !outcome.ends_without_loss).map(|(tested, _)| {
         format!("{}: the last two trials did not both send everything and lose nothing.", tested.method)
     });
-    let is_limited =
-        outcomes().any(|(_, outcome)| outcome.points.iter().any(|point| point.generator_limited));
-    let limited = is_limited.then(|| {
-        "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing of that \
-         load."
-            .to_string()
-    });
+    let limited = "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing \
+                   of that load.";
+    let mut points = outcomes().flat_map(|(_, outcome)| &outcome.points);
+    let limited = points.any(|point| point.generator_limited).then(|| limited.to_string());
     let ended = notes(all, |found| matches!(found, Found::FrameLoss(_)));
     Some(table.with_notes(ended.into_iter().chain(lossy).chain(limited)).main())
 }

@@ -1,6 +1,5 @@
 //! Results of searches: goals with their bounds and quality, the related numbers, repeats.
 
-use crate::results::Results;
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
 use capbench_plan::search::repeats::Repeated;
@@ -13,23 +12,13 @@ use super::shape::Columns;
 use crate::figures::count;
 use crate::model::{Cell, Column, Table, Unit};
 use crate::naming::{percent, rate, time};
+use crate::sentences::search::goals as of_goals;
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
-    let searches = &results.searches;
-    [
-        goals(searches),
-        bounds(searches),
-        numbers(searches),
-        repeats(searches),
-        buffered(searches),
-        conduct(searches),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+pub(super) fn tables(searches: &[SearchOutcome]) -> Vec<Table> {
+    let tables = [goals, bounds, numbers, repeats, buffered, conduct];
+    tables.iter().filter_map(|table| table(searches)).collect()
 }
 
-/// The set-up of a search and its method.
 pub(crate) fn set_up<'c>() -> Columns<'c, &'c SearchOutcome> {
     let known = |text: Option<&str>| text.map_or(Cell::Unknown, Cell::from);
     Columns::new()
@@ -46,12 +35,7 @@ pub(crate) fn which<'c>() -> Columns<'c, &'c SearchOutcome> {
     set_up().words("nth", "search", |search| search.nth.map_or(Cell::Empty, Cell::from))
 }
 
-/// Every goal of every search.
 pub(crate) type OfGoal<'r> = (&'r SearchOutcome, &'r GoalResult);
-
-pub(crate) fn of_goals(searches: &[SearchOutcome]) -> impl Iterator<Item = OfGoal<'_>> {
-    searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
-}
 
 /// The lower bound of a goal as a cell: "at least" if the result is only a lower bound.
 pub(crate) fn lower(status: Status, bound: Option<&Bound>) -> Cell {
@@ -114,7 +98,6 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     Some(columns.table("searches-goals", caption, of_goals(searches), trials)?.without_empty_columns())
 }
 
-/// A bound of a goal, with its name.
 type OfBound<'r> = (OfGoal<'r>, &'static str, &'r Bound);
 
 fn bounds(searches: &[SearchOutcome]) -> Option<Table> {

@@ -7,12 +7,10 @@ use crate::groups::Group;
 use crate::model::{Cell, Column, Narrow, Row, Table, Trials, Unit};
 
 impl Column {
-    /// A column.
     pub(crate) fn new(key: &str, heading: &str, unit: Unit) -> Self {
         Self { key: key.into(), heading: heading.into(), unit, narrow: Narrow::default() }
     }
 
-    /// A column of text.
     pub(crate) fn words(key: &str, heading: &str) -> Self {
         Self::new(key, heading, Unit::None)
     }
@@ -34,7 +32,6 @@ impl Column {
 }
 
 impl Cell {
-    /// Text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -77,18 +74,6 @@ impl Cell {
     }
 }
 
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
 /// Text; `None` is empty.
 impl<T: Into<String>> From<Option<T>> for Cell {
     fn from(text: Option<T>) -> Self {
@@ -96,41 +81,26 @@ impl<T: Into<String>> From<Option<T>> for Cell {
     }
 }
 
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
+macro_rules! cells {
+    ($($value:ty => $cell:expr),* $(,)?) => {
+        $(impl From<$value> for Cell {
+            fn from(value: $value) -> Self {
+                $cell(value)
+            }
+        })*
+    };
 }
 
-impl From<u32> for Cell {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl From<usize> for Cell {
-    fn from(count: usize) -> Self {
-        Self::Count(count as u64)
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Self::Signed(number)
-    }
-}
-
-/// Unknown if not finite.
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        Self::number(Some(number))
-    }
-}
-
-impl From<&Estimate> for Cell {
-    fn from(estimate: &Estimate) -> Self {
-        Self::estimate(Some(estimate))
-    }
+cells! {
+    &str => Cell::text,
+    String => Cell::Text,
+    u64 => Cell::Count,
+    u32 => |count| Cell::Count(u64::from(count)),
+    usize => |count| Cell::Count(count as u64),
+    i64 => Cell::Signed,
+    // Unknown if not finite.
+    f64 => |number| Cell::number(Some(number)),
+    &Estimate => |estimate| Cell::estimate(Some(estimate)),
 }
 
 /// Function that makes a column's cell from a row.
@@ -140,28 +110,23 @@ type Find<'c, R> = Box<dyn Fn(&R) -> Cell + 'c>;
 pub(crate) struct Columns<'c, R>(Vec<(Column, Find<'c, R>)>);
 
 impl<'c, R: 'c> Columns<'c, R> {
-    /// No columns.
     pub(crate) fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Adds a column.
     pub(crate) fn with<C: Into<Cell>>(mut self, head: Column, find: impl Fn(&R) -> C + 'c) -> Self {
         self.0.push((head, Box::new(move |row| find(row).into())));
         self
     }
 
-    /// Adds a column of text.
     pub(crate) fn words<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::words(key, heading), find)
     }
 
-    /// Adds a column of counts.
     pub(crate) fn count<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::new(key, heading, Unit::Count), find)
     }
 
-    /// Adds a column whose key contains its unit.
     pub(crate) fn named<C: Into<Cell>>(self, key: &str, heading: &str, find: impl Fn(&R) -> C + 'c) -> Self {
         self.with(Column::named(key, heading), find)
     }
@@ -193,7 +158,6 @@ impl<'c, R: 'c> Columns<'c, R> {
     }
 }
 
-/// Scene and method.
 pub(super) fn set_up<'c>() -> Columns<'c, &'c Profile> {
     Columns::new()
         .words("frame_size", "frame size", |profile: &&Profile| profile.frame_size.to_string())
@@ -211,7 +175,6 @@ pub(super) fn group<'c>() -> Columns<'c, &'c Group<'c>> {
 }
 
 impl Row {
-    /// A row.
     pub(crate) fn new(cells: Vec<Cell>, trials: Trials) -> Self {
         Self { cells, trials }
     }
@@ -239,7 +202,6 @@ impl Table {
         Self { is_main: true, ..self }
     }
 
-    /// The same with notes under it.
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes.into_iter().filter(|note| !note.is_empty()));
         self
@@ -247,27 +209,16 @@ impl Table {
 
     /// The same without columns that are empty in all rows.
     pub(crate) fn without_empty_columns(mut self) -> Self {
-        let says = |index: usize| {
-            self.rows.iter().any(|row| row.cells.get(index).is_some_and(|cell| *cell != Cell::Empty))
+        let says = |nth: usize| {
+            self.rows.iter().any(|row| row.cells.get(nth).is_some_and(|cell| *cell != Cell::Empty))
         };
-        let kept: Vec<bool> = (0..self.columns.len()).map(says).collect();
-        let keep = |index: usize| kept.get(index).copied().unwrap_or(true);
+        let says: Vec<bool> = (0..self.columns.len()).map(says).collect();
         for row in &mut self.rows {
-            let cells = std::mem::take(&mut row.cells);
-            row.cells = cells
-                .into_iter()
-                .enumerate()
-                .filter(|(index, _)| keep(*index))
-                .map(|(_, cell)| cell)
-                .collect();
+            let mut says = says.iter();
+            row.cells.retain(|_| says.next().is_none_or(|says| *says));
         }
-        let columns = std::mem::take(&mut self.columns);
-        self.columns = columns
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| keep(*index))
-            .map(|(_, column)| column)
-            .collect();
+        let mut says = says.iter();
+        self.columns.retain(|_| says.next().is_none_or(|says| *says));
         self
     }
 }

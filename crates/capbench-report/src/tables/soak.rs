@@ -1,6 +1,5 @@
 //! Results of a soak: its ledger, the intervals with losses, and the largest bursts.
 
-use crate::results::Results;
 use capbench_model::ledger::Entry;
 use capbench_model::places;
 use capbench_plan::soak::record::{Interval, LossEvent, SoakRecord};
@@ -12,16 +11,14 @@ use crate::model::{Cell, Table, Trials};
 /// Most rows of a long table.
 const ROWS: usize = 100;
 
-pub(super) fn tables(results: &Results) -> Vec<Table> {
-    let Some(record) = &results.soak else { return Vec::new() };
-    [ledger(record), stretches(record), bursts(record), care(record)].into_iter().flatten().collect()
+pub(super) fn tables(record: &SoakRecord) -> Vec<Table> {
+    [ledger, stretches, bursts, care].iter().filter_map(|table| table(record)).collect()
 }
 
 pub(super) fn kept(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-/// An interval of a soak.
 pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
     let places = |stretch: &Interval| {
         let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));

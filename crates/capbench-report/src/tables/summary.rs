@@ -9,11 +9,13 @@ use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::searches::OfGoal;
 use super::shape::{Columns, set_up};
-use super::{claims, rfc2544, searches, soak};
+use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::model::{Cell, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
+use crate::sentences::search::goals as of_goals;
+use crate::sentences::sweep::is_of_bursts;
 use capbench_model::statistics::by_key as grouped;
 
 /// The table of a run; `None` without data.
@@ -24,7 +26,7 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
         Kind::Sweep => sweep(results),
         Kind::Rfc2544 => tests(results),
         Kind::Soak => whole(results),
-        Kind::Reproduce => claims::table(results),
+        Kind::Reproduce => comparisons::claims(results),
     }
 }
 
@@ -159,20 +161,17 @@ fn bench(trials: &[TrialResult]) -> Option<Table> {
         [one] => format!("CPU time: at {one}."),
         many => format!("CPU time: at {}, by set-up.", many.join(", ")),
     };
-    let visits = if is_visited {
-        "Medians of the visits to a load, with their intervals.".into()
-    } else {
-        String::new()
-    };
     let has_invalid = trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
-    let invalid =
-        if has_invalid { "A trial with the verdict invalid shows nothing.".into() } else { String::new() };
     let table = columns.table("summary", caption, rows, Entrant::trials)?.without_empty_columns();
-    let care = match table.columns.iter().any(|column| column.key == "care") {
-        true => "*: noisy or invalid trials; the findings say why.".into(),
-        false => String::new(),
-    };
-    Some(table.with_notes([note, visits, invalid, care]).with_notes(costs(trials)).with_notes(cpus(trials)))
+    let has_care = table.columns.iter().any(|column| column.key == "care");
+    let notes = [
+        (is_visited, "Medians of the visits to a load, with their intervals."),
+        (has_invalid, "A trial with the verdict invalid shows nothing."),
+        (has_care, "*: noisy or invalid trials; the findings say why."),
+    ];
+    let notes = notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_string());
+    let notes = std::iter::once(note).chain(notes).chain(costs(trials)).chain(cpus(trials));
+    Some(table.with_notes(notes))
 }
 
 /// The meaning of the CPU time columns, and the methods for which it is only approximate.
@@ -194,16 +193,12 @@ fn costs(trials: &[TrialResult]) -> Vec<String> {
             coarse.push(&trial.profile.method);
         }
     }
-    if !coarse.is_empty() {
-        notes.push(format!(
-            "cpu is known to a tenth at best, as the clocks are coarse: {}.",
-            coarse.join(", ")
-        ));
-    }
-    if trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0) {
-        notes
-            .push("Programs (cmd:) do their own work; files that they write are verified afterwards.".into());
-    }
+    let coarse = (!coarse.is_empty()).then(|| {
+        format!("cpu is known to a tenth at best, as the clocks are coarse: {}.", coarse.join(", "))
+    });
+    let has_programs = trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0);
+    let of_programs = "Programs (cmd:) do their own work; files that they write are verified afterwards.";
+    notes.extend(coarse.into_iter().chain(has_programs.then(|| of_programs.into())));
     notes
 }
 
@@ -254,8 +249,8 @@ fn search(results: &Results) -> Option<Table> {
         [lower, upper].into_iter().flatten().flat_map(|bound| bound.trials.clone()).collect()
     };
     let caption = "Goals: the highest load that is held, and the lowest that is not";
-    let table = columns.table("summary", caption, searches::of_goals(&results.searches), trials)?;
-    let is_so_far = searches::of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
+    let table = columns.table("summary", caption, of_goals(&results.searches), trials)?;
+    let is_so_far = of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
     let note =
         is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
     Some(table.without_empty_columns().with_notes(note))
@@ -271,7 +266,6 @@ fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
 
 fn sweep(results: &Results) -> Option<Table> {
     type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
-    let is_of_bursts = |series: &Series| series.readings.iter().any(|one| one.back_to_back.is_some());
     let best = move |series: &'_ Series| -> Option<Reading> {
         let by_rate = |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
         series.readings.iter().max_by(by_rate).filter(|_| !is_of_bursts(series)).cloned()
@@ -340,7 +334,7 @@ fn tests(results: &Results) -> Option<Table> {
     let held = |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
     let caption = "Tests and what they found";
     let tables = [
-        throughput.table("summary", caption, searches::of_goals(&results.searches), held),
+        throughput.table("summary", caption, of_goals(&results.searches), held),
         others.table("summary", caption, &results.rfc2544, |tested| tested.trials.clone()),
     ];
     tables.into_iter().flatten().reduce(|mut all, more| {

@@ -22,14 +22,12 @@ pub(super) fn tables(results: &Results) -> Vec<Table> {
     tables
 }
 
-/// A point of a series.
 type OfPoint<'r> = (&'r Series, &'r Reading);
 
 fn points(sweep: &SweepOutcome) -> impl Iterator<Item = OfPoint<'_>> {
     sweep.series.iter().flat_map(|series| series.readings.iter().map(move |reading| (series, reading)))
 }
 
-/// The series and the point of a row.
 fn point<'c>(sweep: &'c SweepOutcome) -> Columns<'c, OfPoint<'c>> {
     let unit = match sweep.unit.as_deref() {
         Some("ns") => Unit::Nanoseconds,
@@ -93,26 +91,18 @@ fn levels(sweep: &SweepOutcome) -> String {
     let levels: BTreeMap<u32, f64> = readings
         .filter_map(|reading| Some((reading.delivered_pps.repeats, reading.delivered_pps.level?)))
         .collect();
-    let list: Vec<_> = levels
-        .iter()
-        .rev()
-        .map(|(visits, level)| format!("{:.1} % with {visits} visits", level * 100.0))
-        .collect();
-    if list.is_empty() {
-        return "One visit has no interval.".into();
+    let each = |(visits, level): (&u32, &f64)| format!("{:.1} % with {visits} visits", level * 100.0);
+    match levels.iter().rev().map(each).collect::<Vec<_>>() {
+        list if list.is_empty() => "One visit has no interval.".into(),
+        list => format!("An interval holds the true median with a probability of {}.", list.join(", ")),
     }
-    format!("An interval holds the true median with a probability of {}.", list.join(", "))
 }
 
 fn stopped(sweep: &SweepOutcome) -> String {
-    if sweep.stopped {
-        "The sweep did not go to its end: points have fewer visits, or none.".into()
-    } else {
-        String::new()
-    }
+    let text = "The sweep did not go to its end: points have fewer visits, or none.";
+    if sweep.stopped { text.into() } else { String::new() }
 }
 
-/// A point with a burst search.
 type OfBursts<'r> = (OfPoint<'r>, &'r BackToBack);
 
 fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
@@ -154,12 +144,8 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
         (BurstEnd::NotRun, "not run"),
     ];
     let counted = ALL.map(|(end, words)| (words, ends.clone().filter(|one| *one == end).count()));
-    let words: Vec<String> = counted
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(words, count)| format!("{words} {count}"))
-        .collect();
-    words.join(", ")
+    let counted = counted.iter().filter(|(_, count)| *count > 0);
+    counted.map(|(words, count)| format!("{words} {count}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

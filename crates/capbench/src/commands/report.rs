@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use capbench_report::figures::many;
 use capbench_report::formats::{self, Format, Written, text};
-use capbench_report::naming::many;
 use capbench_report::read::{self, Run};
 use capbench_report::{report, save};
 use clap::Args;

@@ -66,7 +66,7 @@ impl Recorder {
     pub fn print(&self, text: &str) -> Result<()> {
         let printed = self.bar.0.suspend(|| output::write(text));
         let path = "standard output".into();
-        printed.map_err(|source| PlanError::observer(ReportError::Unwritable { path, source }))
+        printed.map_err(|source| PlanError::observer(ReportError::Unwritable(path, source)))
     }
 
     /// Replaces the outcome of the running search.

@@ -109,7 +109,7 @@ pub fn text(account: &Account, is_running: bool) -> String {
             in_words(interface.fullest),
             in_words(interface.fill)
         ));
-        if let Some(told) = interface.told {
+        if let Some(told) = interface.reported {
             text.push_str(&format!(
                 "lost packets told in the file before the packet that follows: {told}; behind the last packet: {}\n",
                 interface.behind_last
@@ -137,22 +137,23 @@ pub fn text(account: &Account, is_running: bool) -> String {
         "\n{} of {} captured packets, {} bytes in {} file{}; at most {} of {} buffers in use, longest write {:.1} ms\n",
         account.written(),
         account.interfaces.iter().map(InterfaceAccount::captured).sum::<u64>(),
-        account.bytes,
-        account.files,
-        if account.files == 1 { "" } else { "s" },
-        account.most_buffers_in_use,
-        account.buffers,
-        account.longest_write.as_secs_f64() * 1e3,
+        account.writer.bytes,
+        account.writer.files,
+        if account.writer.files == 1 { "" } else { "s" },
+        account.writer.most_in_use,
+        account.writer.pool,
+        account.writer.longest_write.as_secs_f64() * 1e3,
     ));
-    if account.deleted_files > 0 {
+    if account.writer.deleted_files > 0 {
         text.push_str(&format!(
             "old files of this recording removed: {}, {} bytes on the disk\n",
-            account.deleted_files, account.deleted_bytes
+            account.writer.deleted_files, account.writer.deleted_bytes
         ));
     }
     let unsynced: u64 = account.interfaces.iter().map(|interface| interface.output.unsynced).sum();
     if unsynced > 0 {
-        let when = if account.syncs { "not yet known to be on the disk" } else { "not synced (--no-sync)" };
+        let when =
+            if account.writer.syncs { "not yet known to be on the disk" } else { "not synced (--no-sync)" };
         text.push_str(&format!("{when}: {unsynced} of the written packets\n"));
     }
     text
@@ -255,15 +256,15 @@ pub fn document(account: &Account, end: End) -> Value {
         "lost": account.lost(),
         "missing": missing(account),
         "loss_ratio": loss_ratio(account),
-        "files": account.files,
-        "bytes": account.bytes,
-        "stored_bytes": account.stored_bytes,
-        "buffers": account.buffers,
-        "most_buffers_in_use": account.most_buffers_in_use,
-        "longest_write_s": account.longest_write.as_secs_f64(),
-        "synced": account.syncs,
-        "deleted_files": account.deleted_files,
-        "deleted_bytes": account.deleted_bytes,
+        "files": account.writer.files,
+        "bytes": account.writer.bytes,
+        "stored_bytes": account.writer.stored_bytes,
+        "buffers": account.writer.pool,
+        "most_buffers_in_use": account.writer.most_in_use,
+        "longest_write_s": account.writer.longest_write.as_secs_f64(),
+        "synced": account.writer.syncs,
+        "deleted_files": account.writer.deleted_files,
+        "deleted_bytes": account.writer.deleted_bytes,
         "merge": account.merge.as_ref().map(|tally| json!({
             "forced": tally.forced,
             "most_held_batches": tally.most_held_batches,
@@ -305,7 +306,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "octets": interface.octets,
         "ring_fill": interface.fill.map(Occupancy::share),
         "ring_fullest": interface.fullest.map(Occupancy::share),
-        "drops_told": interface.told,
+        "drops_told": interface.reported,
         "drops_behind_last": interface.behind_last,
         "late": interface.merged.map(|merged| merged.late),
         "latest_ns": interface.merged.and_then(|merged| merged.latest_ns),
@@ -318,7 +319,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use capbench_record::writing::PacketCounts;
+    use capbench_record::writing::{PacketCounts, WriterCounts};
 
     use super::*;
 
@@ -328,24 +329,12 @@ mod tests {
             name: name.into(),
             method: "packet-v3".into(),
             members: 1,
-            received: None,
             accepted: Some(accepted),
             losses: losses.iter().map(loss).collect(),
             taken,
-            queues: Vec::new(),
-            filtered: None,
-            past_end: 0,
             output: PacketCounts { written: taken, ..PacketCounts::default() },
-            cut: None,
-            octets: None,
-            fill: None,
-            fullest: None,
-            told: None,
-            behind_last: 0,
-            merged: None,
-            went_down: 0,
-            is_down: false,
             was_shut: true,
+            ..InterfaceAccount::default()
         }
     }
 
@@ -353,18 +342,8 @@ mod tests {
         Account {
             interfaces,
             began_ns: 0,
-            first_file: None,
             time: Duration::ZERO,
-            files: 1,
-            bytes: 0,
-            stored_bytes: 0,
-            syncs: true,
-            deleted_files: 0,
-            deleted_bytes: 0,
-            buffers: 0,
-            buffers_in_use: 0,
-            most_buffers_in_use: 0,
-            longest_write: Duration::ZERO,
+            writer: WriterCounts { files: 1, syncs: true, ..WriterCounts::default() },
             merge: None,
         }
     }

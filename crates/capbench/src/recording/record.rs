@@ -211,7 +211,7 @@ fn close(
     output::tell(&ledger::text(&account, false));
     let document = ledger::document(&account, end);
     let mut saved = Ok(());
-    if let Some(file) = plan::side_file(&flags.output, account.first_file.as_deref()) {
+    if let Some(file) = plan::side_file(&flags.output, account.writer.first_file.as_deref()) {
         let text = serde_json::to_string_pretty(&document)? + "\n";
         saved = write_account(&file, &text, folder, write);
     }

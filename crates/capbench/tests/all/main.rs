@@ -1,6 +1,6 @@
 //! The program from end to end. All in one binary: linking one takes less time than linking one for each file.
 
-#[path = "../../../capbench-report/tests/runs/mod.rs"]
+#[path = "../../../capbench-report/tests/reports/runs/mod.rs"]
 mod runs;
 mod support;
 

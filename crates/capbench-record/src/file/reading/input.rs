@@ -56,13 +56,11 @@ impl<R: Read> Input<R> {
         Ok(There::Whole)
     }
 
-    /// The available octets.
     #[inline]
     pub(super) fn octets(&self) -> &[u8] {
         &self.memory[self.begin..self.end]
     }
 
-    /// The available octets, mutable.
     #[inline]
     pub(super) fn octets_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.begin..self.end]
@@ -75,7 +73,6 @@ impl<R: Read> Input<R> {
         debug_assert!(self.begin <= self.end, "only what is there can be skipped");
     }
 
-    /// Memory in use.
     #[cfg(any(test, fuzzing))]
     pub(super) fn memory(&self) -> usize {
         self.memory.capacity()

@@ -8,14 +8,10 @@
 //! |---|---|
 //! | `input` | a read-ahead buffer |
 //! | `octets` | numbers and options in either byte order |
-//! | `record` | the records that the reader returns |
-//! | `left_out` | counts of content that it skips |
+//! | `record` | the records that the reader returns, counts of what it skips, and why it stops |
 //! | `pcapng`, `pcap`, `ring` | decode records |
-//! | `error` | why reading stopped |
 
-mod error;
 mod input;
-mod left_out;
 mod octets;
 mod pcap;
 mod pcapng;
@@ -25,9 +21,7 @@ mod ring;
 use std::io::Read;
 use std::mem::take;
 
-pub use error::FileError;
-pub use left_out::LeftOut;
-pub use record::{Packet, PacketHash, ReadInterface, Record};
+pub use record::{FileError, LeftOut, Packet, PacketHash, ReadInterface, Record};
 
 use self::input::{Input, There};
 use self::octets::Order;

@@ -3,9 +3,8 @@
 use super::super::clock::Clock;
 use super::super::description::InterfaceDescription;
 use super::super::pcap::{HEAD, MICROSECONDS, NANOSECONDS};
-use super::left_out::LeftOut;
 use super::octets::Order;
-use super::record::{Packet, ReadInterface};
+use super::record::{LeftOut, Packet, ReadInterface};
 
 /// Octets of a file's header.
 pub(super) const HEADER: usize = 24;
@@ -50,14 +49,10 @@ impl Format {
     pub(super) fn packet(self, record: &[u8]) -> Option<Packet<'_>> {
         let ([seconds, fraction, _, original_length], _) = self.order.words(record)?;
         Some(Packet {
-            interface: 0,
             data: record.get(HEAD..)?,
             original_length,
             time_ns: Some(u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit_ns),
-            dropped: None,
-            flags: None,
-            queue: None,
-            hash: None,
+            ..Packet::default()
         })
     }
 }

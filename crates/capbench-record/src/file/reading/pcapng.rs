@@ -10,9 +10,8 @@ use super::super::blocks::{
 use super::super::clock::Clock;
 use super::super::description::{InterfaceDescription, InterfaceFilter, SectionDescription};
 use super::super::statistics::InterfaceStatistics;
-use super::left_out::LeftOut;
 use super::octets::{Options, Order, text};
-use super::record::{Packet, PacketHash, ReadInterface};
+use super::record::{LeftOut, Packet, PacketHash, ReadInterface};
 
 /// Octets of a section header's body before its options.
 const SECTION_HEAD: usize = 16;
@@ -119,8 +118,8 @@ pub(super) fn packet<'a>(
             (interface, None, order.words(rest)?)
         }
         OLD_PACKET => {
-            let told = order.u16(body.get(2..)?)?;
-            let dropped = (told != UNKNOWN_DROPS).then_some(u64::from(told));
+            let drops = order.u16(body.get(2..)?)?;
+            let dropped = (drops != UNKNOWN_DROPS).then_some(u64::from(drops));
             (u32::from(order.u16(body)?), dropped, order.words(&body[4..])?)
         }
         _ => return simple(order, body, interfaces),
@@ -134,9 +133,7 @@ pub(super) fn packet<'a>(
         original_length,
         time_ns: Some(times.number(clock, joined(high, low))),
         dropped,
-        flags: None,
-        queue: None,
-        hash: None,
+        ..Packet::default()
     };
     let behind = rest.get(data.len().next_multiple_of(4)..).unwrap_or_default();
     for (code, value) in Options::new(order, behind) {
@@ -162,16 +159,7 @@ fn simple<'a>(order: Order, body: &'a [u8], interfaces: &[ReadInterface]) -> Opt
         octets => octets,
     };
     let data = rest.get(..original_length.min(snap) as usize)?;
-    Some(Packet {
-        interface: 0,
-        data,
-        original_length,
-        time_ns: None,
-        dropped: None,
-        flags: None,
-        queue: None,
-        hash: None,
-    })
+    Some(Packet { data, original_length, ..Packet::default() })
 }
 
 /// Decodes interface statistics.

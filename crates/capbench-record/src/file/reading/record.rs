@@ -1,4 +1,6 @@
-//! The records that a reader returns.
+//! The records that a reader returns, counts of what it skips, and why it stops.
+
+use std::io;
 
 use capbench_sys::packet::Frame;
 
@@ -34,7 +36,7 @@ pub struct ReadInterface {
 }
 
 /// A frame of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Index of its interface in its section.
     pub interface: u32,
@@ -91,4 +93,73 @@ impl<'a> Packet<'a> {
     pub fn facts(&self) -> PacketFacts {
         PacketFacts { interface: self.interface, queue: self.queue, dropped: self.dropped }
     }
+}
+
+/// Block types (draft-ietf-opsawg-pcapng, sections 4.5, 4.7 and 4.8): custom blocks that may be copied, or not.
+mod kind {
+    pub(super) const NAMES: u32 = 4;
+    pub(super) const SECRETS: u32 = 10;
+    pub(super) const CUSTOM: u32 = 0x0bad;
+    pub(super) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
+}
+
+/// Counts of content that is not in any [`Record`], by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Name resolution blocks.
+    pub names: u64,
+    /// Decryption secrets blocks.
+    pub secrets: u64,
+    /// Custom blocks.
+    pub custom: u64,
+    /// Blocks of other types.
+    pub blocks: u64,
+    /// Comments on packets.
+    pub comments: u64,
+    /// Other options of packets, statistics, interfaces and sections.
+    pub options: u64,
+}
+
+impl LeftOut {
+    /// Counts a block of this type.
+    pub(super) fn block(&mut self, kind: u32) {
+        let count = match kind {
+            kind::NAMES => &mut self.names,
+            kind::SECRETS => &mut self.secrets,
+            kind::CUSTOM | kind::CUSTOM_NO_COPY => &mut self.custom,
+            _ => &mut self.blocks,
+        };
+        *count += 1;
+    }
+}
+
+/// The error of the reader. Each message continues a sentence about the file.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It has fewer than the 4 octets that identify a format.
+    #[error("is empty")]
+    Empty,
+    /// Its format is unknown.
+    #[error("is neither pcap nor pcapng: it begins with {}", hexadecimal(.0))]
+    Unknown([u8; 4]),
+    /// It is a verbatim file of an unsupported version.
+    #[error(
+        "is a verbatim file that ends early, or of another version of capbench; convert it with that one"
+    )]
+    OtherVerbatim,
+    /// The operating system reported a read error.
+    #[error("cannot be read: {0}")]
+    Read(#[source] io::Error),
+    /// Its content is invalid.
+    #[error("is damaged after {frames} frames: {what}")]
+    Damaged {
+        /// Frames before the damage.
+        frames: u64,
+        /// What is invalid.
+        what: String,
+    },
+}
+
+fn hexadecimal(octets: &[u8; 4]) -> String {
+    octets.map(|octet| format!("{octet:02x}")).join(" ")
 }

@@ -93,15 +93,14 @@ impl Ring {
         let flags = flags_of(&frame);
         let lost = std::mem::take(&mut self.lost);
         Some(Packet {
-            interface: 0,
             data: frame.data,
             original_length: frame.wire_length,
             time_ns: Some(frame.time_ns),
             dropped: (lost > 0).then_some(lost),
             flags: (flags != 0).then_some(flags),
-            queue: None,
             hash: (hash != 0)
                 .then(|| PacketHash { algorithm: self.algorithm, value: &block[HASH..HASH + 4] }),
+            ..Packet::default()
         })
     }
 }

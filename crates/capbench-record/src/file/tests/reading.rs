@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use proptest::prelude::*;
 
 use super::foreign::{Foreign, example, pcap_example};
-use super::{Kept, KeptPacket, Trickle, Whole, packets};
+use super::{Kept, KeptPacket, Whole, packets};
 use crate::file::description::InterfaceFilter;
 use crate::file::reading::FileError;
 
@@ -162,7 +162,7 @@ fn what_cannot_be_is_told_and_what_was_before_it_is_kept() {
         (with(|file| file.add(3, &[0, 0, 0, 9, 1, 0, 0, 0])), too_short),
     ] {
         let whole = Whole::read(&octets[..]).unwrap();
-        assert_eq!(whole.packets().count(), 1);
+        assert_eq!(packets(&whole.records).count(), 1);
         assert_eq!(whole.error.unwrap().to_string(), format!("{after}{what}"));
     }
     let mut record = pcap_example(false, 0xa1b2_c3d4);
@@ -227,19 +227,6 @@ fn a_large_record_comes_whole_and_a_claim_of_one_takes_no_memory() {
 }
 
 proptest! {
-    #[test]
-    fn how_many_octets_come_at_once_does_not_matter(at_once in 1usize..50, repeat in 1usize..4, which in 0..4) {
-        let file = match which {
-            0 => example(false),
-            1 => example(true),
-            2 => pcap_example(false, 0xa1b2_3c4d),
-            _ => pcap_example(true, 0xa1b2_c3d4),
-        };
-        let file = if which < 2 { file.repeat(repeat) } else { file };
-        let trickled = Whole::read(Trickle(&file, at_once)).unwrap();
-        prop_assert_eq!(trickled.records, Whole::of(&file));
-    }
-
     #[test]
     fn frames_of_any_fields_are_read_alike_in_either_order(
         data in prop::collection::vec(any::<u8>(), 0..100),

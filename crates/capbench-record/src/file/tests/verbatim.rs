@@ -209,9 +209,9 @@ fn numbers_that_cannot_be_are_refused_with_their_place() {
         let whole = with(at, value);
         let expected = format!("is damaged after {before} frames: a frame that does not lie in its block");
         assert!(says(&whole).starts_with(&expected), "{at} {value}: {}", says(&whole));
-        assert_eq!(whole.packets().count(), before);
+        assert_eq!(packets(&whole.records).count(), before);
     }
-    assert_eq!(with(12, 0).packets().count(), 0);
+    assert_eq!(packets(&with(12, 0).records).count(), 0);
     assert!(says(&with(4, 4096)).is_empty() && with(4, 4096).early);
 
     let mut other = file.clone();

@@ -91,26 +91,6 @@ fn a_process_that_was_stopped_puts_its_backlog_out_in_order() {
 }
 
 #[test]
-fn skewed_load_stays_in_order() {
-    let mut rig = Rig::of_ports(3);
-    for round in 0..100 {
-        let busy: Vec<_> = (0..2000).map(|n| START + round * 10 * MS + n * 5000).collect();
-        rig.push(0, &busy);
-        rig.push(1, &every_ms(round * 10, 3));
-        if round % 7 == 0 {
-            rig.push(2, &every_ms(round * 10 + 4, 1));
-        } else {
-            rig.idle(2);
-        }
-        rig.pass(10 * MS);
-    }
-    let (out, tally) = rig.finish();
-    assert!(is_sorted(&out));
-    assert_eq!(tally.forced, 0);
-    assert!(tally.most_held_batches < 20);
-}
-
-#[test]
 fn no_frame_is_held_for_longer_than_the_window() {
     let mut rig = Rig::of_ports(2);
     rig.push(0, &every_ms(1000, 10));
@@ -149,20 +129,6 @@ fn more_batches_than_may_be_held_force_the_oldest_out() {
         rest.sort_unstable();
         rest
     });
-}
-
-#[test]
-fn equal_times_go_by_port_and_then_by_arrival() {
-    let mut rig = Rig::of_ports(3);
-    let at = START + MS;
-    rig.push(2, &[at, at]);
-    rig.push(0, &[at, at + 1, at]);
-    rig.push(1, &[at; 3]);
-    rig.push(0, &[at]);
-    let (out, tally) = rig.finish();
-    let order: Vec<_> = out.iter().map(|&(port, number, _)| (port, number)).collect();
-    assert_eq!(order, [(0, 0), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (0, 1)]);
-    assert_eq!((tally.ports[0].unsorted_batches, tally.ports[0].late), (1, 0));
 }
 
 #[test]
@@ -273,7 +239,7 @@ fn a_step_that_only_frames_tell_of_is_noticed() {
     let (out, tally) = rig.finish();
     let order: Vec<_> = out.iter().map(|out| out.1).collect();
     assert_eq!(order, [0, 1, 3, 2, 4], "a frame stamped before the step and published behind it");
-    assert_eq!((tally.clock_set_back, tally.ports[0].late), (1, 0));
+    assert_eq!((tally.clock_set_back, tally.ports[0].late, tally.ports[0].unsorted_batches), (1, 0, 1));
 }
 
 #[test]

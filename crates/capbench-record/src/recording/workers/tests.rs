@@ -22,9 +22,8 @@ use super::super::file_recorder::FileRecorder;
 use super::super::merging::{self, Port};
 use super::super::plan::{self, Source};
 use super::*;
-use crate::file::{
-    CaptureReader, FileFormat, HashAlgorithm, InterfaceDescription, Record, SectionDescription,
-};
+use crate::file::fuzzing::{Kept, KeptPacket, Whole};
+use crate::file::{FileFormat, HashAlgorithm, InterfaceDescription, SectionDescription};
 use crate::merge::PortPlan;
 use crate::worker_pool::{WhenFull, WorkerCounts};
 use crate::writing::WriteOptions;
@@ -42,20 +41,10 @@ struct Rig {
     given: Vec<u64>,
 }
 
-/// What stands in a file of a packet.
-#[derive(Clone, Debug, PartialEq)]
-struct Kept {
-    interface: u32,
-    time_ns: Option<u64>,
-    octets: Vec<u8>,
-    dropped: Option<u64>,
-    rest: (u32, Option<u32>, Option<u32>, Option<Vec<u8>>),
-}
-
 /// A file, and what was counted.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    packets: Vec<Kept>,
+    packets: Vec<KeptPacket>,
     /// What the last statistics of each interface say was lost.
     lost: Vec<String>,
     /// By interface: lost frames told in the file, those behind its last packet, and frames that the filter left out.
@@ -171,32 +160,20 @@ impl Rig {
             lost,
             told: boards
                 .iter()
-                .map(|lane| [&lane.told, &lane.pending_drops, &lane.filtered].map(load))
+                .map(|lane| [&lane.reported, &lane.pending_drops, &lane.filtered].map(load))
                 .collect(),
             late: tally.ports.iter().map(|port| port.late).sum(),
         }
     }
 }
 
-fn read(path: &Path, interfaces: usize) -> (Vec<Kept>, Vec<String>) {
-    let octets = std::fs::read(path).unwrap();
-    let mut reader = CaptureReader::new(&octets[..]).unwrap();
+/// The packets of a file, and by interface the last comment of its statistics.
+fn read(path: &Path, interfaces: usize) -> (Vec<KeptPacket>, Vec<String>) {
     let (mut packets, mut lost) = (Vec::new(), vec![String::new(); interfaces]);
-    while let Some(record) = reader.next_record().unwrap() {
+    for record in Whole::of(&std::fs::read(path).unwrap()) {
         match record {
-            Record::Packet(packet) => packets.push(Kept {
-                interface: packet.interface,
-                time_ns: packet.time_ns,
-                octets: packet.data.to_vec(),
-                dropped: packet.dropped,
-                rest: (
-                    packet.original_length,
-                    packet.flags,
-                    packet.queue,
-                    packet.hash.map(|hash| hash.value.to_vec()),
-                ),
-            }),
-            Record::Statistics(block) => lost[block.interface as usize] = block.comments.concat(),
+            Kept::Packet(packet) => packets.push(packet),
+            Kept::Statistics(block) => lost[block.interface as usize] = block.comments.concat(),
             _ => {}
         }
     }
@@ -210,8 +187,8 @@ fn octets(number: u64, length: usize) -> Vec<u8> {
     octets
 }
 
-fn number_of(kept: &Kept) -> u64 {
-    u64::from_be_bytes(kept.octets[..8].try_into().unwrap())
+fn number_of(kept: &KeptPacket) -> u64 {
+    u64::from_be_bytes(kept.data[..8].try_into().unwrap())
 }
 
 /// What a worker with this number does before each batch: it reports that it begins, and waits for a permission as long as

@@ -5,18 +5,18 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use super::{LONGEST_NAME, RecordingLock, name_of};
 use crate::writing::own_names::OwnNames;
 use crate::writing::rotation::Rotation;
-use crate::writing::tests::Directory;
+use capbench_testing::Scratch;
 
 const PATTERN: &str = "%s.pcap";
 
 #[test]
 fn of_two_recorders_one_gets_the_lock_and_the_other_names_it() {
-    let folder = Directory::new("lock");
-    let first = folder.0.join("1.pcap");
-    let lock_file = folder.0.join(".%s.pcap.lock");
+    let folder = Scratch::new();
+    let first = folder.file("1.pcap");
+    let lock_file = folder.file(".%s.pcap.lock");
     let held = RecordingLock::take(&first, PATTERN.as_ref()).unwrap().unwrap();
     assert_eq!(fs::metadata(&lock_file).unwrap().mode() & 0o7777, 0o600);
-    let said = RecordingLock::take(&folder.0.join("2.pcap"), PATTERN.as_ref()).unwrap_err().to_string();
+    let said = RecordingLock::take(&folder.file("2.pcap"), PATTERN.as_ref()).unwrap_err().to_string();
     assert!(said.starts_with(&format!("process {} (", std::process::id())), "{said}");
     RecordingLock::take(&first, "other.pcap".as_ref()).unwrap().unwrap();
     drop(held);
@@ -24,14 +24,14 @@ fn of_two_recorders_one_gets_the_lock_and_the_other_names_it() {
     // Of a recorder that was killed.
     File::create(&lock_file).unwrap();
     drop(RecordingLock::take(&first, PATTERN.as_ref()).unwrap().unwrap());
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn two_recorders_never_have_the_lock_at_once() {
-    let folder = Directory::new("lock-race");
-    let first = folder.0.join("1.pcap");
-    let alone = folder.0.join("alone");
+    let folder = Scratch::new();
+    let first = folder.file("1.pcap");
+    let alone = folder.file("alone");
     let taken: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|_| {
@@ -53,13 +53,13 @@ fn two_recorders_never_have_the_lock_at_once() {
 
 #[test]
 fn what_is_no_file_takes_no_lock_and_no_link_is_followed() {
-    let folder = Directory::new("lock-links");
+    let folder = Scratch::new();
     assert!(RecordingLock::take("/dev/null".as_ref(), "null".as_ref()).unwrap().is_none());
-    assert!(RecordingLock::take(&folder.0, "directory".as_ref()).unwrap().is_none());
-    let victim = folder.0.join("victim");
+    assert!(RecordingLock::take(folder.path(), "directory".as_ref()).unwrap().is_none());
+    let victim = folder.file("victim");
     fs::write(&victim, "precious").unwrap();
-    symlink(&victim, folder.0.join(".a.pcap.lock")).unwrap();
-    RecordingLock::take(&folder.0.join("a.pcap"), "a.pcap".as_ref()).unwrap_err();
+    symlink(&victim, folder.file(".a.pcap.lock")).unwrap();
+    RecordingLock::take(&folder.file("a.pcap"), "a.pcap".as_ref()).unwrap_err();
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }
 
@@ -86,13 +86,13 @@ fn root_a_lock_file_of_somebody_else_is_used_only_where_nobody_else_can_write() 
     if !capbench_testing::is_root() {
         return;
     }
-    let folder = Directory::new("lock-others");
-    let (first, lock_file) = (folder.0.join("a.pcap"), folder.0.join(".a.pcap.lock"));
+    let folder = Scratch::new();
+    let (first, lock_file) = (folder.file("a.pcap"), folder.file(".a.pcap.lock"));
     File::create(&lock_file).unwrap();
     std::os::unix::fs::chown(&lock_file, Some(65_534), None).unwrap();
-    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     let said = RecordingLock::take(&first, "a.pcap".as_ref()).unwrap_err().to_string();
     assert_eq!(said, "its lock file .a.pcap.lock belongs to user 65534");
-    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     RecordingLock::take(&first, "a.pcap".as_ref()).unwrap().unwrap();
 }

@@ -6,7 +6,7 @@ use std::thread;
 use rustix::fs::{FlockOperation, flock};
 
 use super::{LOCK_PAUSE, Making, PartFile, numbered};
-use crate::writing::tests::Directory;
+use capbench_testing::Scratch;
 
 const MAKING: Making = Making { mode: 0o600, group: None };
 
@@ -27,38 +27,38 @@ fn a_number_comes_before_the_ending() {
 
 #[test]
 fn a_file_has_its_name_only_when_it_is_complete() {
-    let folder = Directory::new("part");
-    let path = folder.0.join("f.pcap");
+    let folder = Scratch::new();
+    let path = folder.file("f.pcap");
     fs::write(&path, "before").unwrap();
     let (_file, mut part) = PartFile::create(&path, None, &MAKING).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"before");
-    assert_eq!(fs::metadata(folder.0.join("f.pcap.part")).unwrap().mode() & 0o7777, 0o600);
+    assert_eq!(fs::metadata(folder.file("f.pcap.part")).unwrap().mode() & 0o7777, 0o600);
     part.publish().unwrap();
     assert!(part.sync_folder().unwrap());
     assert_eq!(fs::read(&path).unwrap(), b"");
-    assert!(!folder.0.join("f.pcap.part").exists());
+    assert!(!folder.file("f.pcap.part").exists());
 }
 
 #[test]
 fn what_others_have_named_is_kept_where_nothing_is_replaced() {
-    let folder = Directory::new("kept");
-    let path = folder.0.join("f.pcap");
+    let folder = Scratch::new();
+    let path = folder.file("f.pcap");
     fs::write(&path, "first").unwrap();
-    fs::write(folder.0.join("f-1.pcap.part"), "left behind").unwrap();
+    fs::write(folder.file("f-1.pcap.part"), "left behind").unwrap();
     let (_file, mut part) = PartFile::create(&path, Some(0), &MAKING).unwrap();
     assert_eq!(part.number(), 2);
     // Somebody is faster.
-    fs::write(folder.0.join("f-2.pcap"), "faster").unwrap();
+    fs::write(folder.file("f-2.pcap"), "faster").unwrap();
     part.publish().unwrap();
     assert_eq!((part.number(), fs::read(&path).unwrap()), (3, b"first".to_vec()));
-    assert_eq!(fs::read(folder.0.join("f-2.pcap")).unwrap(), b"faster");
-    assert!(folder.0.join("f-3.pcap").exists());
+    assert_eq!(fs::read(folder.file("f-2.pcap")).unwrap(), b"faster");
+    assert!(folder.file("f-3.pcap").exists());
 }
 
 #[test]
 fn a_file_that_another_recorder_writes_is_refused_with_its_name() {
-    let folder = Directory::new("locked");
-    let path = folder.0.join("f.pcap");
+    let folder = Scratch::new();
+    let path = folder.file("f.pcap");
     let held = PartFile::create(&path, None, &MAKING).unwrap();
     let said = refused(&path);
     assert!(said.starts_with(&format!("process {} (", std::process::id())), "{said}");
@@ -69,10 +69,10 @@ fn a_file_that_another_recorder_writes_is_refused_with_its_name() {
 
 #[test]
 fn a_file_that_a_starting_recorder_looks_at_is_replaced_all_the_same() {
-    let folder = Directory::new("looked-at");
-    let path = folder.0.join("f.pcap");
-    fs::write(folder.0.join("f.pcap.part"), "left behind").unwrap();
-    let looked_at = fs::File::open(folder.0.join("f.pcap.part")).unwrap();
+    let folder = Scratch::new();
+    let path = folder.file("f.pcap");
+    fs::write(folder.file("f.pcap.part"), "left behind").unwrap();
+    let looked_at = fs::File::open(folder.file("f.pcap.part")).unwrap();
     flock(&looked_at, FlockOperation::NonBlockingLockShared).unwrap();
     thread::scope(|scope| {
         let created = scope.spawn(|| PartFile::create(&path, None, &MAKING).map(drop));
@@ -85,14 +85,14 @@ fn a_file_that_a_starting_recorder_looks_at_is_replaced_all_the_same() {
 
 #[test]
 fn links_and_directories_are_not_written_to() {
-    let folder = Directory::new("links");
-    let (victim, link) = (folder.0.join("victim"), folder.0.join("f.pcap"));
+    let folder = Scratch::new();
+    let (victim, link) = (folder.file("victim"), folder.file("f.pcap"));
     fs::write(&victim, "precious").unwrap();
     symlink(&victim, &link).unwrap();
     assert!(refused(&link).contains("symbolic link"));
-    symlink(&victim, folder.0.join("g.pcap.part")).unwrap();
-    assert!(refused(&folder.0.join("g.pcap")).contains("symbolic link"));
-    assert!(refused(&folder.0).contains("Is a directory"));
+    symlink(&victim, folder.file("g.pcap.part")).unwrap();
+    assert!(refused(&folder.file("g.pcap")).contains("symbolic link"));
+    assert!(refused(folder.path()).contains("Is a directory"));
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
 }
 
@@ -101,13 +101,13 @@ fn root_a_file_of_somebody_else_is_replaced_only_where_nobody_else_can_write() {
     if !capbench_testing::is_root() {
         return;
     }
-    let folder = Directory::new("others");
-    let path = folder.0.join("f.pcap");
+    let folder = Scratch::new();
+    let path = folder.file("f.pcap");
     fs::write(&path, "theirs").unwrap();
     std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
-    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     assert!(refused(&path).contains("belongs to user 65534"));
-    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     PartFile::create(&path, None, &MAKING).unwrap();
 }
 
@@ -116,9 +116,9 @@ fn root_mode_and_group_are_those_that_are_asked_for() {
     if !capbench_testing::is_root() {
         return;
     }
-    let folder = Directory::new("mode");
+    let folder = Scratch::new();
     let making = Making { mode: 0o640, group: Some(12_345) };
-    let (file, _) = PartFile::create(&folder.0.join("f"), None, &making).unwrap();
+    let (file, _) = PartFile::create(&folder.file("f"), None, &making).unwrap();
     let about = file.metadata().unwrap();
     assert_eq!((about.mode() & 0o7777, about.gid()), (0o640, 12_345));
 }

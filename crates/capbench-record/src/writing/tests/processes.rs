@@ -1,6 +1,6 @@
 //! Recordings by a process of their own: this test program, which runs one test with the part to play in the environment.
 
-use capbench_testing::{HostLimit, cannot_have, missing};
+use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::Output;
 use super::super::writer::Ending;
 use super::fake::{FakeEnds, read_file, read_record};
-use super::stage::{Directory, put};
+use super::stage::put;
 
 const PART: &str = "CAPBENCH_TEST_RECORDER";
 
@@ -65,17 +65,17 @@ fn wait_until_it_records(child: &mut Child) -> bool {
 
 #[test]
 fn a_process_that_is_killed_leaves_whole_records() {
-    let directory = Directory::new("killed");
+    let directory = Scratch::new();
     for how in ["plain", "direct", "zstd"] {
-        let path = directory.0.join("f");
+        let path = directory.file("f");
         // Its last name is for a file that is complete.
-        let left = directory.0.join(if how == "zstd" { "f.zst.part" } else { "f.part" });
+        let left = directory.file(if how == "zstd" { "f.zst.part" } else { "f.part" });
         let mut child = recorder_with(how, &path).stdout(Stdio::null()).spawn().unwrap();
         let records = wait_until_it_records(&mut child);
         child.kill().unwrap();
         child.wait().unwrap();
         if !records {
-            cannot_have(HostLimit::DirectIo, format_args!("not in {}", directory.0.display()));
+            cannot_have(HostLimit::DirectIo, format_args!("not in {}", directory.path().display()));
             continue;
         }
         let bytes = if how == "zstd" {
@@ -88,7 +88,7 @@ fn a_process_that_is_killed_leaves_whole_records() {
         } else {
             fs::read(&left).unwrap()
         };
-        assert!(!path.exists() && !directory.0.join("f.zst").exists());
+        assert!(!path.exists() && !directory.file("f.zst").exists());
         let contents = read_file(&bytes);
         assert!(
             contents.numbers.len() > 20_000 && contents.left_over < 1412,
@@ -138,17 +138,17 @@ fn a_pipe_that_does_not_block_is_waited_for() {
 
 #[test]
 fn root_a_full_file_system_keeps_whole_records_and_the_next_step_is_said() {
-    let directory = Directory::new("full");
+    let directory = Scratch::new();
     for how in ["plain", "zstd"] {
-        let path = directory.0.join("f");
+        let path = directory.file("f");
         // The mount ends with the process's own mount namespace.
         let script = "mount -t tmpfs -o size=1m none \"$1\" && shift && copy=$1 && shift && \"$@\"; cp \"$copy\"* \"$OUT\"";
-        let out = Directory::new(&format!("full-{how}"));
+        let out = Scratch::new();
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"]);
-        command.arg(&directory.0).arg(&path).arg(std::env::current_exe().unwrap());
+        command.arg(directory.path()).arg(&path).arg(std::env::current_exe().unwrap());
         command.args(["--exact", "--nocapture", "writing::tests::processes::recorder"]);
-        command.env(PART, format!("{how} {}", path.display())).env("OUT", &out.0).stdin(Stdio::null());
+        command.env(PART, format!("{how} {}", path.display())).env("OUT", out.path()).stdin(Stdio::null());
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         if said.contains("Operation not permitted") || said.contains("must be superuser") {
@@ -158,7 +158,7 @@ fn root_a_full_file_system_keeps_whole_records_and_the_next_step_is_said() {
             said.lines().find(|line| line.contains("cannot write")).unwrap_or_else(|| panic!("{said}"));
         assert!(line.contains("No space left on device") && line.contains("free space"), "{line}");
         let mut bytes = Vec::new();
-        let name = out.0.join(if how == "zstd" { "f.zst" } else { "f" });
+        let name = out.file(if how == "zstd" { "f.zst" } else { "f" });
         std::fs::File::open(name).unwrap().read_to_end(&mut bytes).unwrap();
         if how == "zstd" {
             bytes = zstd::decode_all(&bytes[..]).unwrap();

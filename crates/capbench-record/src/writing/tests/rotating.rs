@@ -1,3 +1,4 @@
+use capbench_testing::Scratch;
 use proptest::prelude::*;
 
 use super::super::options::{WhenFull, WriteOptions};
@@ -6,7 +7,7 @@ use super::super::rotation::Rotation;
 use super::super::writer::Ending;
 use super::fake::read_record;
 use super::fake::{FakeEnds, HEADER, TRAILER_FILL, read_file};
-use super::stage::{ALL, By, Directory, Stage, open, put};
+use super::stage::{ALL, By, Stage, open, put};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -68,6 +69,36 @@ proptest! {
         prop_assert_eq!(recorded.counts.bytes, octets);
         let stored: usize = stage.lock().files.iter().map(|(_, bytes)| bytes.len()).sum();
         prop_assert_eq!(recorded.counts.stored_bytes, stored as u64);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_loses_no_packet_and_begins_no_files_without_packets(
+        steps in prop::collection::vec((1..40_usize, -4_000_000_000_000_i64..4_000_000_000_000), 1..12),
+        seconds in prop::sample::select(vec![1, 60, 3600]),
+        count in prop::option::of(1..20_u64),
+    ) {
+        let stage = Stage::default();
+        let mut output = open(&stage, By::Plain, |options| {
+            options.rotation = Rotation { seconds: Some(seconds), packets: count, ..Rotation::default() };
+            (options.path, options.when_full) = ("%s.".into(), WhenFull::Wait);
+        });
+        let (mut number, mut now) = (0, 1_700_000_000 * SECOND);
+        for (many, step_us) in steps {
+            for _ in 0..many {
+                put(&mut output, number, 30, now).unwrap();
+                number += 1;
+                now += SECOND / 3;
+            }
+            // Off the seconds of any other step: files of one second have one name.
+            now = now.saturating_add_signed(step_us * 1000) + u64::from(number);
+        }
+        let recorded = output.finish(&mut FakeEnds);
+        let files = stage.contents(By::Plain);
+        prop_assume!(recorded.counts.files == files.len() as u64);
+        let all = files.iter().flat_map(|(_, contents)| contents.numbers.iter().copied());
+        prop_assert!(all.eq(0..number));
+        // Only the first file, which is there before any packet, may have none.
+        prop_assert!(files.iter().skip(1).all(|(_, contents)| !contents.numbers.is_empty()));
     }
 }
 
@@ -160,8 +191,8 @@ fn a_place_that_cannot_be_written_to_shows_at_once_and_is_named() {
 #[test]
 fn a_later_file_that_cannot_be_opened_loses_nothing_of_the_one_before() {
     for compression in [None, Some(1)] {
-        let directory = Directory::new("gone");
-        let (here, there) = (directory.0.join("here"), directory.0.join("there"));
+        let directory = Scratch::new();
+        let (here, there) = (directory.file("here"), directory.file("there"));
         std::fs::create_dir(&here).unwrap();
         let mut options = WriteOptions::new(here.join("f"));
         options.rotation = Rotation { packets: Some(5), ..Rotation::default() };

@@ -1,19 +1,16 @@
 //! Memory that plays files, pipes and full disks.
 
 use capbench_model::units::ByteCount;
-use capbench_testing::Scratch;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::super::buffer::Origin;
-use super::super::compress::Compressed;
-use super::super::direct::Direct;
 use super::super::files::{Opened, Opener};
 use super::super::options::WriteOptions;
 use super::super::output::{NoRoom, Output};
-use super::super::sink::{Medium, Plain, Sink};
+use super::super::sink::{Medium, Sink};
 use super::fake::{self, FakeEnds, read_record};
 
 /// What files are written by.
@@ -75,10 +72,10 @@ impl Stage {
             drop(state);
             let file =
                 MemoryFile { stage: stage.clone(), path: path.into(), at: 0, is_aligned: by == By::Direct };
-            let sink: Box<dyn Sink> = match by {
-                By::Plain => Box::new(Plain::new(file)),
-                By::Direct => Box::new(Direct::new(file)?),
-                By::Zstd => Box::new(Compressed::new(file, 1)?),
+            let sink = match by {
+                By::Plain => Sink::plain(file),
+                By::Direct => Sink::direct(file)?,
+                By::Zstd => Sink::compressed(file, 1)?,
             };
             Ok(Opened { path: path.into(), sink })
         })
@@ -215,21 +212,6 @@ impl Medium for MemoryFile {
     fn discard(&mut self) -> io::Result<bool> {
         self.stage.lock().files.retain(|(path, _)| *path != self.path);
         Ok(true)
-    }
-}
-
-/// A directory that goes with the test.
-pub(in crate::writing) struct Directory(
-    pub(in crate::writing) PathBuf,
-    #[expect(dead_code, reason = "it removes the directory")] Scratch,
-);
-
-impl Directory {
-    pub(in crate::writing) fn new(name: &str) -> Self {
-        let folder = Scratch::new();
-        let path = folder.file(name);
-        std::fs::create_dir(&path).unwrap();
-        Self(path, folder)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files of a real directory, and those that tcpdump makes of the same packets with the same flags.
 
-use capbench_testing::{HostLimit, cannot_have, missing};
+use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::super::options::{WhenFull, WriteOptions};
 use super::super::output::{FileEnds, Output};
 use super::super::rotation::Rotation;
 use super::fake::{FakeEnds, read_file, read_record};
-use super::stage::{Directory, put};
+use super::stage::put;
 use crate::file::Extent;
 
 /// The header of a pcap file with microseconds, snap length 65535 and Ethernet (pcap-savefile(5)).
@@ -45,8 +45,8 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn files_are_those_of_tcpdump_by_name_and_octet() {
-    let (input, packets) = (Directory::new("input"), 0..12_000);
-    let input_file = input.0.join("in");
+    let (input, packets) = (Scratch::new(), 0..12_000);
+    let input_file = input.file("in");
     let mut bytes = pcap_header();
     packets.clone().for_each(|number| bytes.extend(packet(number)));
     std::fs::write(&input_file, bytes).unwrap();
@@ -55,19 +55,14 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
         (vec!["-C", "1", "-W", "12"], Some(12)),
         (vec!["-C", "1", "-W", "3"], Some(3)),
     ] {
-        let (theirs, ours) = (Directory::new("theirs"), Directory::new("ours"));
+        let (theirs, ours) = (Scratch::new(), Scratch::new());
         let mut command = Command::new("tcpdump");
-        command
-            .args(["-Z", "root", "-r"])
-            .arg(&input_file)
-            .arg("-w")
-            .arg(theirs.0.join("o.pcap"))
-            .args(&flags);
+        command.args(["-Z", "root", "-r"]).arg(&input_file).arg("-w").arg(theirs.file("o.pcap")).args(&flags);
         match command.output() {
             Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
             Err(error) => return missing(format_args!("tcpdump: {error}")),
         }
-        let mut options = WriteOptions::new(ours.0.join("o.pcap"));
+        let mut options = WriteOptions::new(ours.file("o.pcap"));
         options.rotation = Rotation { bytes: Some(1_000_000), files: files_kept, ..Rotation::default() };
         options.when_full = WhenFull::Wait;
         let reader = |bytes: &[u8]| Some(Extent { length: bytes.len(), packet_of: Some(0), frames: 1 });
@@ -81,7 +76,7 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
             output.packet(Origin { interface: 0, time_ns: 0 }, &mut Pcap, encode).unwrap();
         }
         output.finish(&mut Pcap);
-        let (theirs, ours) = (files(&theirs.0), files(&ours.0));
+        let (theirs, ours) = (files(theirs.path()), files(ours.path()));
         assert_eq!(theirs.keys().collect::<Vec<_>>(), ours.keys().collect::<Vec<_>>(), "{flags:?}");
         assert!(theirs == ours, "{flags:?}");
     }
@@ -89,9 +84,9 @@ fn files_are_those_of_tcpdump_by_name_and_octet() {
 
 #[test]
 fn a_file_is_what_was_recorded_however_it_is_written() {
-    let directory = Directory::new("whole");
+    let directory = Scratch::new();
     for (direct, compression) in [(false, None), (true, None), (false, Some(1))] {
-        let mut options = WriteOptions::new(directory.0.join("f"));
+        let mut options = WriteOptions::new(directory.file("f"));
         (options.direct, options.compression) = (direct, compression);
         (options.interfaces, options.when_full) = (2, WhenFull::Wait);
         // What was there is longer, and goes.
@@ -112,7 +107,7 @@ fn a_file_is_what_was_recorded_however_it_is_written() {
         let recorded = output.finish(&mut FakeEnds);
         assert_eq!(recorded.counts.packets().written, 20_000);
         let bytes = if compression.is_some() {
-            zstd::decode_all(std::fs::File::open(directory.0.join("f.zst")).unwrap()).unwrap()
+            zstd::decode_all(std::fs::File::open(directory.file("f.zst")).unwrap()).unwrap()
         } else {
             std::fs::read(&options.path).unwrap()
         };

@@ -113,7 +113,6 @@ impl<'a> Ruler<'a> {
         (self.begin + share.clamp(-1.0, 2.0) * (self.end - self.begin), is_moved)
     }
 
-    /// The pixel alone.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.place(value).0
     }
@@ -219,7 +218,7 @@ fn name(names: &[String], value: f64) -> Option<&str> {
     if value < 0.0 { None } else { names.get(value.round() as usize).map(String::as_str) }
 }
 
-fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(super) fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends, value| {
         let (low, high) = ends.unwrap_or((value, value));
         Some((value.min(low), value.max(high)))
@@ -231,12 +230,10 @@ fn linear(values: &[f64], ends: Ends, factor: f64) -> Division {
         return Division::Linear { low: 0.0, high: factor };
     };
     let is_one = |low: f64, high: f64| high - low <= NARROWEST * low.abs().max(high.abs());
-    if ends == Ends::Near && !is_one(low, high) {
-        let step = step((high - low) / factor, 6) * factor;
-        return Division::Linear { low: (low / step).floor() * step, high: (high / step).ceil() * step };
-    }
     if matches!(ends, Ends::AtTicks | Ends::Near) {
-        (low, high) = (low.min(0.0), high.max(0.0));
+        if ends == Ends::AtTicks || is_one(low, high) {
+            (low, high) = (low.min(0.0), high.max(0.0));
+        }
         if is_one(low, high) {
             return Division::Linear { low: 0.0, high: factor };
         }

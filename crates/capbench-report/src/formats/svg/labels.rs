@@ -18,51 +18,38 @@ pub(super) fn decimal(value: f64, step: f64) -> String {
     format!("{value:.0$}", decimals as usize)
 }
 
+const KIB: f64 = 1024.0;
+
 /// Divisor of the shown values, and their unit after the division.
 pub(super) fn scaling(unit: Unit, largest: f64) -> (f64, String) {
-    let first = |steps: &[(f64, f64, &str)]| {
-        steps
-            .iter()
-            .find(|(from, ..)| largest >= *from)
-            .map_or((1.0, unit.symbol().to_string()), |(_, factor, name)| (*factor, (*name).to_string()))
-    };
-    let words = |thing: &str| {
-        let (factor, word) = match largest {
-            large if large >= 1e9 => (1e9, "billion"),
-            large if large >= 1e6 => (1e6, "million"),
-            large if large >= 1e4 => (1e3, "thousand"),
-            _ => (1.0, ""),
-        };
-        (factor, format!("{word} {thing}").trim().to_string())
-    };
-    let bits = |layer: &str| {
-        let (factor, prefix) = match largest {
-            large if large >= 1e9 => (1e9, "G"),
-            large if large >= 1e6 => (1e6, "M"),
-            large if large >= 1e3 => (1e3, "k"),
-            _ => (1.0, ""),
-        };
-        (factor, format!("{prefix}bit/s ({layer})"))
-    };
-    match unit {
-        Unit::PacketsPerSecond => words("packets/s"),
-        Unit::Count => words(""),
-        Unit::Iterations => words("iterations"),
-        Unit::BitsPerSecondL1 => bits("L1"),
-        Unit::BitsPerSecondL2 => bits("L2"),
-        Unit::Nanoseconds => first(&[(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e4, 1e3, "µs")]),
-        Unit::NanosecondsPerPacket => first(&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")]),
-        Unit::Seconds if largest > 0.0 && largest < 0.5 => {
-            first(&[(1e-3, 1e-3, "ms"), (1e-6, 1e-6, "µs"), (0.0, 1e-9, "ns")])
+    // From which largest value on, divided by what, and the unit then or its prefix.
+    let (steps, rest): (&[(f64, f64, &str)], &str) = match unit {
+        Unit::PacketsPerSecond | Unit::Count | Unit::Iterations => {
+            (&[(1e9, 1e9, "billion "), (1e6, 1e6, "million "), (1e4, 1e3, "thousand ")], unit.symbol())
         }
-        Unit::Seconds => first(&[(10_800.0, 3600.0, "h"), (900.0, 60.0, "min")]),
-        Unit::Bytes => first(&[
-            (10.0 * 1024f64.powi(3), 1024f64.powi(3), "GiB"),
-            (2.0 * 1024f64.powi(2), 1024f64.powi(2), "MiB"),
-            (65_536.0, 1024.0, "KiB"),
-        ]),
-        Unit::Ratio => (0.01, "%".into()),
-        Unit::None | Unit::Cores | Unit::PerSecond => (1.0, unit.symbol().into()),
+        Unit::BitsPerSecondL1 | Unit::BitsPerSecondL2 => {
+            (&[(1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e3, 1e3, "k")], unit.symbol())
+        }
+        Unit::Nanoseconds => (&[(1e9, 1e9, "s"), (1e6, 1e6, "ms"), (1e4, 1e3, "µs")], ""),
+        Unit::NanosecondsPerPacket => (&[(1e7, 1e6, "ms/packet"), (1e4, 1e3, "µs/packet")], ""),
+        Unit::Seconds if largest > 0.0 && largest < 0.5 => {
+            (&[(1e-3, 1e-3, "ms"), (1e-6, 1e-6, "µs"), (0.0, 1e-9, "ns")], "")
+        }
+        Unit::Seconds => (&[(10_800.0, 3600.0, "h"), (900.0, 60.0, "min")], ""),
+        Unit::Bytes => (
+            &[
+                (10.0 * KIB * KIB * KIB, KIB * KIB * KIB, "GiB"),
+                (2.0 * KIB * KIB, KIB * KIB, "MiB"),
+                (64.0 * KIB, KIB, "KiB"),
+            ],
+            "",
+        ),
+        Unit::Ratio => return (0.01, "%".into()),
+        Unit::None | Unit::Cores | Unit::PerSecond => (&[], ""),
+    };
+    match steps.iter().find(|(from, ..)| largest >= *from) {
+        Some((_, factor, name)) => (*factor, format!("{name}{rest}").trim_end().into()),
+        None => (1.0, unit.symbol().into()),
     }
 }
 
@@ -105,7 +92,7 @@ pub(super) fn power_label(unit: Unit, value: f64) -> String {
         Unit::Ratio if (1e-9..1e6).contains(&value) => format!("{} %", plain(value * 100.0)),
         Unit::Ratio => format!("{:.0e} %", value * 100.0),
         Unit::Bytes if value < 1e16 => {
-            let steps = [(1024f64.powi(3), "GiB"), (1024f64.powi(2), "MiB"), (1024.0, "KiB")];
+            let steps = [(KIB * KIB * KIB, "GiB"), (KIB * KIB, "MiB"), (KIB, "KiB")];
             stepped(value, &steps).unwrap_or_else(|| format!("{} B", plain(value)))
         }
         _ => short(value),

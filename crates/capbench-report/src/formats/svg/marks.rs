@@ -1,9 +1,8 @@
 //! Marks across a chart: which ones are drawn, where their lines are, and labels without overlap.
 
 use super::axis::drawable;
-use super::pen::{Anchor, Pen, Style};
+use super::pen::{Anchor, Pen, Style, width, wrapped};
 use super::sheet::{EDGE, PLOT_HEIGHT, Sheet, WIDTH};
-use super::text::{width, wrapped};
 use crate::model::{Chart, Mark, Place, Scale};
 
 /// Text style of labels.

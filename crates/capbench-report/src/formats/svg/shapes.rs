@@ -31,53 +31,39 @@ pub struct Spot {
     pub shape: Option<[f64; 3]>,
 }
 
-/// The lower and upper end of each layer at each place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Layer {
-    pub(super) x: f64,
+/// The lower and upper end of a layer at the place of a point.
+#[derive(Clone, Copy)]
+pub(super) struct Layer<'a> {
+    x: f64,
     pub(super) low: f64,
     pub(super) high: f64,
+    point: &'a Point,
 }
 
 /// Stacks the layers of every series: positive values upwards from 0, negative values downwards. An unknown layer and a total
 /// have no height and are omitted.
-pub(super) fn layers(chart: &Chart) -> Vec<Vec<Option<Layer>>> {
+pub(super) fn layers<'a>(chart: &'a Chart) -> Vec<Vec<Option<Layer<'a>>>> {
     let places = places(chart);
-    let mut up = vec![0.0; places.len()];
-    let mut down = vec![0.0; places.len()];
-    chart
-        .series
-        .iter()
-        .map(|series| {
-            let points = by_place(series);
-            places
-                .iter()
-                .enumerate()
-                .map(|(nth, &x)| {
-                    let point = at_place(&points, x).filter(|_| series.role != Role::Total)?;
-                    let height = drawable(point.y?)?;
-                    let from = if height < 0.0 { &mut down[nth] } else { &mut up[nth] };
-                    let to = drawable(*from + height)?;
-                    let layer = Layer { x, low: from.min(to), high: from.max(to) };
-                    *from = to;
-                    Some(layer)
-                })
-                .collect()
-        })
-        .collect()
-}
-
-/// A series' points by x.
-fn by_place(series: &Series) -> Vec<(f64, &Point)> {
-    let mut points: Vec<(f64, &Point)> =
-        series.points.iter().filter_map(|point| Some((drawable(point.x)?, point))).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    points
-}
-
-fn at_place<'p>(points: &[(f64, &'p Point)], x: f64) -> Option<&'p Point> {
-    let nth = points.binary_search_by(|(at, _)| at.total_cmp(&x)).ok()?;
-    Some(points[nth].1)
+    // How far the layers reach at each place, downwards and upwards.
+    let mut ends = vec![[0.0; 2]; places.len()];
+    let stack = |series: &'a Series| {
+        let points = series.points.iter();
+        let mut points: Vec<(f64, &'a Point)> =
+            points.filter_map(|point| Some((drawable(point.x)?, point))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let layer = |(&x, ends): (&f64, &mut [f64; 2])| {
+            let nth = points.binary_search_by(|(at, _)| at.total_cmp(&x)).ok()?;
+            let point = points[nth].1;
+            let height = drawable(point.y?).filter(|_| series.role != Role::Total)?;
+            let from = &mut ends[usize::from(height >= 0.0)];
+            let to = drawable(*from + height)?;
+            let layer = Layer { x, low: from.min(to), high: from.max(to), point };
+            *from = to;
+            Some(layer)
+        };
+        places.iter().zip(&mut ends).map(layer).collect()
+    };
+    chart.series.iter().map(stack).collect()
 }
 
 /// Every x at which a series has a point, once, in rising order.
@@ -225,7 +211,6 @@ impl Plot<'_> {
 
     /// Offset of a series' points from the middle of their name, so that series do not hide each other. Points with places from
     /// the report are not moved.
-    /// the report gave places of their own stay there.
     fn aside(&self, nth: usize) -> f64 {
         let Some(band) = self.x.band().filter(|_| self.chart.kind == Kind::Points) else { return 0.0 };
         if points(self.chart).any(|point| point.x.fract() != 0.0) {
@@ -249,11 +234,11 @@ impl Plot<'_> {
         }
     }
 
-    fn area(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+    fn area(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer<'_>>]) {
         let name = if self.has_tooltips { self.chart.series[nth].name.as_str() } else { "" };
         let attributes = filling(self.chart, &self.looks[nth]);
         for piece in layers.split(Option::is_none).filter(|piece| !piece.is_empty()) {
-            let known: Vec<Layer> = piece.iter().copied().flatten().collect();
+            let known: Vec<Layer<'_>> = piece.iter().copied().flatten().collect();
             // A layer of zero height would look like a line.
             if known.iter().all(|layer| layer.low == layer.high) {
                 continue;
@@ -273,15 +258,11 @@ impl Plot<'_> {
     }
 
     /// A dot at the top of each measured layer.
-    fn tops(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
-        let series = &self.chart.series[nth];
-        let points = by_place(series);
+    fn tops(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer<'_>>]) {
+        let dark = "class=\"ink\" fill=\"#222222\" fill-opacity=\"0.55\"";
         for layer in layers.iter().flatten() {
-            if let Some(point) = at_place(&points, layer.x) {
-                let at = [self.x.at(layer.x), self.y.at(layer.high)];
-                let dark = "class=\"ink\" fill=\"#222222\" fill-opacity=\"0.55\"";
-                pen.circle(at, 2.2, dark, &self.tooltip(series, point));
-            }
+            let at = [self.x.at(layer.x), self.y.at(layer.high)];
+            pen.circle(at, 2.2, dark, &self.tooltip(&self.chart.series[nth], layer.point));
         }
     }
 
@@ -305,24 +286,21 @@ impl Plot<'_> {
         self.intervals(pen, &series.points, INK, begin + wide / 2.0);
     }
 
-    fn stacked_bars(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
-        let series = &self.chart.series[nth];
+    fn stacked_bars(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer<'_>>]) {
         let half = half_band(self);
         let attributes = filling(self.chart, &self.looks[nth]);
-        let points = by_place(series);
         for layer in layers.iter().flatten() {
-            let tooltip = at_place(&points, layer.x).map(|point| self.tooltip(series, point));
             let (x, top) = (self.x.at(layer.x), self.y.at(layer.high));
             let height = self.y.at(layer.low) - top;
             if height > 0.0 {
-                let tooltip = tooltip.unwrap_or_default();
+                let tooltip = self.tooltip(&self.chart.series[nth], layer.point);
                 pen.rectangle([x - half, top], [2.0 * half, height], &attributes, &tooltip);
             }
         }
     }
 
     /// Intervals of layers, and totals with theirs, on top of everything.
-    fn spread(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer>]) {
+    fn spread(&self, pen: &mut Pen, nth: usize, layers: &[Option<Layer<'_>>]) {
         let series = &self.chart.series[nth];
         if series.role == Role::Total {
             self.intervals(pen, &series.points, INK, 0.0);
@@ -333,16 +311,11 @@ impl Plot<'_> {
             }
             return;
         }
-        let points = by_place(series);
         for layer in layers.iter().flatten() {
-            if let Some((point, ends)) =
-                at_place(&points, layer.x).and_then(|point| Some((point, point.interval?)))
-            {
-                // The interval is relative to the layer's bottom, not to the axis.
-                let interval = Some(ends.map(|end| layer.low + end));
-                let own = Point { y: Some(layer.high), interval, ..point.clone() };
-                self.intervals(pen, &[own], INK, 0.0);
-            }
+            // The interval is relative to the layer's bottom, not to the axis.
+            let interval = layer.point.interval.map(|ends| ends.map(|end| layer.low + end));
+            let own = Point { y: Some(layer.high), interval, ..layer.point.clone() };
+            self.intervals(pen, &[own], INK, 0.0);
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The layout of a chart: title, plot with axes and marks, legend, notes.
 
-use super::axis::{Ends, Ruler, Tick, drawable};
+use super::axis::{Ends, Ruler, Tick, drawable, extremes};
 use super::marks::{MARK, MARK_WIDTH, is_near, take_in};
-use super::pen::{Anchor, Pen, Style, pixels};
+use super::pen::{Anchor, Pen, Style, escaped, pixels, width, wrapped};
 use super::shapes::{self, Plot, coloured, dash, draw_marker, filling, layers, own_id, points};
-use super::text::{escaped, width, wrapped};
-use crate::model::{Chart, Kind, Mark, Place, Role, Scale};
+use crate::model::{Chart, Kind, Mark, Place, Point, Role, Scale};
 use crate::palette::{Look, Palette};
 
 pub(super) const WIDTH: f64 = 780.0;
@@ -101,10 +100,8 @@ impl<'a> Sheet<'a> {
         let headings = 16.0 * self.heading_beside().len() as f64;
         self.left = EDGE + 4.0 + headings + widest_tick.min(160.0) + 10.0;
         let beside = self.marks.iter().filter(|mark| !matches!(mark.at, Place::X(_)));
-        let widest = beside
-            .flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH))
-            .map(|line| width(&line, MARK.size))
-            .fold(0.0, f64::max);
+        let lines = beside.flat_map(|mark| wrapped(&mark.label, MARK.size, MARK_WIDTH));
+        let widest = lines.map(|line| width(&line, MARK.size)).fold(0.0, f64::max);
         if widest > 0.0 {
             self.right = WIDTH - EDGE - widest.min(2.0 * MARK_WIDTH) - 6.0;
         }
@@ -156,18 +153,10 @@ impl<'a> Sheet<'a> {
             match &mark.at {
                 Place::X(at) => format!("{label} at {}", x.in_words(*at)),
                 Place::Y(at) => format!("{label} at {}", y.in_words(*at)),
-                Place::Curve(curve) => {
-                    let heights = || curve.iter().map(|[_, height]| *height);
-                    let (low, high) = (
-                        heights().fold(f64::INFINITY, f64::min),
-                        heights().fold(f64::NEG_INFINITY, f64::max),
-                    );
-                    if low <= high {
-                        format!("{label} from {} to {}", y.in_words(low), y.in_words(high))
-                    } else {
-                        label.clone()
-                    }
-                }
+                Place::Curve(curve) => match extremes(curve.iter().map(|[_, height]| *height)) {
+                    Some((low, high)) => format!("{label} from {} to {}", y.in_words(low), y.in_words(high)),
+                    None => label.clone(),
+                },
             }
         };
         let is_drawn = |mark: &Mark| self.marks.iter().any(|drawn| std::ptr::eq(*drawn, mark));
@@ -186,13 +175,11 @@ impl<'a> Sheet<'a> {
         if y.begins_above_zero() {
             notes.push("The vertical axis does not begin at 0.".into());
         }
-        let is_moved = |point: &&crate::model::Point| {
+        let is_moved = |point: &Point| {
             point.y.and_then(drawable).is_some_and(|value| y.place(value).1)
                 || drawable(point.x).is_some_and(|value| x.place(value).1)
         };
-        if !matches!(chart.kind, Kind::Bars | Kind::StackedBars)
-            && points(chart).any(|point| is_moved(&point))
-        {
+        if !matches!(chart.kind, Kind::Bars | Kind::StackedBars) && points(chart).any(is_moved) {
             notes.push("0 has no place on a logarithmic axis and is drawn at its edge.".into());
         }
         notes
@@ -412,27 +399,23 @@ const GAP: f64 = 18.0;
 
 /// The values that both axes must cover, without marks.
 fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
-    let across: Vec<f64> = shapes::places(chart);
+    let ends = points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
     let mut up: Vec<f64> = match chart.kind {
         Kind::Stacked | Kind::StackedBars => {
-            let own = layers(chart);
-            let ends =
-                points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
-            own.iter().flatten().flatten().flat_map(|layer| [layer.low, layer.high]).chain(ends).collect()
+            let layers = layers(chart).into_iter().flatten().flatten();
+            layers.flat_map(|layer| [layer.low, layer.high]).chain(ends).collect()
         }
         Kind::Lines | Kind::Points | Kind::Bars => {
-            let ends =
-                points(chart).filter_map(|point| point.interval.filter(|_| point.y.is_some())).flatten();
             points(chart).filter_map(|point| point.y).chain(ends).filter_map(drawable).collect()
         }
     };
     up.sort_by(f64::total_cmp);
-    (across, up)
+    (shapes::places(chart), up)
 }
 
 /// Whether points are so far above 0, and so close to each other, that an axis from 0 would hide their differences.
 fn is_high(chart: &Chart, up: &[f64]) -> bool {
-    let ends = up.iter().copied().reduce(f64::min).zip(up.iter().copied().reduce(f64::max));
+    let ends = extremes(up.iter().copied());
     chart.kind == Kind::Points
         && matches!(chart.y.scale, Scale::Linear)
         && ends.is_some_and(|(low, high)| low > 0.7 * high && high > low)

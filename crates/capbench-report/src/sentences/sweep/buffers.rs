@@ -16,7 +16,7 @@ use crate::sentences::{percent, time};
 /// A buffer that grows by less than this share of the ring's growth has another limit.
 const KEEPS_UP: f64 = 0.5;
 
-pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
     let measured: Vec<(&Reading, &BackToBack)> = series
         .readings
         .iter()
@@ -64,7 +64,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
     }
     let searches = measured.iter().flat_map(|(_, test)| &test.searches);
     let trials = searches.flat_map(|search| search.trials.iter().copied()).collect();
-    findings.push(about(series, text, trials));
+    about(series, text, trials)
 }
 
 /// Up to which ring size the buffer grows with the ring, and what is full beyond.
@@ -137,29 +137,24 @@ fn burst(test: &BackToBack) -> String {
 
 /// The shortest and the longest burst without loss of a method over the axis.
 pub(crate) fn bursts_of(sweep: &SweepOutcome, series: &Series) -> Option<String> {
-    let mut means: Vec<(&Reading, f64, Option<f64>)> = series
-        .readings
-        .iter()
-        .filter_map(|reading| {
-            let bursts = reading.back_to_back.as_ref()?;
-            Some((reading, bursts.mean_frames?, bursts.implied_buffer_s))
-        })
-        .collect();
+    let bursts = series.readings.iter().filter_map(|reading| Some((reading, reading.back_to_back.as_ref()?)));
+    let means =
+        bursts.filter_map(|(reading, test)| Some((reading, test.mean_frames?, test.implied_buffer_s)));
+    let mut means: Vec<(&Reading, f64, Option<f64>)> = means.collect();
     means.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (least, most) = (means.first()?, means.last()?);
     let said = |(reading, frames, lasts): &(&Reading, f64, Option<f64>)| {
         let lasts = lasts.map_or_else(String::new, |seconds| format!(" ({})", naming::time(seconds)));
         format!("{} frames{lasts} at {}", number(*frames, Unit::Count), sweep.label(reading))
     };
-    let at_limit = series.readings.len() - means.len();
-    let others = if at_limit > 0 {
-        format!(", and none was found at {}", naming::many(at_limit as u64, "other point", "other points"))
-    } else {
-        String::new()
+    let others = match (series.readings.len() - means.len()) as u64 {
+        0 => String::new(),
+        others => {
+            format!(", and none was found at {}", naming::many(others, "other point", "other points"))
+        }
     };
-    Some(if means.len() == 1 {
-        format!("takes {}{others}", said(least))
-    } else {
-        format!("takes {} to {}{others}", said(least), said(most))
+    Some(match means.len() {
+        1 => format!("takes {}{others}", said(least)),
+        _ => format!("takes {} to {}{others}", said(least), said(most)),
     })
 }

@@ -9,17 +9,14 @@ use capbench_plan::sweep::swept::{Swept, numbers};
 use super::about;
 use crate::sentences::percent;
 
-/// The finding about a series.
-pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let readings = &series.readings;
-    let Some(last) = readings.last() else { return };
+    let last = readings.last()?;
     let Some(first_lossy) = readings.iter().position(Reading::loses) else {
-        sometimes(swept, series, readings, findings);
-        return;
+        return Some(sometimes(swept, series));
     };
     if swept.outcome.unit.is_none() {
-        named(swept, series, readings, findings);
-        return;
+        return Some(named(swept, series));
     }
     let lossy = &readings[first_lossy];
     let first_short = readings.iter().position(Reading::falls_short).unwrap_or(first_lossy);
@@ -42,17 +39,17 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
         ends(swept, &readings[first_lossy..]),
         limits(swept, &readings[first_short..])
     );
-    findings.push(about(series, text, numbers(clean.into_iter().chain(&readings[first_short..]))));
+    Some(about(series, text, numbers(clean.into_iter().chain(&readings[first_short..]))))
 }
 
 /// Loss at points without an order.
-fn named(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mut Vec<Finding>) {
-    let lossy: Vec<_> = readings.iter().filter(|reading| reading.loses()).collect();
+fn named(swept: &Swept<'_>, series: &Series) -> Finding {
+    let readings = &series.readings;
+    let lossy = readings.iter().filter(|reading| reading.loses());
     let list: Vec<_> =
-        lossy.iter().map(|reading| format!("{} ({})", swept.label(reading), places(reading))).collect();
+        lossy.map(|reading| format!("{} ({})", swept.label(reading), places(reading))).collect();
     let text = format!("frames are lost at {}.{}", list.join("; "), hidden(swept, readings));
-    let short = readings.iter().filter(|reading| reading.falls_short());
-    findings.push(about(series, text, numbers(short)));
+    about(series, text, numbers(readings.iter().filter(|reading| reading.falls_short())))
 }
 
 /// Where the method does not keep up although it has not yet lost frames.
@@ -90,14 +87,11 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
     let Some(clean) = from(Reading::is_clean) else { return String::new() };
     let kept = from(|reading| reading.is_clean() && !reading.falls_short());
     let end = format!(" It ends at {}", swept.label(clean));
-    let Some(kept) = kept.filter(|kept| kept.point == clean.point) else {
-        let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-        return format!(
-            "{end} only because of its buffers: {}, which longer trials lose.{kept}",
-            taken(clean)
-        );
-    };
-    format!(" It ends at {}.", swept.label(kept))
+    if kept.is_some_and(|kept| kept.point == clean.point) {
+        return format!("{end}.");
+    }
+    let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
+    format!("{end} only because of its buffers: {}, which longer trials lose.{kept}", taken(clean))
 }
 
 /// The limit from the first point on at which the method does not keep up. It may change over the axis.
@@ -128,7 +122,8 @@ fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
 }
 
 /// No loss at most points, or only in some visits.
-fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings: &mut Vec<Finding>) {
+fn sometimes(swept: &Swept<'_>, series: &Series) -> Finding {
+    let readings = &series.readings;
     let stained: Vec<_> = readings.iter().filter(|reading| !reading.is_clean()).collect();
     let (short, kept): (Vec<&Reading>, Vec<&Reading>) =
         readings.iter().partition(|reading| reading.is_saturated());
@@ -142,17 +137,12 @@ fn sometimes(swept: &Swept<'_>, series: &Series, readings: &[Reading], findings:
     };
     limits.push_str(&hidden(swept, readings));
     limits.push_str(&self::limits(swept, readings));
-    let text = if stained.is_empty() {
-        format!("no frame is lost at any point.{limits}")
-    } else {
-        let labels: Vec<_> = stained.iter().map(|reading| swept.label(reading)).collect();
-        format!("frames are lost in some trials and not in most, at {}.{limits}", labels.join(", "))
-    };
-    findings.push(about(
-        series,
-        text,
-        numbers(if stained.is_empty() { readings.iter().collect() } else { stained }),
-    ));
+    if stained.is_empty() {
+        return about(series, format!("no frame is lost at any point.{limits}"), numbers(readings));
+    }
+    let labels: Vec<_> = stained.iter().map(|reading| swept.label(reading)).collect();
+    let text = format!("frames are lost in some trials and not in most, at {}.{limits}", labels.join(", "));
+    about(series, text, numbers(stained))
 }
 
 /// Whether a point has no loss only because buffers absorb the backlog.

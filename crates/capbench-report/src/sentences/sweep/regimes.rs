@@ -2,12 +2,14 @@
 use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_model::places::Place;
+use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
 use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::regimes::Plateau;
 use capbench_plan::sweep::swept::{Swept, numbers};
 
 use super::about;
+use crate::naming::many;
 use crate::sentences::{percent, time};
 
 /// A quantity that changes by this factor between two plateaus is reported with the change.
@@ -15,21 +17,19 @@ const NOTABLE: f64 = 1.5;
 /// A place whose share of the loss changes by this much is reported with the change.
 const MOVED: f64 = 0.25;
 
-pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
-    limited_by_kernel(swept, series, findings);
+pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Vec<Finding> {
+    [limited_by_kernel(swept, series), costs(swept, series)].into_iter().flatten().collect()
+}
+
+fn costs(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let Some(CostRegimes { readings: saturated, found, changes }) = cost_regimes(swept, series) else {
         let saturated: Vec<&Reading> =
             series.readings.iter().filter(|reading| reading.is_saturated()).collect();
-        if saturated.is_empty() {
-            return;
-        }
+        let points = many(saturated.len() as u64, "point", "points");
         let text = format!(
-            "the application is the limit at {} point{}: too few, or too crooked a line, to tell what a packet costs.",
-            saturated.len(),
-            if saturated.len() == 1 { "" } else { "s" }
+            "the application is the limit at {points}: too few, or too crooked a line, to tell what a packet costs."
         );
-        findings.push(about(series, text, numbers(saturated)));
-        return;
+        return (!saturated.is_empty()).then(|| about(series, text, numbers(saturated)));
     };
     let label = |nth: usize| swept.label(saturated[nth]);
     let span = |plateau: &Plateau| {
@@ -94,13 +94,13 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>
             ),
         });
     }
-    findings.push(about(series, text, numbers(saturated)));
+    Some(about(series, text, numbers(saturated)))
 }
 
 /// Points where the kernel is the limit: they do not show the application's cost per packet.
-fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Finding>) {
+fn limited_by_kernel(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let limited: Vec<_> = series.readings.iter().filter(|reading| reading.is_limited_by_kernel()).collect();
-    let (Some(first), Some(last)) = (limited.first(), limited.last()) else { return };
+    let (first, last) = (limited.first()?, limited.last()?);
     let at = match limited.len() {
         1 => format!("at {}", swept.label(first)),
         several => format!("at {several} points, from {} to {}", swept.label(first), swept.label(last)),
@@ -124,7 +124,7 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series, findings: &mut Vec<Find
         percent(worst.sent_loss_ratio.median),
         grouped(worst.taken_pps.median)
     );
-    findings.push(about(series, text, numbers(limited)));
+    Some(about(series, text, numbers(limited)))
 }
 
 /// Quantities that change between two plateaus together with the cost. This is a correlation, not a cause.
@@ -133,34 +133,28 @@ fn goes_with(swept: &Swept<'_>, before: &[&Reading], after: &[&Reading]) -> Stri
         let values: Option<Vec<f64>> = readings.iter().map(|reading| of(reading)).collect();
         values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
     };
-    let mut changes = Vec::new();
-    let wakeups = |reading: &Reading| {
-        swept.median(reading, |trial| {
-            Some(trial.cpu.voluntary_switches? as f64 / trial.delivered.max(1) as f64)
-        })
+    let both = |of: &dyn Fn(&Reading) -> Option<f64>| Some((mean(before, of)?, mean(after, of)?));
+    let of_trials = |of: fn(&TrialResult) -> Option<f64>| {
+        both(&|reading| swept.median(reading, of)).filter(|(a, b)| a.max(*b) > NOTABLE * a.min(*b))
     };
-    if let (Some(a), Some(b)) = (mean(before, &wakeups), mean(after, &wakeups))
-        && (a.max(b) > NOTABLE * a.min(b))
-    {
-        changes.push(format!("wake-ups per packet go from {a:.3} to {b:.3}"));
-    }
-    let batch = |reading: &Reading| swept.median(reading, |trial| trial.cpu.frames_per_batch);
-    if let (Some(a), Some(b)) = (mean(before, &batch), mean(after, &batch))
-        && (a.max(b) > NOTABLE * a.min(b))
-    {
-        changes.push(format!("frames per batch from {a:.1} to {b:.1}"));
-    }
+    let wakeups =
+        of_trials(|trial| Some(trial.cpu.voluntary_switches? as f64 / trial.delivered.max(1) as f64));
+    let batch = of_trials(|trial| trial.cpu.frames_per_batch);
+    let mut changes = Vec::new();
+    changes.extend(wakeups.map(|(a, b)| format!("wake-ups per packet go from {a:.3} to {b:.3}")));
+    changes.extend(batch.map(|(a, b)| format!("frames per batch from {a:.1} to {b:.1}")));
     for (place, words) in [(Place::Backlog, "the backlog"), (Place::Ring, "the ring or socket queue")] {
         let share = |reading: &Reading| {
             let all: u64 = reading.lost.iter().map(|lost| lost.frames).sum();
             let here = reading.lost.iter().find(|lost| lost.place == place).map_or(0, |lost| lost.frames);
             (all > 0).then(|| here as f64 / all as f64)
         };
-        if let (Some(a), Some(b)) = (mean(before, &share), mean(after, &share))
-            && (a - b).abs() > MOVED
-        {
-            changes.push(format!("the share of {words} in the loss from {} to {}", percent(a), percent(b)));
-        }
+        let moved = both(&share).filter(|(a, b)| (a - b).abs() > MOVED);
+        changes.extend(
+            moved.map(|(a, b)| {
+                format!("the share of {words} in the loss from {} to {}", percent(a), percent(b))
+            }),
+        );
     }
     if changes.is_empty() {
         "nothing that is counted here changes with it: neither wake-ups, batches, backlog nor ring".into()

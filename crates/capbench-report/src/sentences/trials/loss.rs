@@ -3,7 +3,8 @@ use crate::results::Finding;
 use capbench_model::loss_shape::LossShape;
 use capbench_model::trial::{TrialResult, Verdict};
 
-use crate::sentences::percent;
+use super::about;
+use crate::sentences::{finding, percent};
 
 /// The worst 100 ms and the worst flow get a sentence if they lost this many times the mean share.
 const NOTABLE: f64 = 3.0;
@@ -13,22 +14,17 @@ const LEAST: u64 = 100;
 const WINDOWS: u64 = 5;
 
 /// All findings about the loss patterns of trials.
-pub(super) fn find(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    for trial in trials.iter().filter(|trial| trial.verdict == Verdict::Lossy) {
-        let Some(shape) = &trial.loss_shape else { continue };
+pub(super) fn find(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let lossy = trials.iter().filter(|trial| trial.verdict == Verdict::Lossy);
+    let of_each = lossy.filter_map(|trial| Some((trial, trial.loss_shape.as_ref()?)));
+    let of_each = of_each.flat_map(|(trial, shape)| {
         // Where the run searches for loss, each loss is expected.
         let course = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape)];
         let course = course.into_iter().filter(|_| !trial.phase.looks_for_loss());
-        let texts = course.chain([contradiction(shape)]);
-        for text in texts.flatten() {
-            findings.push(Finding {
-                scene: None,
-                text: format!("Trial {} ({}): {text}", trial.number, trial.profile.method),
-                trials: vec![trial.number],
-            });
-        }
-    }
-    agreement(trials, findings);
+        let texts = course.chain([contradiction(shape)]).flatten();
+        texts.map(|text| about(trial, &format!(": {text}")))
+    });
+    of_each.chain(agreement(trials))
 }
 
 /// Loss at the start, which looks like a lack of capacity but is not.
@@ -85,24 +81,23 @@ fn contradiction(shape: &LossShape) -> Option<String> {
 }
 
 /// Trials in which ring marks and counters agree with the frame numbers.
-fn agreement(trials: &[TrialResult], findings: &mut Vec<Finding>) {
-    let marks = |trial: &TrialResult| {
-        let marks = trial.loss_shape.as_ref()?.marks?;
-        (marks.ring_drops? > 0 && marks.drops_without_mark == Some(0)).then_some(marks)
+fn agreement(trials: &[TrialResult]) -> Option<Finding> {
+    let agreeing = || {
+        let marked =
+            trials.iter().filter_map(|trial| Some((trial.number, trial.loss_shape.as_ref()?.marks?)));
+        marked.filter(|(_, marks)| {
+            marks.ring_drops.is_some_and(|drops| drops > 0) && marks.drops_without_mark == Some(0)
+        })
     };
-    let agreeing: Vec<_> =
-        trials.iter().filter_map(|trial| marks(trial).map(|marks| (trial.number, marks))).collect();
-    if agreeing.is_empty() {
-        return;
-    }
-    let drops: u64 = agreeing.iter().filter_map(|(_, marks)| marks.ring_drops).sum();
-    let bursts: u64 = agreeing.iter().map(|(_, marks)| marks.bursts).sum();
-    findings.push(Finding {
-                scene: None,
-        text: format!(
-            "Loss in rings is confirmed by the sequence numbers: all {drops} frames that rings counted as lost are \
-             missing at the {bursts} places that they marked, or at a trial's end."
-        ),
-        trials: agreeing.into_iter().map(|(number, _)| number).collect(),
-    });
+    let drops: u64 = agreeing().filter_map(|(_, marks)| marks.ring_drops).sum();
+    let bursts: u64 = agreeing().map(|(_, marks)| marks.bursts).sum();
+    (drops > 0).then(|| {
+        finding(
+            format!(
+                "Loss in rings is confirmed by the sequence numbers: all {drops} frames that rings counted as lost are \
+                 missing at the {bursts} places that they marked, or at a trial's end."
+            ),
+            agreeing().map(|(number, _)| number),
+        )
+    })
 }

@@ -1,7 +1,5 @@
 //! Saved results that are whole, cut off, damaged, foreign or not there.
 
-mod runs;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -12,6 +10,8 @@ use capbench_report::report::report;
 use capbench_testing::Scratch;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use super::runs;
 
 /// A results file as it is saved.
 fn good() -> &'static [u8] {
@@ -38,7 +38,7 @@ fn make(run: &Run) {
     let report = report(run);
     let _ = (html::html(&report), markdown::markdown(&report, Some("charts")), text::text(&report));
     csv::tidy(run).unwrap();
-    for table in csv::tables(&report) {
+    for table in report.tables() {
         csv::table(table).unwrap();
     }
 }

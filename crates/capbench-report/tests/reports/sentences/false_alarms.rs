@@ -5,13 +5,12 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use capbench_model::statistics::interval::Estimate;
-use capbench_model::work::WorkModel;
+use capbench_plan::for_tests::{at, dain};
 use capbench_plan::simulated::{Noise, SimulatedLaboratory, SimulatedMethod};
-use capbench_plan::sweep::{Axis, Point, Spacing, SweepPlan, SweepRun};
+use capbench_plan::sweep::{Axis, Point, SweepPlan, SweepRun};
 use capbench_report::results::Finding;
 
-use super::at;
-use super::sweep::{dain, find, plan, run, works};
+use super::sweep::{find, plan, run, up_to, works};
 
 const SEEDS: u64 = 200;
 /// Of so many sweeps, one in twenty may say something false.
@@ -46,12 +45,6 @@ fn said<const N: usize>(
 fn level(points: u32, repeats: u32, methods: &[&str]) -> SweepPlan {
     let axis = works(&(0..points).collect::<Vec<_>>());
     SweepPlan { repeats, loads: vec![at(300_000.0)], ..plan(axis, methods) }
-}
-
-/// Work up to so many nanoseconds.
-fn up_to(ns: u32, points: usize, pps: f64, methods: &[&str]) -> SweepPlan {
-    let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(ns), points, Spacing::Linear);
-    SweepPlan { repeats: 4, loads: vec![at(pps)], ..plan(axis.unwrap(), methods) }
 }
 
 #[test]

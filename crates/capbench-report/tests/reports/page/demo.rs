@@ -106,7 +106,7 @@ fn summary() -> Table {
         ],
         rows: METHODS.iter().enumerate().map(row).collect(),
         notes: vec!["≥: the generator was the limit.".into()],
-        is_main: false,
+        ..Table::default()
     }
 }
 
@@ -283,36 +283,14 @@ fn repeats() -> Section {
 }
 
 fn environment() -> Table {
-    let row = |key: &str, value: &str| Row {
-        cells: vec![Cell::Text(key.into()), Cell::Text(value.into())],
+    let row = |fields: [&str; 2]| Row {
+        cells: fields.map(|field| Cell::Text(field.into())).to_vec(),
         trials: Vec::new(),
     };
-    Table {
-        id: "host".into(),
-        caption: "Host".into(),
-        columns: vec![column("what", "what", Unit::None), column("value", "value", Unit::None)],
-        rows: vec![row("kernel", "6.1.0-28-amd64"), row("CPUs", "2"), row("hypervisor", "kvm")],
-        notes: Vec::new(),
-        is_main: false,
-    }
+    let columns = vec![column("what", "what", Unit::None), column("value", "value", Unit::None)];
+    let rows = [["kernel", "6.1.0-28-amd64"], ["CPUs", "2"], ["hypervisor", "kvm"]].map(row).to_vec();
+    Table { id: "host".into(), caption: "Host".into(), columns, rows, ..Table::default() }
 }
-
-const PLACES: [&str; 14] = [
-    "unsent",
-    "transmit",
-    "link_queue",
-    "link",
-    "driver",
-    "backlog",
-    "xdp",
-    "stack",
-    "filter",
-    "fill_ring",
-    "ring",
-    "method_queue",
-    "application_queue",
-    "unread",
-];
 
 fn all_trials(count: u32) -> Table {
     let mut noise = Noise(1);
@@ -333,8 +311,9 @@ fn all_trials(count: u32) -> Table {
         column("kernel_ns_per_packet", "kernel", Unit::NanosecondsPerPacket),
         column("busy_cores", "busy", Unit::Cores),
     ];
-    columns
-        .extend(PLACES.map(|place| column(&format!("lost_{place}"), &format!("lost: {place}"), Unit::Count)));
+    columns.extend(
+        (0..14).map(|nth| column(&format!("lost_{nth}"), &format!("lost: place {nth}"), Unit::Count)),
+    );
     columns.extend(
         (0..40).map(|nth| column(&format!("latency_{nth}_ns"), &format!("latency {nth}"), Unit::Nanoseconds)),
     );
@@ -361,7 +340,7 @@ fn all_trials(count: u32) -> Table {
             Cell::Number(noise.next() * 900.0),
             Cell::Number(noise.next() * 2.0),
         ];
-        let places = PLACES.iter().enumerate().map(|(nth, _)| match nth {
+        let places = (0..14).map(|nth| match nth {
             4 => Cell::Unknown,
             10 => Cell::Count(lost),
             _ => Cell::Count(0),
@@ -376,6 +355,6 @@ fn all_trials(count: u32) -> Table {
         columns,
         rows: (1..=count).map(row).collect(),
         notes: vec!["Places that nothing counts here are unknown.".into()],
-        is_main: false,
+        ..Table::default()
     }
 }

@@ -2,59 +2,40 @@
 
 use std::time::Duration;
 
-use capbench_model::for_tests::setup;
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
 use capbench_model::loss_shape::{LossShape, Spread, Window};
-use capbench_model::method_spec::MethodSpec;
-use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::Collected;
-use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
+pub(crate) use capbench_plan::for_tests::sweep_plan as plan;
+use capbench_plan::for_tests::{Collected, at, dain};
+use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_plan::sweep::back_to_back::BurstEnd;
-use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
+use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan, SweepRun};
 use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
-use super::{at, run_of};
+use super::run_of;
 
 pub(crate) fn works(ns: &[u32]) -> Axis {
     Axis::new(ns.iter().map(|&ns| Point::Work(WorkModel::Nanoseconds(ns))).collect()).unwrap()
 }
 
-pub(crate) fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
-    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
-    SweepPlan {
-        axis,
-        methods: methods.iter().map(|name| MethodSpec::plain(name)).collect(),
-        base: setup(64),
-        placements: vec![PlacementChoice::Same],
-        loads,
-        probe: Probe::Trial,
-        duration: Duration::from_secs(1),
-        repeats: 1,
-        refinement: 0,
-        seed: 1,
-        left_out: Vec::new(),
-    }
+/// Work up to so many nanoseconds.
+pub(crate) fn up_to(ns: u32, points: usize, pps: f64, methods: &[&str]) -> SweepPlan {
+    let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(ns), points, Spacing::Linear);
+    SweepPlan { repeats: 4, loads: vec![at(pps)], ..plan(axis.unwrap(), methods) }
+}
+
+/// Loads of these rates.
+fn loads<const N: usize>(rates: [f64; N], methods: &[&str]) -> SweepPlan {
+    plan(Axis::new(rates.map(|pps| Point::Load(at(pps))).to_vec()).unwrap(), methods)
 }
 
 pub(crate) fn run(plan: &SweepPlan, laboratory: &mut SimulatedLaboratory) -> SweepRun {
     plan.run(laboratory, &mut Collected::default()).unwrap()
-}
-
-/// The constants that are read off Dain's first table.
-pub(crate) fn dain() -> TwoRegimes {
-    TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4_600),
-        asleep_until: Duration::from_nanos(9_000),
-        busy_from: Duration::from_nanos(18_000),
-        batch: 20.0,
-    }
 }
 
 /// What the sweep shows beyond what its trials show by themselves.
@@ -91,9 +72,7 @@ fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
 
 #[test]
 fn two_regimes_are_said_with_what_goes_with_them() {
-    let axis =
-        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(36_000), 37, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 4, loads: vec![at(45_000.0)], ..plan(axis, &["recv"]) };
+    let plan = up_to(36_000, 37, 45_000.0, &["recv"]);
     let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())])
         .noise(1, Noise { per_trial: 0.001, per_second: 0.0 });
     insta::assert_snapshot!(texts(&run(&plan, &mut path)));
@@ -106,9 +85,7 @@ fn a_ring_that_hurts_once_it_drops_is_seen_to_cross() {
         SimulatedMethod::new("recv", 1e9 / 2500.0).cost(2500, 1000).sharing_cpu(),
         SimulatedMethod::new("packet-v2", 1e9 / 500.0).cost(500, 2200).sharing_cpu(),
     ];
-    let axis =
-        Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(24_000), 13, Spacing::Linear).unwrap();
-    let plan = SweepPlan { repeats: 8, loads: vec![at(167_000.0)], ..plan(axis, &["recv", "packet-v2"]) };
+    let plan = SweepPlan { repeats: 8, ..up_to(24_000, 13, 167_000.0, &["recv", "packet-v2"]) };
     let mut path =
         SimulatedLaboratory::new(1e6, methods).noise(2, Noise { per_trial: 0.001, per_second: 0.0 });
     insta::assert_snapshot!(texts(&run(&plan, &mut path)));
@@ -124,8 +101,7 @@ fn the_cheapest_lossless_method_and_ring_are_named() {
         ]
     };
     let rings = plan(Axis::rings(512, 32_768, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
-    let loads = [40_000.0, 60_000.0, 80_000.0, 110_000.0, 300_000.0].map(|pps| Point::Load(at(pps)));
-    let loads = plan(Axis::new(loads.to_vec()).unwrap(), &["recv", "packet-v2"]);
+    let loads = loads([40_000.0, 60_000.0, 80_000.0, 110_000.0, 300_000.0], &["recv", "packet-v2"]);
     let both: Vec<_> = [rings, loads]
         .into_iter()
         .map(|plan| {
@@ -141,8 +117,7 @@ fn the_cheapest_lossless_method_and_ring_are_named() {
 fn what_chance_can_explain_is_not_the_cheapest() {
     let methods =
         || vec![SimulatedMethod::new("recv", 2e5).cost(900, 900), SimulatedMethod::new("packet-v2", 2e5)];
-    let loads = [40_000.0, 80_000.0].map(|pps| Point::Load(at(pps)));
-    let loads = plan(Axis::new(loads.to_vec()).unwrap(), &["recv", "packet-v2"]);
+    let loads = loads([40_000.0, 80_000.0], &["recv", "packet-v2"]);
     let rings = plan(Axis::rings(512, 4096, ByteCount(2048)).unwrap(), &["recv", "packet-v2"]);
     let said = |plan: &SweepPlan, repeats: u32| {
         let plan = SweepPlan { repeats, ..plan.clone() };
@@ -160,10 +135,8 @@ fn what_chance_can_explain_is_not_the_cheapest() {
 
 #[test]
 fn what_limits_is_told_by_where_frames_are_lost() {
-    let limit = |path: SimulatedLaboratory, pps: f64| {
-        let loads = [1000.0, pps].map(|pps| Point::Load(at(pps)));
-        texts(&run(&plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]), &mut { path }))
-    };
+    let limit =
+        |path: SimulatedLaboratory, pps: f64| texts(&run(&loads([1000.0, pps], &["recv"]), &mut { path }));
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let cases = [
         (SimulatedLaboratory::new(1e6, recv()), 9e5, Limit::Application),
@@ -178,8 +151,7 @@ fn what_limits_is_told_by_where_frames_are_lost() {
 
 /// What limits at the higher of two loads, of which all that is lost is lost in one tenth of a second.
 fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) -> String {
-    let loads = [1000.0, pps].map(|pps| Point::Load(at(pps)));
-    let plan = SweepPlan { repeats: 3, ..plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]) };
+    let plan = SweepPlan { repeats: 3, ..loads([1000.0, pps], &["recv"]) };
     let mut run = run(&plan, &mut { path });
     for trial in run.trials.iter_mut().filter(|trial| trial.lost() > 0) {
         trial.loss_shape = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
@@ -239,8 +211,7 @@ fn nothing_measured_nothing_found() {
 
 #[test]
 fn what_only_a_buffer_holds_is_said() {
-    let axis = Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(33_000), 12, Spacing::Linear);
-    let plan = SweepPlan { repeats: 6, loads: vec![at(45_000.0)], ..plan(axis.unwrap(), &["recv"]) };
+    let plan = SweepPlan { repeats: 6, ..up_to(33_000, 12, 45_000.0, &["recv"]) };
     let recv = SimulatedMethod::new("recv", 1e9 / 2000.0).cost(2000, 0).room(Room::Frames(1_000_000));
     let text = texts(&run(&plan, &mut SimulatedLaboratory::new(1e6, vec![recv])));
     assert!(
@@ -254,8 +225,7 @@ fn what_only_a_buffer_holds_is_said() {
 
 #[test]
 fn a_load_sweep_says_where_livelock_is() {
-    let loads = [50_000.0, 100_000.0, 150_000.0, 200_000.0].map(|pps| Point::Load(at(pps)));
-    let once = plan(Axis::new(loads.to_vec()).unwrap(), &["recv"]);
+    let once = loads([50_000.0, 100_000.0, 150_000.0, 200_000.0], &["recv"]);
     let said = |plan: &SweepPlan| {
         let method = SimulatedMethod::new("recv", 100_000.0).livelock(0.5);
         texts(&run(plan, &mut SimulatedLaboratory::new(1e6, vec![method])))

@@ -4,13 +4,8 @@
 //! Numbers are compared digit by digit, as decimals and not as floating point: what a cell holds, or how it is rounded, cannot
 //! hide a difference from both sides. [`SOURCES`] says by hand where each column of a file is to be found.
 
-#[path = "published/decimal.rs"]
 mod decimal;
-#[path = "published/printed.rs"]
 mod printed;
-#[path = "../../capbench/tests/all/support/results_file.rs"]
-mod results_file;
-mod runs;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,6 +18,7 @@ use capbench_report::results::Results;
 use capbench_report::{report, save};
 use capbench_reproduce::outcome::Comparison;
 
+use super::runs;
 use decimal::Decimal;
 use printed::Printed;
 
@@ -70,20 +66,10 @@ impl Kind {
         match self {
             Self::Rate | Self::Count => 0,
             Self::Gigabits => 9,
-            Self::Load => {
-                if is_exact {
-                    -2
-                } else {
-                    0
-                }
-            }
-            Self::Share => {
-                if is_exact {
-                    0
-                } else {
-                    2
-                }
-            }
+            Self::Load if is_exact => -2,
+            Self::Load => 0,
+            Self::Share if is_exact => 0,
+            Self::Share => 2,
         }
     }
 
@@ -102,21 +88,9 @@ impl Kind {
     }
 }
 
-/// A table of ours and where its published columns come from.
-struct Source {
-    table: &'static str,
-    file: &'static str,
-    /// Columns of the file, in the order in which the table has them, and what the head of each names.
-    columns: &'static [(&'static str, &'static str)],
-}
-
-const fn source(
-    table: &'static str,
-    file: &'static str,
-    columns: &'static [(&'static str, &'static str)],
-) -> Source {
-    Source { table, file, columns }
-}
+/// A table of ours, the file of its published columns, and these in the order in which the table has them: the name in the file,
+/// and what the head of each names.
+type Source = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const CESNET_1: &str = "cesnet-2008-table1-best-effort-szedata2";
 const CESNET_2: &str = "cesnet-2008-table2-best-effort-pf_ring";
@@ -128,36 +102,36 @@ const CESNET_7: &str = "cesnet-2008-table7-imix-load";
 
 #[rustfmt::skip]
 const SOURCES: &[Source] = &[
-    source("dain-2004-45kpps", "dain-2004-libpcap-45kpps", &[("fraction_captured", "normal_libpcap")]),
-    source("dain-2004-167kpps", "dain-2004-libpcap-vs-mmap-167kpps",
+    ("dain-2004-45kpps", "dain-2004-libpcap-45kpps", &[("fraction_captured", "normal_libpcap")]),
+    ("dain-2004-167kpps", "dain-2004-libpcap-vs-mmap-167kpps",
         &[("fraction_captured_libpcap", "normal_libpcap"), ("fraction_captured_mmap_libpcap", "mmap_libpcap")]),
-    source("deri-2004-fraction-captured", "deri-2004-fraction-captured", &[("fraction_captured", "80_kpps")]),
-    source("cesnet-2008-table1-rates-same", CESNET_1, &[("pps", "szedata2"), ("gbps", "szedata2")]),
-    source("cesnet-2008-table1-loads-same", CESNET_1,
+    ("deri-2004-fraction-captured", "deri-2004-fraction-captured", &[("fraction_captured", "80_kpps")]),
+    ("cesnet-2008-table1-rates-same", CESNET_1, &[("pps", "szedata2"), ("gbps", "szedata2")]),
+    ("cesnet-2008-table1-loads-same", CESNET_1,
         &[("app_load_pct", "szedata2_app"), ("kernel_load_pct", "szedata2_kernel")]),
-    source("cesnet-2008-table2-rates-same", CESNET_2, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
-    source("cesnet-2008-table2-rates-other", CESNET_2, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
-    source("cesnet-2008-table2-loads-same", CESNET_2,
+    ("cesnet-2008-table2-rates-same", CESNET_2, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
+    ("cesnet-2008-table2-rates-other", CESNET_2, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
+    ("cesnet-2008-table2-loads-same", CESNET_2,
         &[("same_cpu_app_load_pct", "pf_ring_app"), ("same_cpu_kernel_load_pct", "pf_ring_kernel")]),
-    source("cesnet-2008-table2-loads-other", CESNET_2,
+    ("cesnet-2008-table2-loads-other", CESNET_2,
         &[("other_cpu_app_load_pct", "pf_ring_app"), ("other_cpu_kernel_load_pct", "pf_ring_kernel")]),
-    source("cesnet-2008-table3-rates-same", CESNET_3, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
-    source("cesnet-2008-table3-rates-other", CESNET_3, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
-    source("cesnet-2008-table3-loads-same", CESNET_3,
+    ("cesnet-2008-table3-rates-same", CESNET_3, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
+    ("cesnet-2008-table3-rates-other", CESNET_3, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
+    ("cesnet-2008-table3-loads-same", CESNET_3,
         &[("same_cpu_app_load_pct", "libpcap_app"), ("same_cpu_kernel_load_pct", "libpcap_kernel")]),
-    source("cesnet-2008-table3-loads-other", CESNET_3,
+    ("cesnet-2008-table3-loads-other", CESNET_3,
         &[("other_cpu_app_load_pct", "libpcap_app"), ("other_cpu_kernel_load_pct", "libpcap_kernel")]),
-    source("cesnet-2008-table4-throughput-same", CESNET_4, &[("same_cpu_pps", "szedata2"), ("same_cpu_gbps", "szedata2")]),
-    source("cesnet-2008-table4-throughput-other", CESNET_4, &[("other_cpu_pps", "szedata2"), ("other_cpu_gbps", "szedata2")]),
-    source("cesnet-2008-table5-throughput-same", CESNET_5, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
-    source("cesnet-2008-table5-throughput-other", CESNET_5, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
-    source("cesnet-2008-table6-throughput-same", CESNET_6, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
-    source("cesnet-2008-table6-throughput-other", CESNET_6, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
-    source("cesnet-2008-table7-imix-same", CESNET_7,
+    ("cesnet-2008-table4-throughput-same", CESNET_4, &[("same_cpu_pps", "szedata2"), ("same_cpu_gbps", "szedata2")]),
+    ("cesnet-2008-table4-throughput-other", CESNET_4, &[("other_cpu_pps", "szedata2"), ("other_cpu_gbps", "szedata2")]),
+    ("cesnet-2008-table5-throughput-same", CESNET_5, &[("same_cpu_pps", "pf_ring"), ("same_cpu_gbps", "pf_ring")]),
+    ("cesnet-2008-table5-throughput-other", CESNET_5, &[("other_cpu_pps", "pf_ring"), ("other_cpu_gbps", "pf_ring")]),
+    ("cesnet-2008-table6-throughput-same", CESNET_6, &[("same_cpu_pps", "libpcap"), ("same_cpu_gbps", "libpcap")]),
+    ("cesnet-2008-table6-throughput-other", CESNET_6, &[("other_cpu_pps", "libpcap"), ("other_cpu_gbps", "libpcap")]),
+    ("cesnet-2008-table7-imix-same", CESNET_7,
         &[("same_cpu_app_load_pct", "app"), ("same_cpu_kernel_load_pct", "kernel")]),
-    source("cesnet-2008-table7-imix-other", CESNET_7,
+    ("cesnet-2008-table7-imix-other", CESNET_7,
         &[("other_cpu_app_load_pct", "app"), ("other_cpu_kernel_load_pct", "kernel")]),
-    source("loke-2011-tpacket-v1-vs-v3", "loke-2011-tpacket-v1-vs-v3",
+    ("loke-2011-tpacket-v1-vs-v3", "loke-2011-tpacket-v1-vs-v3",
         &[("received", "received"), ("dropped", "dropped"), ("seen_by_app", "seen_by_app"), ("queue_blocked_count", "blocked")]),
 ];
 
@@ -222,14 +196,14 @@ fn is_row(printed: &str, published: &str) -> bool {
 }
 
 /// Holds a table in a medium against its file; returns how many numbers it has.
-fn compare(source: &Source, data: &Data, medium: Medium, table: &Printed) -> usize {
-    let place = format!("{}, {medium:?}", source.table);
+fn compare((name, _, columns): &Source, data: &Data, medium: Medium, table: &Printed) -> usize {
+    let place = format!("{name}, {medium:?}");
     let published: Vec<usize> = (0..table.heads.len())
         .filter(|&at| printed::plain(&table.heads[at]).starts_with("published"))
         .collect();
-    assert_eq!(published.len(), source.columns.len(), "{place}: {:?}", table.heads);
+    assert_eq!(published.len(), columns.len(), "{place}: {:?}", table.heads);
     let mut compared = 0;
-    for (at, (column, named)) in published.into_iter().zip(source.columns) {
+    for (at, (column, named)) in published.into_iter().zip(*columns) {
         let (kind, head) = (Kind::of(column), &table.heads[at]);
         assert!(printed::plain(head).contains(named), "{place}: {head} is not of {named}");
         assert!(kind.units(medium).iter().any(|unit| head.contains(unit)), "{place}: unit of {head}");
@@ -268,12 +242,12 @@ fn every_published_number_is_printed_as_its_file_has_it() {
     let mut numbers = [0; MEDIA.len()];
     let mut met = BTreeSet::new();
     for table in results.reproductions.iter().flat_map(|reproduction| &reproduction.tables) {
-        let source = SOURCES.iter().find(|source| source.table == table.id);
+        let source = SOURCES.iter().find(|source| source.0 == table.id);
         for (medium, count) in MEDIA.into_iter().zip(&mut numbers) {
             let printed = read(medium, table);
             assert_eq!(printed.rows.len(), table.rows.len(), "{}, {medium:?}", table.id);
             match source {
-                Some(source) => *count += compare(source, &Data::read(source.file), medium, &printed),
+                Some(source) => *count += compare(source, &Data::read(source.1), medium, &printed),
                 None => {
                     let is_published = |head: &String| printed::plain(head).starts_with("published");
                     assert!(!printed.heads.iter().any(is_published), "where is {} from?", table.id);
@@ -282,7 +256,7 @@ fn every_published_number_is_printed_as_its_file_has_it() {
         }
         met.insert(table.id.as_str());
     }
-    assert!(SOURCES.iter().all(|source| met.contains(source.table)), "{met:?}");
+    assert!(SOURCES.iter().all(|source| met.contains(source.0)), "{met:?}");
     assert_eq!(numbers, [all_numbers(); MEDIA.len()]);
 }
 
@@ -298,8 +272,8 @@ fn all_numbers() -> usize {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let data = Data::read(name);
         for column in data.columns.iter().filter(|column| !LABELS.contains(&column.as_str())) {
-            let places = SOURCES.iter().filter(|source| source.file == name);
-            let times = places.flat_map(|source| source.columns).filter(|(known, _)| known == column).count();
+            let places = SOURCES.iter().filter(|source| source.1 == name);
+            let times = places.flat_map(|source| source.2).filter(|(known, _)| known == column).count();
             assert_eq!(times, 1, "{name}: {column} is printed in so many tables");
             count += data.column(column).iter().filter(|(_, number)| !number.is_empty()).count();
         }

@@ -1,9 +1,8 @@
 //! Runs of every kind on the simulated path, as they are saved.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::for_tests::results;
-use crate::results::Results;
 use capbench_frames::sizes::Sizes;
 use capbench_frames::units::FrameSize;
 use capbench_model::for_tests::setup;
@@ -19,19 +18,19 @@ use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::{Collected, at, bench_plan, dain, methods, pps, sweep_plan};
-use capbench_plan::rfc2544::{Found, FrameLossTest, MaximumRate, Percent};
-use capbench_plan::search::{MaximumSource, SearchPlan, Stored, parse};
+use capbench_plan::search::{SearchPlan, Stored, parse};
 use capbench_plan::simulated::{Interrupts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, Spacing, SweepPlan};
+use capbench_report::for_tests::results;
+use capbench_report::results::Results;
 
 /// A bench of three methods with frames of these sizes, on a link with a line rate.
-pub(super) fn bench(sizes: &[u16]) -> Results {
+pub fn bench(sizes: &[u16]) -> Results {
     visited(sizes, 1)
 }
 
 /// The same with so many visits of each method and load.
-pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
+pub fn visited(sizes: &[u16], visits: u32) -> Results {
     let plan = BenchPlan {
         sizes: sizes.iter().map(|octets| setup(*octets)).collect(),
         visits,
@@ -42,7 +41,7 @@ pub(super) fn visited(sizes: &[u16], visits: u32) -> Results {
 }
 
 /// Searches of two methods, one of them twice.
-pub(super) fn searches() -> Results {
+pub fn searches() -> Results {
     let noise = Noise { per_trial: 0.01, ..Noise::default() };
     let mut path = SimulatedLaboratory::new(1e6, methods()).noise(3, noise);
     let plan = SearchPlan { maximum_pps: Some(pps(1e6)), ..SearchPlan::new(parse("quick").unwrap()) };
@@ -58,17 +57,6 @@ pub(super) fn searches() -> Results {
     results
 }
 
-/// A test of frame loss rate.
-pub(super) fn frame_loss() -> Results {
-    let maximum = MaximumRate { pps: pps(1e6), source: MaximumSource::Given };
-    let test = FrameLossTest { maximum, step: Percent::new(10.0).unwrap(), duration: Duration::from_secs(1) };
-    let setup = Setup { method: MethodSpec::plain("packet-v2"), ..setup(64) };
-    let finished =
-        test.run(&setup, &mut SimulatedLaboratory::new(1e6, methods()), &mut Collected::default()).unwrap();
-    let trials = finished.trials.clone();
-    Results { rfc2544: vec![finished.tested(Found::FrameLoss, &setup, None)], ..results(trials) }
-}
-
 fn plan(axis: Axis, methods: &[&str]) -> SweepPlan {
     SweepPlan { repeats: 6, ..sweep_plan(axis, methods) }
 }
@@ -79,7 +67,7 @@ fn swept(plan: &SweepPlan, path: &mut SimulatedLaboratory) -> Results {
 }
 
 /// Dain's first table: a packet costs 17.3 µs while each wakes the application, and 4.6 µs while it never sleeps.
-pub(super) fn work() -> Results {
+pub fn work() -> Results {
     let axis =
         Axis::work(WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(40_000), 21, Spacing::Linear).unwrap();
     let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())]);
@@ -88,13 +76,13 @@ pub(super) fn work() -> Results {
 }
 
 /// Loads from below to above what two methods hold.
-pub(super) fn loads() -> Results {
+pub fn loads() -> Results {
     let axis = Axis::new((1..=10).map(|tenth| Point::Load(at(f64::from(tenth) * 1e5))).collect()).unwrap();
     swept(&plan(axis, &["recv", "packet-v2"]), &mut SimulatedLaboratory::new(1e6, methods()))
 }
 
 /// Frame sizes, on a link with a line rate.
-pub(super) fn sizes() -> Results {
+pub fn sizes() -> Results {
     let size = |octets: u16| {
         Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
     };
@@ -104,7 +92,7 @@ pub(super) fn sizes() -> Results {
 }
 
 /// Placements, which are names.
-pub(super) fn placements() -> Results {
+pub fn placements() -> Results {
     let axis =
         Axis::new(vec![Point::Placement(PlacementChoice::Same), Point::Placement(PlacementChoice::Other)])
             .unwrap();
@@ -113,7 +101,7 @@ pub(super) fn placements() -> Results {
 }
 
 /// Rings of 8 to 4,096 frames, and the longest burst that each holds.
-pub(super) fn rings() -> Results {
+pub fn rings() -> Results {
     const SLOT: ByteCount = ByteCount(2048);
     let test =
         BackToBackTest(BurstSearch { limit: Duration::from_millis(500), ..BackToBackTest::default().0 });
@@ -138,7 +126,7 @@ fn interrupts() -> Interrupts {
 }
 
 /// Interrupts held back for 10 to 400 µs, with latency.
-pub(super) fn coalesce() -> Results {
+pub fn coalesce() -> Results {
     let axis =
         Axis::new([10, 50, 100, 400].map(|us| Point::Coalesce(Moderation::Fixed(us))).to_vec()).unwrap();
     let mut plan = plan(axis, &["packet-v2"]);
@@ -147,7 +135,7 @@ pub(super) fn coalesce() -> Results {
 }
 
 /// Latency of frames that a card's interrupts hold back for 50 µs.
-pub(super) fn latency() -> Results {
+pub fn latency() -> Results {
     let mut setup = setup(64);
     setup.latency = Some(Recording::default());
     let mut path = SimulatedLaboratory::new(1e6, methods()).interrupts(interrupts());
@@ -160,7 +148,7 @@ pub(super) fn latency() -> Results {
 }
 
 /// The bench, whose lossy trials have lost their frames in two bursts.
-pub(super) fn moments() -> Results {
+pub fn moments() -> Results {
     let mut results = bench(&[64]);
     for trial in results.trials.iter_mut().filter(|trial| trial.lost() > 0) {
         trial.loss_shape = Some(shape(trial.sent, trial.lost()));
@@ -197,36 +185,24 @@ fn shape(sent: u64, lost: u64) -> LossShape {
     }
 }
 
-/// A soak of 10 segments above what the method holds.
-pub(super) fn soak() -> Results {
-    let plan = SoakPlan {
-        setup: setup(64),
-        rate: pps(950_000.0),
-        length: Duration::from_secs(100),
-        interval: Duration::from_secs(10),
-    };
-    let method = SimulatedMethod::new("packet-v3", 900_000.0);
-    let noise = Noise { per_trial: 0.01, ..Noise::default() };
-    let mut path = SimulatedLaboratory::new(1e6, vec![method]).noise(9, noise);
-    let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
-    Results { soak: Some(outcome.record), ..results(Vec::new()) }
-}
-
-/// Every one, by its name.
-pub(super) fn all() -> Vec<(&'static str, Results)> {
-    vec![
-        ("bench", bench(&[64])),
-        ("bench of sizes", bench(&[64, 128, 512, 1024, 1518])),
-        ("searches", searches()),
-        ("frame loss", frame_loss()),
-        ("work", work()),
-        ("loads", loads()),
-        ("sizes", sizes()),
-        ("placements", placements()),
-        ("rings", rings()),
-        ("latency", latency()),
-        ("coalesce", coalesce()),
-        ("moments", moments()),
-        ("soak", soak()),
-    ]
+/// Every one, by its name; computed once.
+pub fn all() -> Vec<(&'static str, Results)> {
+    static ALL: LazyLock<Vec<(&str, Results)>> = LazyLock::new(|| {
+        vec![
+            ("bench", bench(&[64])),
+            ("bench of sizes", bench(&[64, 128, 512, 1024, 1518])),
+            ("searches", searches()),
+            ("tests", crate::runs::rfc2544()),
+            ("work", work()),
+            ("loads", loads()),
+            ("sizes", sizes()),
+            ("placements", placements()),
+            ("rings", rings()),
+            ("latency", latency()),
+            ("coalesce", coalesce()),
+            ("moments", moments()),
+            ("soak", crate::runs::soak()),
+        ]
+    });
+    ALL.clone()
 }

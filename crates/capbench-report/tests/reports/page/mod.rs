@@ -3,12 +3,11 @@
 
 mod chromium;
 mod demo;
-#[path = "../runs/mod.rs"]
-mod runs;
 
 use std::fs;
 use std::path::Path;
 
+use super::runs;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capbench_report::figures;
 use capbench_report::formats::html::html;
@@ -339,11 +338,7 @@ fn paper_has_every_chart_in_light_colours_and_whole_tables() {
 
 /// The page of a run, as the command writes it.
 fn page_of(results: capbench_report::results::Results) -> Report {
-    let run = capbench_report::read::Run {
-        name: "a-run".into(),
-        ..capbench_report::read::Run::new(results, Path::new("/nowhere"))
-    };
-    capbench_report::report::report(&run)
+    capbench_report::report::report(&super::run(results))
 }
 
 #[test]

@@ -5,12 +5,14 @@
 pub mod compared;
 pub mod reproduced;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use capbench_model::environment::Environment;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::ledger::Entry;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::TrialResult;
 use capbench_model::work::WorkModel;
@@ -212,16 +214,40 @@ pub fn soak() -> Results {
     concluded(run)
 }
 
-/// One of every kind, with its name.
+/// Frames that are known and trials that cannot tell, by method and place.
+pub type Totals = BTreeMap<(String, String), (i128, u64)>;
+
+pub fn totals(results: &Results) -> Totals {
+    let mut totals = Totals::new();
+    for trial in &results.trials {
+        let known = [("delivered", trial.delivered.into()), ("unexplained", i128::from(trial.unexplained))];
+        let known = known.map(|(place, count)| (place.into(), Some(count)));
+        let place = |entry: &Entry| serde_json::to_value(entry.place).unwrap().as_str().unwrap().to_string();
+        let ledger = trial.ledger.iter().map(|entry| (place(entry), entry.count.map(i128::from)));
+        for (place, count) in ledger.chain(known) {
+            let sum = totals.entry((trial.profile.method.clone(), place)).or_default();
+            match count {
+                Some(count) => sum.0 += count,
+                None => sum.1 += 1,
+            }
+        }
+    }
+    totals
+}
+
+/// One of every kind, with its name; computed once.
 pub fn all() -> Vec<(&'static str, Results)> {
-    vec![
-        ("bench", bench()),
-        ("large_bench", large_bench()),
-        ("visited_bench", visited_bench()),
-        ("search", search()),
-        ("sweep", sweep()),
-        ("rfc2544", rfc2544()),
-        ("soak", soak()),
-        ("reproduction", reproduction()),
-    ]
+    static ALL: LazyLock<Vec<(&str, Results)>> = LazyLock::new(|| {
+        vec![
+            ("bench", bench()),
+            ("large_bench", large_bench()),
+            ("visited_bench", visited_bench()),
+            ("search", search()),
+            ("sweep", sweep()),
+            ("rfc2544", rfc2544()),
+            ("soak", soak()),
+            ("reproduction", reproduction()),
+        ]
+    });
+    ALL.clone()
 }

@@ -1,27 +1,31 @@
 //! Reports on runs of the simulated path, whose losses are known.
 
-#[path = "../../capbench/tests/all/support/results_file.rs"]
+mod charts;
+mod page;
+mod published;
+mod reading;
+#[path = "../../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
 mod runs;
+mod sentences;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use capbench_model::places::Place;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
 use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Table};
 use capbench_report::read::Run;
 use capbench_report::results::Results;
-use capbench_report::{report, save, tidy};
+use capbench_report::{report, save};
 use capbench_reproduce::outcome::Side;
 
 fn run(results: Results) -> Run {
     Run { name: "a-run".into(), ..Run::new(results, Path::new("/nowhere")) }
 }
 
-/// Of a chart: its title, and the trials that it rests on.
+/// The trials that a chart rests on.
 fn rests_on(chart: &Chart) -> BTreeSet<u32> {
     let points = chart.series.iter().flat_map(|series| &series.points);
     points.flat_map(|point| point.trials.iter().copied()).collect()
@@ -380,49 +384,31 @@ fn tidy_rows_for_notebooks() {
     insta::assert_snapshot!("tidy_bench", csv::tidy(&run(runs::small_bench())).unwrap());
 }
 
-/// Frames by method and place, of trials that stand.
-fn totals<'t>(trials: impl Iterator<Item = &'t TrialResult>) -> BTreeMap<(String, String), i128> {
-    let mut totals = BTreeMap::new();
-    let name = |place: Place| serde_json::to_value(place).unwrap().as_str().unwrap().to_string();
-    for trial in trials {
-        let method = trial.profile.method.clone();
-        let mut add = |place: String, count: i128| {
-            *totals.entry((method.clone(), place)).or_insert(0) += count;
-        };
-        for entry in &trial.ledger {
-            add(name(entry.place), entry.count.unwrap_or(0).into());
-        }
-        add("delivered".into(), trial.delivered.into());
-        add("unexplained".into(), trial.unexplained.into());
-    }
-    totals
-}
-
 #[test]
 fn tidy_rows_sum_up_to_the_results() {
     for (name, results) in runs::all() {
-        let expected = totals(results.trials.iter());
+        let expected = runs::totals(&results);
         let intended: i128 = results.trials.iter().map(|trial| i128::from(trial.intended)).sum();
-        let run = run(results);
-        let written = csv::tidy(&run).unwrap();
+        let written = csv::tidy(&run(results)).unwrap();
         let mut reader = ::csv::Reader::from_reader(written.as_bytes());
         let head = reader.headers().unwrap().clone();
         let column = |key: &str| head.iter().position(|name| name == key).unwrap();
         let (method, place, count, kept) =
             (column("method"), column("place"), column("count"), column("kept"));
-        let mut found: BTreeMap<(String, String), i128> = BTreeMap::new();
-        let mut rows = 0;
+        let mut found = runs::Totals::new();
         for record in reader.records() {
             let record = record.unwrap();
-            rows += 1;
             if &record[kept] == "result" {
-                let frames: i128 = if record[count].is_empty() { 0 } else { record[count].parse().unwrap() };
-                *found.entry((record[method].into(), record[place].into())).or_insert(0) += frames;
+                let sum = found.entry((record[method].into(), record[place].into())).or_default();
+                match record[count].parse::<i128>() {
+                    Ok(frames) => sum.0 += frames,
+                    Err(_) => sum.1 += 1,
+                }
             }
         }
         assert_eq!(found, expected, "{name}");
-        assert_eq!(found.values().sum::<i128>(), intended, "{name}: every intended frame is in one row");
-        assert_eq!(rows, tidy::rows(&run).len(), "{name}");
+        let frames: i128 = found.values().map(|(frames, _)| frames).sum();
+        assert_eq!(frames, intended, "{name}: every intended frame is in one row");
     }
 }
 
@@ -431,7 +417,7 @@ fn every_table_is_whole_and_has_a_name_of_its_own() {
     for (name, results) in runs::all() {
         let numbers: BTreeSet<u32> = results.trials.iter().map(TrialResult::last_number).collect();
         let report = report::report(&run(results));
-        let tables: Vec<&Table> = csv::tables(&report).collect();
+        let tables: Vec<&Table> = report.tables().collect();
         let ids: BTreeSet<&str> = tables.iter().map(|table| table.id.as_str()).collect();
         assert_eq!(ids.len(), tables.len(), "{name}: {ids:?}");
         let highest = numbers.last().copied().unwrap_or(0);

@@ -2,8 +2,6 @@
 
 mod bench;
 mod false_alarms;
-#[path = "../runs/mod.rs"]
-mod runs;
 mod search;
 mod soak;
 mod sweep;
@@ -11,7 +9,6 @@ mod trials;
 
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::method_spec::MethodSpec;
@@ -20,9 +17,7 @@ use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_report::results::{Finding, Results};
 use capbench_report::sentences;
 
-fn at(pps: f64) -> Load {
-    Load::Rate(Pps::new(pps).unwrap())
-}
+use super::runs;
 
 fn run_of(trials: Vec<TrialResult>) -> Results {
     runs::results(&["bench"], trials)

@@ -4,7 +4,7 @@ use capbench_model::figures::grouped;
 use capbench_plan::search::ranking::{self, Ranked, Ranking};
 use capbench_plan::search::repeats::{self, Repeated};
 use capbench_plan::search::{
-    End, GoalResult, Held, HighLoss, LossEvents, Losses, MaximumSource, SearchOutcome, Status,
+    End, GoalResult, Held, HighLoss, LossEvents, LossNumbers, Losses, MaximumSource, SearchOutcome, Status,
 };
 
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
@@ -31,10 +31,8 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
             findings.push(finding(format!("{who}, goal {}: {said}.", goal.goal.name), sorted(goal.trials())));
         }
     }
-    let numbers = &search.numbers;
-    let (strict, of) = (&numbers.strict_lossless, [&numbers.ndr, &numbers.pdr]);
-    let trials = of.iter().chain([&strict]).flat_map(|held| held.trials.iter().copied());
-    let mut trials = sorted(trials.collect());
+    let LossNumbers { strict_lossless: strict, ndr, pdr, loss_events, .. } = &search.numbers;
+    let mut trials = sorted([strict, ndr, pdr].iter().flat_map(|held| held.trials.iter().copied()).collect());
     if trials.is_empty() {
         trials.clone_from(&search.trials);
     }
@@ -43,15 +41,14 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
         format!(
             "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}; {}.",
             pps(strict, None),
-            pps(of[0], Some(&of[0].by)),
-            pps(of[1], Some(&of[1].by)),
-            numbers.loss_events.as_ref().map_or_else(|| rate.into(), events)
+            pps(ndr, Some(&ndr.by)),
+            pps(pdr, Some(&pdr.by)),
+            loss_events.as_ref().map_or_else(|| rate.into(), events)
         ),
         trials,
     ));
-    if let Some((maximum, test)) =
-        search.maximum.as_ref().and_then(|max| Some((max, max.self_test.as_ref()?)))
-    {
+    let tested = search.maximum.as_ref().and_then(|maximum| Some((maximum, maximum.self_test.as_ref()?)));
+    if let Some((maximum, test)) = tested {
         let limit = match maximum.source {
             MaximumSource::LineRate => ", the line rate",
             _ if test.held => "",
@@ -70,34 +67,29 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
         findings.push(finding(format!("{who}: {buffered}."), buffered.trials.clone()));
     }
     if search.ended != End::Complete {
-        findings.push(finding(
-            format!("{who}: the search is incomplete: {}.", search.ended),
-            search.trials.clone(),
-        ));
+        let text = format!("{who}: the search is incomplete: {}.", search.ended);
+        findings.push(finding(text, search.trials.clone()));
     }
     findings
 }
+
 /// How far its bounds can be trusted: they may differ by chance, or depend on trials that the host disturbed.
 fn doubt(goal: &GoalResult) -> Option<String> {
     let (lower, upper) = goal.best_bounds()?;
     let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
     let chance = goal.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
-            let told = match apart.nearest {
-                Some([from, to]) => format!(
-                    "the nearest loads that are told apart are {} and {} packets/s",
-                    grouped(from),
-                    grouped(to)
-                ),
-                None => "no loads that were tried around them are told apart".into(),
-            };
-            format!(
-                "of trials of full length lossy at the lower bound {}, at the upper {}: bounds so near to each other can differ by chance \
-                 (p = {:.2}); {told}",
-                share(low),
-                share(high),
-                apart.by_chance
-            )
-        });
+        let told = match apart.nearest.map(|loads| loads.map(grouped)) {
+            Some([from, to]) => {
+                format!("the nearest loads that are told apart are {from} and {to} packets/s")
+            }
+            None => "no loads that were tried around them are told apart".into(),
+        };
+        let (low, high, chance) = (share(low), share(high), apart.by_chance);
+        format!(
+            "of trials of full length lossy at the lower bound {low}, at the upper {high}: bounds so near to each other can \
+             differ by chance (p = {chance:.2}); {told}"
+        )
+    });
     let disturbed = lower.disturbed.len() + upper.disturbed.len();
     let disturbed = (disturbed > 0).then(|| {
         let all = lower.trials.len() + upper.trials.len();
@@ -119,11 +111,9 @@ fn loss(goal: &GoalResult) -> Option<String> {
         )
     });
     let mut parts: Vec<_> = [lost, untaken].into_iter().flatten().collect();
-    if parts.is_empty() {
-        return None;
-    }
+    let is_known = !parts.is_empty();
     parts.extend(goal.limit.map(|limit| format!("what limits is {}", limit.words())));
-    Some(format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
+    is_known.then(|| format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
 }
 
 /// A note if loss at the upper bound comes from single moments, not from too high a load.
@@ -170,7 +160,6 @@ fn places(losses: &Losses) -> String {
     format!("{places}{}", longest.unwrap_or_default())
 }
 
-/// The spread of the searches in words.
 fn spread(repeated: &Repeated) -> String {
     let median = &repeated.lower_pps;
     let interval = median.low.zip(median.high).zip(median.level).map(|((low, high), level)| {
