@@ -5,7 +5,8 @@ mod wire;
 
 use std::time::Duration;
 
-use capbench_capture::backends::{recv::Recv, xdp_count::XdpCount};
+use capbench_capture::backends::recv::Recv;
+use capbench_capture::backends::xdp_count::XdpCount;
 use capbench_capture::{Batch, Capture, CaptureError, Interface, methods};
 use capbench_model::direction::Direction;
 use capbench_model::mark::{FrameMark, MaskedOctet, Tally};

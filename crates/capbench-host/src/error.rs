@@ -95,7 +95,7 @@ pub type Result<T> = std::result::Result<T, HostError>;
 
 impl HostError {
     /// A file that could not be read.
-    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
+    pub fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot read", path: path.into(), source }
     }
 
@@ -105,7 +105,7 @@ impl HostError {
     }
 
     /// A file that could not be written.
-    pub(crate) fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
+    pub fn writing(path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::File { attempt: "cannot write", path: path.into(), source }
     }
 }

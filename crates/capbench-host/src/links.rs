@@ -98,9 +98,6 @@ impl Links {
     }
 
     /// The interface with the number `index`, with its current counters.
-    ///
-    /// # Errors
-    /// Like [`Links::by_name`].
     pub fn by_index(&self, index: InterfaceIndex) -> Result<Link> {
         let mut message = LinkMessage::default();
         message.header.index = index.number();
@@ -116,9 +113,6 @@ impl Links {
     }
 
     /// The other end of a tie in any namespace, with its current counters.
-    ///
-    /// # Errors
-    /// Like [`Links::by_name`], and without CAP_NET_ADMIN over the other namespace.
     pub fn tied(&self, tie: Tie) -> Result<Link> {
         let mut message = LinkMessage::default();
         message.header.index = tie.index.number();

@@ -14,7 +14,7 @@ use capbench_model::places::Place;
 pub(crate) const SCHEMA_VERSION: u32 = 3;
 
 /// The results of an interval.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Look {
     /// Increases when a reader of older documents would misunderstand newer ones.
     pub schema_version: u32,

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use capbench_host::HostError;
@@ -33,20 +32,13 @@ fn quiet() -> Look {
         received: Some(100_000),
         received_per_s: Some(100_000.0),
         octets: Some(6_400_000),
-        softnet: Vec::new(),
         driver: Some("igb".into()),
-        driver_counters: BTreeMap::new(),
         receive_queues: Some(1),
         promiscuous: Some(true),
         max_backlog: Some(1000),
         nic_ring: Some(NicRing { descriptors: 512, most: 4096 }),
-        xdp: None,
-        traced: None,
         lost: PLACES.map(none).into(),
-        sockets: Sockets::default(),
-        notes: Vec::new(),
-        advice: Vec::new(),
-        verdict: String::new(),
+        ..Look::default()
     }
 }
 

@@ -7,7 +7,7 @@ use capbench_sys::bpf::{AttachedMode, link_state};
 use capbench_sys::host::ethtool::{self, Rings};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
-use capbench_host::accounts::softnet::SoftnetSnapshot;
+use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
 use capbench_host::drivers::{self, NicSnapshot};
 use capbench_host::links::{Link, LinkDeltas, LinkStats, Links};
 use capbench_host::tracer::{InterfaceTrace, Scope as Watched, Tracer};
@@ -219,7 +219,6 @@ fn read(
         let peer = links.tied(tie).ok()?;
         peer.stats.map(|stats| stats.tx_dropped)
     });
-    let backlog = std::fs::read_to_string("/proc/sys/net/core/netdev_max_backlog").ok();
     Ok(Moment {
         at: Instant::now(),
         namespace: NetNamespace::current()?.inode(),
@@ -229,7 +228,7 @@ fn read(
         rings: ethtool::rings(&link.name).ok().flatten(),
         softnet: SoftnetSnapshot::read()?,
         xdp,
-        max_backlog: backlog.and_then(|text| text.trim().parse().ok()),
+        max_backlog: longest_backlog(),
         offloads: fidelity::Offloads::read(&link.name),
         queues: ethtool::receive_queues(&link.name).ok(),
         peer,
@@ -299,9 +298,7 @@ fn compare(
         }),
         sockets,
         softnet: softnet.into_iter().filter(|cpu| cpu.processed + cpu.dropped > 0).collect(),
-        notes: Vec::new(),
-        advice: Vec::new(),
-        verdict: String::new(),
+        ..Look::default()
     };
     look.notes = fidelity::notes(&look, after.offloads, &after.link);
     match &traced {

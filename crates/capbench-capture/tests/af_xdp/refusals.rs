@@ -10,8 +10,8 @@ use capbench_capture::{Capture, Interface};
 use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{OTHER_MAC, Wire, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
-use capbench_testing::network::{self, Namespaces, PATIENCE, eventually, privileges, program};
+use crate::{counters_after, frame, is_attached, losses, network, open_as, options, refusal, with_each_mode};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges, program};
 
 #[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {

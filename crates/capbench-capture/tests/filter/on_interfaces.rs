@@ -2,8 +2,7 @@
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, Tags};
+use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_capture::{Capture, Filter, METHODS, Visitor, open_with};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;

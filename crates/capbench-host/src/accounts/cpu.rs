@@ -4,7 +4,6 @@
 //! (10 ms). So over a window of `t` a share has an error of about 10 ms / `t`.
 
 use capbench_sys::host::{CpuId, clock};
-use serde::Serialize;
 
 use super::read;
 use crate::{HostError, Result};
@@ -12,7 +11,7 @@ use crate::{HostError, Result};
 const FILE: &str = "/proc/stat";
 
 /// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. All are multiples of the tick.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// Programs, including guests of a hypervisor.
     pub user_ns: u64,
@@ -165,9 +164,6 @@ pub fn tick_ns() -> Result<u64> {
 
 /// Runs of the receive softirq on a CPU since boot (`/proc/softirqs`, proc_softirqs(5)); the kernel counts a run before any
 /// tracepoint. `None` if the file does not list the CPU.
-///
-/// # Errors
-/// `/proc/softirqs` cannot be read.
 pub fn net_rx_runs(cpu: CpuId) -> Result<Option<u64>> {
     read("/proc/softirqs").map(|text| net_rx_of(&text, cpu))
 }
@@ -179,11 +175,6 @@ fn net_rx_of(text: &str, cpu: CpuId) -> Option<u64> {
     let column = lines.next()?.split_whitespace().position(|column| column == name)?;
     let runs = lines.find_map(|line| line.trim_start().strip_prefix("NET_RX:"))?;
     runs.split_whitespace().nth(column)?.parse().ok()
-}
-
-/// Serializes a CPU as its number.
-pub fn cpu_number<S: serde::Serializer>(cpu: &CpuId, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.serialize_u32(cpu.number())
 }
 
 #[cfg(test)]

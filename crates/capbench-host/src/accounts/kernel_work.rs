@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use capbench_sys::host::{CpuId, ThreadId, clock};
-use serde::Serialize;
 
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, net_rx_runs, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
@@ -35,10 +34,9 @@ pub struct KernelWorkSnapshot {
 }
 
 /// The kernel's receive work on one CPU within a window, in ns of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelReceive {
     /// The CPU.
-    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
     /// Soft interrupts on the CPU, including those run by ksoftirqd (`/proc/stat`).
     pub softirq_ns: u64,
@@ -52,10 +50,8 @@ pub struct KernelReceive {
     /// with the tick can be missed completely (rezolus PR 462).
     pub resolution_ns: u64,
     /// Time in the receive softirq, measured at its start and end; `None` without a tracer.
-    #[serde(skip)]
     pub traced: Option<NetRxTime>,
     /// Runs of the receive softirq counted by the kernel, including those that the tracer missed; `None` without a tracer.
-    #[serde(skip)]
     pub net_rx_runs: Option<u64>,
 }
 
@@ -65,7 +61,7 @@ pub struct KernelReceive {
 /// the timer tick: a tick that is due while interrupts are off is served right after the soft interrupt starts, and counts as
 /// soft interrupt. Measured on Linux 6.18 in a virtual machine, with a loop of known cost under RPS load: of 1.98 s charged,
 /// 1.86 s were sampled as soft interrupts, but the loop's progress needed 0.52 s, not 0.12 s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationTime {
     /// Time that the scheduler charged to its threads: an upper bound of its own time.
     pub charged_ns: u64,
@@ -138,9 +134,6 @@ impl KernelWorkSnapshot {
 
     /// The kernel's receive work since `before`, a snapshot of the same probe; `None` if the times of the CPU or of a NAPI
     /// thread are unknown.
-    ///
-    /// # Errors
-    /// The length of a tick is unknown.
     pub fn since(&self, before: &Self) -> Result<Option<KernelReceive>> {
         let resolution_ns = tick_ns()?;
         let run_ns = |(now, then): (&ThreadTimes, &ThreadTimes)| now.since(then).run_ns;

@@ -26,7 +26,6 @@ pub struct SoftnetSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SoftnetDelta {
     /// The CPU.
-    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub cpu: CpuId,
     /// Packets that this CPU processed in the receive path, including those that RPS assigned to it.
     pub processed: u64,

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use capbench_sys::host::{CpuId, ThreadId};
-use serde::Serialize;
 
 /// Activity of a thread since its start, or within a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadTimes {
     /// Time on a CPU in ns (first number of `schedstat`, Documentation/scheduler/sched-stats.rst). For a running thread it lags
     /// by up to a timer tick; a thread reads its own time exactly with `capbench_sys::host::clock::thread_cpu_ns`. `None` if

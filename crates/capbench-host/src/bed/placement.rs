@@ -1,22 +1,18 @@
 //! CPU placement: the CPUs of the generator, of the kernel's receive work and of the application.
 
 use capbench_sys::host::{CpuId, affinity};
-use serde::Serialize;
 
 use super::KernelWork;
 use crate::{HostError, Result};
 
 /// The CPUs of a trial.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// Runs the generator.
-    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub generator: CpuId,
     /// Does the kernel's receive work.
-    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub kernel: CpuId,
     /// Runs the application.
-    #[serde(serialize_with = "crate::accounts::cpu::cpu_number")]
     pub application: CpuId,
     /// `same`: kernel and application share a CPU. `other`: they do not. `custom`: chosen by the user.
     pub name: &'static str,
@@ -36,17 +32,11 @@ impl Placement {
     }
 
     /// Kernel work, application and generator on three CPUs. With only two, kernel work shares the generator's CPU.
-    ///
-    /// # Errors
-    /// Like [`Placement::same`].
     pub fn other() -> Result<Self> {
         Ok(Self::other_of(&affinity::allowed_cpus()?))
     }
 
     /// Like [`Placement::other`], but kernel work stays on the generator's CPU: for hosts where this process cannot move it.
-    ///
-    /// # Errors
-    /// Like [`Placement::same`].
     pub fn other_in_sender_context() -> Result<Self> {
         let allowed = affinity::allowed_cpus()?;
         let generator = first(&allowed);
@@ -202,11 +192,5 @@ mod tests {
         assert!(
             !placement.load_independent && placement.statement.contains("application slows the generator")
         );
-    }
-
-    #[test]
-    fn it_is_written_with_plain_numbers() {
-        let text = serde_json::to_string(&Placement::same_of(&cpus([0, 1]))).unwrap();
-        assert!(text.starts_with(r#"{"generator":0,"kernel":1,"application":1,"name":"same""#), "{text}");
     }
 }

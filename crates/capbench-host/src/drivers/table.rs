@@ -15,83 +15,50 @@ use std::time::Duration;
 use crate::links::LinkDeltas;
 use capbench_model::places::Place;
 
-/// The meaning of a counter, independent of its name in the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Meaning {
-    /// Frames that the NIC dropped because the host provided no buffer.
-    Missed,
-    /// Frames that the NIC dropped because its packet memory was full.
-    Overrun,
-    /// Frames that the NIC dropped for another reason.
-    Discarded,
-    /// Frames with a wrong link checksum (FCS).
-    Checksum,
-    /// Frames that are too short or too long.
-    Length,
-    /// Frames damaged on the medium: alignment, symbols.
-    Framing,
-    /// Frames that a hypervisor or cloud delayed or dropped because they exceeded an allowance.
-    Allowance,
-    /// Frames that the driver dropped because memory was exhausted.
-    NoMemory,
-    /// Frames that the driver dropped for another reason.
-    Driver,
-    /// Frames that an XDP program dropped, or could not send or redirect.
-    Xdp,
-    /// Events that precede loss but are no lost frames: an empty ring, a failed allocation that was retried.
-    Shortage,
-    /// Frames that the NIC filtered on purpose.
-    Filtered,
-    /// Pause frames (IEEE 802.3x, priority flow control): a receiver could not keep up, but no frame was lost by that.
-    Pause,
-    /// The NIC changed captured packets from what was on the wire: joined segments, removed tags.
-    Offload,
-    /// About sending.
-    Transmit,
-    /// A sum of others of these counters, or a part of one.
-    Part,
-}
+/// Declares the meanings, each with the place of such frames in the ledger and its words.
+macro_rules! meanings {
+    ($($name:ident $place:expr, $words:literal;)+) => {
+        /// The meaning of a counter, independent of its name in the driver.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Meaning {
+            $(#[doc = $words] $name,)+
+        }
 
-impl Meaning {
-    /// The place of such frames in the ledger; `None` if nothing is lost.
-    pub fn place(self) -> Option<Place> {
-        match self {
-            Self::Missed
-            | Self::Overrun
-            | Self::Discarded
-            | Self::Checksum
-            | Self::Length
-            | Self::Framing
-            | Self::Allowance => Some(Place::Link),
-            Self::NoMemory | Self::Driver => Some(Place::Driver),
-            Self::Xdp => Some(Place::Xdp),
-            Self::Shortage | Self::Filtered | Self::Pause | Self::Offload | Self::Transmit | Self::Part => {
-                None
+        impl Meaning {
+            /// The place of such frames in the ledger; `None` if nothing is lost.
+            pub fn place(self) -> Option<Place> {
+                match self {
+                    $(Self::$name => $place,)+
+                }
+            }
+
+            /// In words.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(Self::$name => $words,)+
+                }
             }
         }
-    }
+    };
+}
 
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Missed => "missed: the host had given the NIC no buffer",
-            Self::Overrun => "overrun of the NIC's own packet memory",
-            Self::Discarded => "discarded by the NIC",
-            Self::Checksum => "bad FCS",
-            Self::Length => "bad length",
-            Self::Framing => "garbled on the medium",
-            Self::Allowance => "above what the hypervisor allows",
-            Self::NoMemory => "no memory in the driver",
-            Self::Driver => "dropped by the driver",
-            Self::Xdp => "dropped in XDP",
-            Self::Shortage => "shortage, not a count of lost frames",
-            Self::Filtered => "filtered by the NIC on purpose",
-            Self::Pause => "pause frames",
-            Self::Offload => "changed by the NIC before capture",
-            Self::Transmit => "a matter of sending",
-            Self::Part => "a sum or a part of other counters",
-        }
-    }
+meanings! {
+    Missed Some(Place::Link), "missed: the host had given the NIC no buffer";
+    Overrun Some(Place::Link), "overrun of the NIC's own packet memory";
+    Discarded Some(Place::Link), "discarded by the NIC";
+    Checksum Some(Place::Link), "bad FCS";
+    Length Some(Place::Link), "bad length";
+    Framing Some(Place::Link), "garbled on the medium";
+    Allowance Some(Place::Link), "above what the hypervisor allows";
+    NoMemory Some(Place::Driver), "no memory in the driver";
+    Driver Some(Place::Driver), "dropped by the driver";
+    Xdp Some(Place::Xdp), "dropped in XDP";
+    Shortage None, "shortage, not a count of lost frames";
+    Filtered None, "filtered by the NIC on purpose";
+    Pause None, "pause frames";
+    Offload None, "changed by the NIC before capture";
+    Transmit None, "a matter of sending";
+    Part None, "a sum or a part of other counters";
 }
 
 /// What a counter says about lost frames.
@@ -142,15 +109,6 @@ pub struct Row {
     pub polled: bool,
 }
 
-/// When a driver updates its counters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refresh {
-    /// At each reading.
-    OnRead,
-    /// Periodically, in milliseconds.
-    Every(u64),
-}
-
 /// A driver, or several that have the same counters.
 #[derive(Clone, Copy, Debug)]
 pub struct Driver {
@@ -158,8 +116,8 @@ pub struct Driver {
     pub names: &'static [&'static str],
     /// Its counters.
     pub rows: &'static [&'static [Row]],
-    /// When they are updated.
-    pub refresh: Refresh,
+    /// The period in which they are updated, in milliseconds; 0 if at each reading.
+    pub refresh_ms: u64,
     /// Losses that it cannot report.
     pub blind: Option<&'static str>,
     /// Whether a counter may add up a register that the driver expects to be cleared by reading but that an emulated card does
@@ -169,11 +127,11 @@ pub struct Driver {
 
 impl Driver {
     const fn new(names: &'static [&'static str], rows: &'static [&'static [Row]]) -> Self {
-        Self { names, rows, refresh: Refresh::OnRead, blind: None, adds_registers: false }
+        Self { names, rows, refresh_ms: 0, blind: None, adds_registers: false }
     }
 
     const fn refreshed_every(mut self, milliseconds: u64) -> Self {
-        self.refresh = Refresh::Every(milliseconds);
+        self.refresh_ms = milliseconds;
         self
     }
 
@@ -199,11 +157,8 @@ impl Driver {
 
     /// How long to wait until all past events are counted.
     pub fn settling(&self) -> Duration {
-        match self.refresh {
-            Refresh::OnRead => Duration::ZERO,
-            // A tenth more, for a late timer.
-            Refresh::Every(milliseconds) => Duration::from_millis(milliseconds + milliseconds / 10),
-        }
+        // A tenth more, for a late timer.
+        Duration::from_millis(self.refresh_ms + self.refresh_ms / 10)
     }
 }
 

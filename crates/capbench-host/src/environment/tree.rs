@@ -105,8 +105,9 @@ pub(super) fn cpu_list(cpus: impl IntoIterator<Item = u32>) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
+/// A tree of files for tests.
 #[cfg(test)]
-pub(super) mod tests {
+pub mod tests {
     use capbench_testing::Scratch;
     use proptest::prelude::*;
 

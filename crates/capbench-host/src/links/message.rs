@@ -217,12 +217,13 @@ pub fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     NlaBuffer::into_inner(found).get(4..length)
 }
 
+/// Attributes for tests.
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
+    pub(in crate::links) fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
         let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());
         bytes.extend(value);

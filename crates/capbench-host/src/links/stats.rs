@@ -1,12 +1,10 @@
 //! The counters of an interface: `struct rtnl_link_stats64` of linux/if_link.h.
 
-use serde::Serialize;
-
 /// Declares the counters once, in the kernel's order, with all functions that iterate over them.
 macro_rules! link_stats {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
         /// Counters of an interface since its creation: packets or bytes, 64 bits wide, never reset by reading.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct LinkStats {
             $($(#[$doc])* pub $name: u64,)+
             /// Packets dropped because they were addressed to another host (Linux 5.19); `None` before.

@@ -96,15 +96,8 @@ fn text(value: &[u8]) -> Option<String> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::message::tests::nla;
     use super::*;
-
-    fn nla(kind: u16, value: &[u8]) -> Vec<u8> {
-        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(value);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
 
     fn answer(kind: u16, interface: u32, attributes: &[Vec<u8>]) -> Answer {
         let body = [request(InterfaceIndex::new(interface).unwrap(), 0), attributes.concat()].concat();

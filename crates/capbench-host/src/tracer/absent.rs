@@ -39,17 +39,11 @@ never! {
 
 impl Tracer {
     /// The reason why there is none.
-    ///
-    /// # Errors
-    /// Always.
     pub fn start(_: &[Scope]) -> std::result::Result<Self, Unavailable> {
         Err(Unavailable { reason: "this capbench was built without the feature bpf".into() })
     }
 
     /// Like [`Self::start`].
-    ///
-    /// # Errors
-    /// Always.
     pub fn start_on(_: &Path, scopes: &[Scope], _: bool) -> std::result::Result<Self, Unavailable> {
         Self::start(scopes)
     }

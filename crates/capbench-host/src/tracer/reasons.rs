@@ -41,163 +41,82 @@ impl Standing {
     }
 }
 
-/// A meaning with its names.
-type Row = (Standing, &'static [&'static str]);
+/// A meaning with its names, separated by `|`.
+type Row = (Standing, &'static str);
 
 /// Reasons by name with their meaning. Each was verified in the kernel's source from Linux 5.17 to 6.18 (file and function), or
 /// by a test here that causes it.
 const BY_REASON: &[Row] = &[
-    (
-        Standing::Transmit,
-        &[
-            // net/core/dev.c: sch_handle_egress. net/can/dev: a CAN driver refuses to send.
-            "TC_EGRESS",
-            "CAN_TX_DROP",
-            // net/sched: tcf_classify. Also at ingress, where it comes after the capture point and is no loss.
-            "TC_COOKIE_ERROR",
-            "TC_CHAIN_NOTFOUND",
-            "TC_RECLASSIFY_LOOP",
-        ],
-    ),
-    (
-        Standing::Xdp,
-        &[
-            // net/core/dev.c: do_xdp_generic, after a failed redirect. Caused by a test.
-            "XDP",
-        ],
-    ),
-    (
-        Standing::Stack,
-        &[
-            // net/core/dev.c: __netif_receive_skb_core (Linux 6.17; UNHANDLED_PROTO before). Only the memory reserve for swapping over
-            // the network is left: packet sockets are skipped (skip_taps).
-            "PFMEMALLOC",
-        ],
-    ),
-    (
-        Standing::Counted,
-        &[
-            // net/core/dev.c: enqueue_to_backlog (Linux 6.10) uses it while the interface goes down, and veth_xmit counts it in
-            // tx_dropped; __dev_queue_xmit counts it in tx_dropped, as RECURSION_LIMIT.
-            "DEV_READY",
-            "RECURSION_LIMIT",
-            // net/core/dev.c: enqueue_to_backlog, including the flow limit; softnet_stat. Caused by a test.
-            "CPU_BACKLOG",
-            // net/packet/af_packet.c: tpacket_rcv and packet_rcv; tp_drops.
-            "PACKET_SOCK_ERROR",
-            // drivers/net/tun.c: tun_net_xmit; tx_dropped.
-            "FULL_RING",
-            "TAP_FILTER",
-            "TAP_TXFILTER",
-        ],
-    ),
-    (
-        Standing::After,
-        &[
-            // net/core/dev.c: sch_handle_ingress and nf_ingress, after the packet sockets of all protocols. A test causes the one of
-            // tc.
-            "TC_INGRESS",
-            "NETFILTER_DROP",
-            // net/ipv4/ip_input.c: ip_rcv_core; net/ipv6/ip6_input.c: ip6_rcv_core. Caused by every test.
-            "OTHERHOST",
-            // net/core/dev.c: end of __netif_receive_skb_core: no receiver for the protocol, or a copy for the last one failed.
-            "UNHANDLED_PROTO",
-            "SKB_UCOPY_FAULT",
-            // Protocols and sockets: handlers of __netif_receive_skb_core, after the packet sockets of all protocols.
-            "PKT_TOO_SMALL",
-            "NO_SOCKET",
-            "SECURITY_HOOK",
-            "PROTO_MEM",
-            "QUEUE_PURGE",
-            "PSP_INPUT",
-            // drivers/net/vxlan, net/bridge: the receive handler of the interface, also after the packet sockets.
-            "LOCAL_MAC",
-            "NO_TX_TARGET",
-        ],
-    ),
+    // net/core/dev.c: sch_handle_egress. net/can/dev: a CAN driver refuses to send.
+    (Standing::Transmit, "TC_EGRESS|CAN_TX_DROP"),
+    // net/sched: tcf_classify. Also at ingress, where it comes after the capture point and is no loss.
+    (Standing::Transmit, "TC_COOKIE_ERROR|TC_CHAIN_NOTFOUND|TC_RECLASSIFY_LOOP"),
+    // net/core/dev.c: do_xdp_generic, after a failed redirect. Caused by a test.
+    (Standing::Xdp, "XDP"),
+    // net/core/dev.c: __netif_receive_skb_core (Linux 6.17; UNHANDLED_PROTO before). Only the memory reserve for swapping over
+    // the network is left: packet sockets are skipped (skip_taps).
+    (Standing::Stack, "PFMEMALLOC"),
+    // net/core/dev.c: enqueue_to_backlog (Linux 6.10) uses it while the interface goes down, and veth_xmit counts it in
+    // tx_dropped; __dev_queue_xmit counts it in tx_dropped, as RECURSION_LIMIT.
+    (Standing::Counted, "DEV_READY|RECURSION_LIMIT"),
+    // net/core/dev.c: enqueue_to_backlog, including the flow limit; softnet_stat. Caused by a test.
+    (Standing::Counted, "CPU_BACKLOG"),
+    // net/packet/af_packet.c: tpacket_rcv and packet_rcv; tp_drops.
+    (Standing::Counted, "PACKET_SOCK_ERROR"),
+    // drivers/net/tun.c: tun_net_xmit; tx_dropped.
+    (Standing::Counted, "FULL_RING|TAP_FILTER|TAP_TXFILTER"),
+    // net/core/dev.c: sch_handle_ingress and nf_ingress, after the packet sockets of all protocols. A test causes the one of
+    // tc.
+    (Standing::After, "TC_INGRESS|NETFILTER_DROP"),
+    // net/ipv4/ip_input.c: ip_rcv_core; net/ipv6/ip6_input.c: ip6_rcv_core. Caused by every test.
+    (Standing::After, "OTHERHOST"),
+    // net/core/dev.c: end of __netif_receive_skb_core: no receiver for the protocol, or a copy for the last one failed.
+    (Standing::After, "UNHANDLED_PROTO|SKB_UCOPY_FAULT"),
+    // Protocols and sockets: handlers of __netif_receive_skb_core, after the packet sockets of all protocols.
+    (Standing::After, "PKT_TOO_SMALL|NO_SOCKET|SECURITY_HOOK|PROTO_MEM|QUEUE_PURGE|PSP_INPUT"),
+    // drivers/net/vxlan, net/bridge: the receive handler of the interface, also after the packet sockets.
+    (Standing::After, "LOCAL_MAC|NO_TX_TARGET"),
 ];
 
 /// Families of reasons: queueing disciplines (net/sched) are on the transmit path; protocols and receive handlers come after
 /// the capture point, as above.
 const BY_FAMILY: &[Row] = &[
-    (Standing::Transmit, &["QDISC_", "FQ_", "CAKE_", "DUALPI2_"]),
+    (Standing::Transmit, "QDISC_|FQ_|CAKE_|DUALPI2_"),
     (
         Standing::After,
-        &[
-            "IP_",
-            "IPV6",
-            "TCP_",
-            "UDP_",
-            "UNICAST_IN_",
-            "ICMP_",
-            "ARP_",
-            "NEIGH_",
-            "FRAG_",
-            "DUP_FRAG",
-            "XFRM_",
-            "BRIDGE_",
-            "VXLAN_",
-            "MAC_",
-            "CAN",
-            "SOCKET_",
-            "INVALID_PROTO",
-            // Open vSwitch receives by a handler of the interface. Those of mac80211 stay unknown: it also drops data that never was a
-            // frame for anybody, before a packet socket could see it.
-            "OVS_DROP_",
-            "OPENVSWITCH ",
-        ],
+        "IP_|IPV6|TCP_|UDP_|UNICAST_IN_|ICMP_|ARP_|NEIGH_|FRAG_|DUP_FRAG|XFRM_|BRIDGE_|VXLAN_|MAC_|CAN|\
+         SOCKET_|INVALID_PROTO",
     ),
+    // Open vSwitch receives by a handler of the interface. Those of mac80211 stay unknown: it also drops data that never was a
+    // frame for anybody, before a packet socket could see it.
+    (Standing::After, "OVS_DROP_|OPENVSWITCH "),
 ];
 
 /// Functions that drop without a reason, from the kernel's source (Linux 5.10 to 6.18), by name prefix.
 const BY_FUNCTION: &[Row] = &[
     (
         Standing::Xdp,
-        &[
-            "do_xdp_generic",
-            "netif_receive_generic_xdp",
-            "bpf_prog_run_generic_xdp",
-            "generic_xdp_tx",
-            "xdp_do_generic_redirect",
-        ],
+        "do_xdp_generic|netif_receive_generic_xdp|bpf_prog_run_generic_xdp|generic_xdp_tx|\
+         xdp_do_generic_redirect",
     ),
-    (
-        Standing::Counted,
-        &[
-            // veth_xdp_rcv_skb of drivers/net/veth.c: the driver also counts it, as xdp_drops or drops.
-            "veth_xdp_rcv",
-        ],
-    ),
-    (Standing::Stack, &["skb_vlan_untag"]),
-    (Standing::Counted, &["enqueue_to_backlog", "netif_rx", "__netif_rx", "veth_xmit", "tpacket_rcv"]),
+    // veth_xdp_rcv_skb of drivers/net/veth.c: the driver also counts it, as xdp_drops or drops.
+    (Standing::Counted, "veth_xdp_rcv"),
+    (Standing::Stack, "skb_vlan_untag"),
+    (Standing::Counted, "enqueue_to_backlog|netif_rx|__netif_rx|veth_xmit|tpacket_rcv"),
+    // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, including those stored in its rings.
+    (Standing::After, "packet_rcv [pf_ring]"),
+    (Standing::Counted, "packet_rcv"),
     (
         Standing::After,
-        &[
-            // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, including those stored in its rings.
-            "packet_rcv [pf_ring]",
-        ],
-    ),
-    (Standing::Counted, &["packet_rcv"]),
-    (
-        Standing::After,
-        &[
-            "__netif_receive_skb",
-            "netif_receive_skb",
-            "sch_handle_ingress",
-            "ip_rcv",
-            "ip6_rcv",
-            "ipv6_rcv",
-            "arp_rcv",
-            "llc_rcv",
-            "skb_queue_purge",
-        ],
+        "__netif_receive_skb|netif_receive_skb|sch_handle_ingress|ip_rcv|ip6_rcv|ipv6_rcv|arp_rcv|\
+         llc_rcv|skb_queue_purge",
     ),
 ];
 
 /// The meaning of a drop.
 pub fn standing(kind: &DropKind) -> Standing {
     let find = |table: &[Row], is_it: &dyn Fn(&str) -> bool| {
-        table.iter().find(|(_, names)| names.iter().any(|name| is_it(name))).map(|(standing, _)| *standing)
+        table.iter().find(|(_, names)| names.split('|').any(is_it)).map(|(standing, _)| *standing)
     };
     let known = match (&kind.reason, &kind.function) {
         (Some(reason), _) => find(BY_REASON, &|name| name == reason)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
-use capbench_sys::bpf::statistics::RunTimeStatistics;
+use capbench_sys::bpf::statistics::measure_run_times;
 use capbench_sys::host::{CpuId, clock};
 
 use super::cost::TracerCost;
@@ -55,9 +55,6 @@ impl Tracer {
 
     /// The same, with the kernel's type description in another file. Without the softirq's programs the time in the receive
     /// softirq is unknown and costs nothing.
-    ///
-    /// # Errors
-    /// Like [`Self::start`].
     pub fn start_on(
         types: &Path,
         scopes: &[Scope],
@@ -119,9 +116,6 @@ impl Tracer {
     }
 
     /// The counts of each interface, in the given order.
-    ///
-    /// # Errors
-    /// The counts cannot be read.
     pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
         let mut traces: Vec<_> =
             (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
@@ -208,7 +202,7 @@ impl Tracer {
         let measuring = || {
             let nothing = Opened::read("nothing", object_file!("nothing"))?.load()?;
             let attached = nothing.attach_traces()?;
-            Ok((RunTimeStatistics::enable()?, nothing, attached))
+            Ok((measure_run_times()?, nothing, attached))
         };
         let measured = match measuring() {
             Ok((statistics, nothing, attached)) => {
