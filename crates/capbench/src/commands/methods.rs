@@ -50,7 +50,7 @@ fn as_json(methods: &[Listed]) -> Result<String> {
                 "vlan_tags": method.vlan_tags.map(VlanTags::name),
                 "options": method.options,
                 "argument": method.argument.map(|argument| json!({
-                    "placeholder": argument.placeholder, "required": argument.required, "summary": argument.summary,
+                    "placeholder": argument.placeholder, "required": false, "summary": argument.summary,
                 })),
                 "settings": settings
                     .map(|known| setting(known.name, known.value, known.optional, known.summary))
@@ -115,7 +115,7 @@ fn details(text: &mut String, method: &Listed) -> Result<()> {
     let mut title = method.name.clone();
     if let Some(argument) = method.argument {
         let placeholder = argument.placeholder;
-        title += &if argument.required { format!(":{placeholder}") } else { format!("[:{placeholder}]") };
+        title += &format!("[:{placeholder}]");
     }
     wrapped(text, "", "  ", &format!("{title}: {}", method.summary));
     if let Err(reason) = &method.here {

@@ -184,10 +184,8 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
 
 /// Methods that run here, each with its description. If none runs (users without privileges): the default one with the reason.
 fn runnable() -> Vec<(&'static str, String)> {
-    let candidates = METHODS.iter().filter(|method| {
-        MethodSpec::plain(method.name).delivery() != Some(Delivery::Counted)
-            && method.argument.is_none_or(|argument| !argument.required)
-    });
+    let candidates =
+        METHODS.iter().filter(|method| MethodSpec::plain(method.name).delivery() != Some(Delivery::Counted));
     let mut found = Vec::new();
     let mut refused = String::new();
     for method in candidates {
