@@ -17,7 +17,7 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place as At;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::missing;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
@@ -41,7 +41,7 @@ fn capture<T: Send>(
 
 /// Runs a test with each device that can be had here, on a pair of its own.
 fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
             Ok(()) => work(method, &Namespaces::new()),

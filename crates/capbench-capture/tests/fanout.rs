@@ -17,7 +17,7 @@ use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
-use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use etherparse::PacketBuilder;
 use wire::{AF_PACKET, Probe, SetOnDrop, Wire, With, frame, interface_of};
 
@@ -91,7 +91,7 @@ fn both_directions(flow: u16) -> [Vec<u8>; 2] {
 #[test]
 fn root_both_directions_of_a_flow_go_to_the_same_member() {
     const FLOWS: u16 = 120;
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in AF_PACKET {
         let spaces = Namespaces::new();
         let wire = Wire::new(&spaces.left);
@@ -122,7 +122,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
 
 #[test]
 fn root_every_mode_gives_each_frame_to_one_member() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let (wire, back) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
     for (name, mode) in FanoutMode::ALL {
@@ -155,7 +155,7 @@ fn root_every_mode_gives_each_frame_to_one_member() {
 
 #[test]
 fn root_members_can_be_opened_in_threads_of_their_own() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let fanout = Fanout::new(FanoutMode::InTurn);
@@ -199,7 +199,7 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
 
 #[test]
 fn root_a_group_that_is_in_the_way_is_explained() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     spaces.right.ip("link set dev lo up");
     let open = |interface: &str, fanout: Fanout, members: usize| {
@@ -246,7 +246,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
 
 #[test]
 fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let over = AtomicBool::new(false);

@@ -12,7 +12,7 @@ use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use stand_in::StandIn;
 use wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};
 
@@ -26,7 +26,7 @@ fn options() -> CaptureOptions {
 
 /// Runs a test with each call, on a pair of its own.
 fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for call in LIBPCAP {
         eprintln!("{test}: {call}");
         let spaces = Namespaces::new();
@@ -193,7 +193,7 @@ fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_
 
 #[test]
 fn root_two_builds_of_libpcap_are_open_at_once() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let stand_in = StandIn::new(&["PACKETS=3"]);
     spaces.right.inside(|| {
@@ -216,7 +216,7 @@ fn root_two_builds_of_libpcap_are_open_at_once() {
 
 #[test]
 fn root_an_interface_that_libpcap_cannot_open_is_named() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     spaces.right.inside(|| {
         spaces.right.ip("link set dev right down");

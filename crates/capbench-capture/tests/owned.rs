@@ -8,7 +8,7 @@ use capbench_capture::{Batch, OwnedBatch, VlanTag};
 use capbench_model::counters::LossMark;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
-use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileges};
 use wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 
 const METHODS: [&str; 9] = [
@@ -134,7 +134,7 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
 
 #[test]
 fn root_waiting_sleeps_while_a_block_is_held_and_sees_the_next_one() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     capture(&spaces.right, "packet-v3", &options(), |probe| {

@@ -189,7 +189,7 @@ impl<F: FnOnce()> Visitor for Loop<F> {
 }
 
 #[test]
-fn root_no_method_allocates_while_it_receives() {
+fn root_alone_no_method_allocates_while_it_receives() {
     if !is_root() {
         return;
     }

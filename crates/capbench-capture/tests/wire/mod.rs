@@ -18,7 +18,7 @@ use capbench_model::units::ByteCount;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
-use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, privileged_turn};
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, privileges};
 
 /// A host that is not there.
 pub const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -123,7 +123,7 @@ pub fn options() -> CaptureOptions {
 
 /// Runs a test with each of these methods, on a pair of its own.
 pub fn with_each(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for &method in methods {
         eprintln!("{test}: {method}");
         work(method, &Namespaces::new());

@@ -186,7 +186,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
     let (axis, base, loads) = match preset {
         Some(part) => {
             let steps = flags.steps.unwrap_or(presets::POINTS);
-            (part.axis(steps.into())?, part.setup(&base), vec![part.load()?])
+            (part.axis(steps.into())?, part.setup(&base), vec![part.load()])
         }
         None if flags.rate.is_empty() => (axis(scene, flags, &base)?, base, vec![Load::Maximum]),
         None => (axis(scene, flags, &base)?, base, flags.rate.clone()),
