@@ -10,6 +10,68 @@ lengthy() {
   return "$code"
 }
 
+# Built apart from the rest: no other step has the feature, so that without it everything is checked too.
+dpdk() {
+  if ! pkg-config --exists libdpdk 2>/dev/null; then
+    echo "libdpdk-dev is not installed: tools/setup dpdk" >"$work/note"
+    exit 77
+  fi
+  cargo clippy -p capbench-sys -p capbench-capture --all-targets --features dpdk --locked -- -D warnings
+  judged "$work/run" -p capbench-sys -p capbench-capture --features dpdk --locked --lib -- dpdk --show-output
+  local passed=$tests_passed
+  judged "$work/run" -p capbench-capture --features dpdk --locked --test dpdk -- --test-threads=1 --show-output
+  note_tests $((passed + tests_passed))
+  cargo build -p capbench --features dpdk --locked --quiet
+  # A small ring: its driver locks it in memory, which users may do with little only.
+  expect "0 4" "$capbench" bench --quick --method dpdk --placement other --rate 5000 \
+    --duration 50ms --ring 1MiB --out "$work/dpdk"
+  shows '^  method: dpdk$'
+  accounted "$work/dpdk"
+}
+
+# Built as the unit tests are, so that only what the feature changes is built again.
+peers() {
+  local test code=0 tests=(formats::parquet every_format_of_every_run pandas_and_duckdb search::tests::reference)
+  interpreter notebooks CAPBENCH_NOTEBOOKS_PYTHON || code=$?
+  interpreter search CAPBENCH_MLRSEARCH_PYTHON || code=$?
+  cargo clippy -p capbench-report -p capbench --all-targets --features capbench/parquet --locked -- -D warnings
+  judged "$work/run" --workspace --features capbench/parquet --locked --no-fail-fast --lib --test reports --test notebooks \
+    -- --show-output "${tests[@]}"
+  grep -E ' frames by | paths: ' "$work/run"
+  for test in "${tests[@]}"; do
+    grep -q "^test .*$test.* \.\.\. ok$" "$work/run" || complain "no test $test ran"
+  done
+  [ "$code" -eq 0 ] || return "$code"
+  note_tests "$tests_passed"
+  {
+    cat "$work/note"
+    sed -n 's/^[a-z_0-9]*: [0-9]* frames by .*(\(.*\))$/\1/p' "$work/run" | sort -u
+    awk '/^[a-z_0-9]*: [0-9]+ frames by / { frames += $2; runs += 1 } END { print frames " frames of " runs " runs" }' "$work/run"
+    sed -n 's/^\([0-9]* paths: [0-9]* trials of ours, [0-9]* of theirs\).*/MLRsearch 1.2.1: \1/p' "$work/run"
+  } | paste -sd ';' | sed 's/;/; /g' >"$work/out"
+  mv "$work/out" "$work/note"
+}
+
+# interpreter TOOL VARIABLE: sets it to the Python that one of tools/compare runs; 77 or 78 with the reason where there is none.
+interpreter() {
+  local found code=0
+  found=$("tools/compare/$1" --interpreter 2>"$work/err") || code=$?
+  case $code in
+    0) ;;
+    77 | 78) sed -n 's/^skipped: //p' "$work/err" >>"$work/note" ;;
+    *) cat "$work/err" >&2 ;;
+  esac
+  [ "$code" -eq 0 ] || return "$code"
+  export "$2=$found"
+}
+
+# What `make bench` builds and packages have.
+release() {
+  cargo build --release --locked --package capbench --quiet
+  capbench=$target/release/capbench
+  every_command_runs
+}
+
 # Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them.
 trials() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
@@ -23,7 +85,7 @@ clock() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
   [ -n "${CAPBENCH_TEST_MAY_SET_CLOCK:-}" ] ||
     no_host "it sets the host's clock: CAPBENCH_TEST_MAY_SET_CLOCK=1 on a virtual machine that nobody else uses"
-  judged "$work/run" --workspace --locked --test guards -- --exact root_a_clock_that_is_set_during_a_trial_spoils_it --show-output
+  judged "$work/run" --workspace --locked --test guards -- --exact root_alone_a_clock_that_is_set_during_a_trial_spoils_it --show-output
   [ "$tests_passed" -eq 1 ] || complain "the test of the clock did not run"
   note_tests "$tests_passed"
 }
@@ -37,7 +99,7 @@ miri() {
   for ((seed = 0; seed < seeds; seed++)); do
     MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-seed=$seed" PROPTEST_CASES=4 \
       judged_by +nightly miri test -p capbench-sys --lib --locked -- packet::block_ring packet::frame_ring packet::geometry \
-      packet::mapping packet::run packet::transmit_ring xdp:: --skip xdp::socket --show-output
+      memory::tests::addresses_outside packet::run packet::transmit_ring xdp:: --skip xdp::socket --show-output
   done
   note_tests "$tests_passed"
   echo "$(cat "$work/note"), each in $seeds orders of threads" >"$work/note"
@@ -60,7 +122,7 @@ threads() {
 # judged_by CARGO-ARGUMENT...: as judged, by another toolchain or command of cargo, in another build folder.
 judged_by() {
   local cargo_test=(cargo)
-  CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")/nightly judged "$work/run" "$@"
+  CARGO_TARGET_DIR=$target/nightly judged "$work/run" "$@"
 }
 
 # Licences, sources and known weaknesses of the crates that capbench depends on, by deny.toml.

@@ -2,11 +2,7 @@
 #
 #   passed N         tests that passed
 #   failed NAME      a test that failed
-#   binary NAME      a test binary that has such a test
-#   crashed NAME     a test binary, or the documentation of a crate, that was started and printed no result
-#   anything else    what does not agree
-#
-# `only`: names of binaries; others, which were not to run, need no result.
+#   anything else    what does not agree, such as a test binary or the documentation of a crate that was started and printed no result
 
 # "     Running unittests src/lib.rs (target/debug/deps/name-hash)", "   Doc-tests name"
 /^ +Running .* \([^()]*\)$/ {
@@ -32,7 +28,6 @@ listed && /^    [^ ]/ { name[++names] = substr($0, 5) }
   passed += $4
   if ($6 != names) print binary ": " $6 " tests failed, and " names + 0 " names are listed"
   for (i = 1; i <= names; i++) print "failed " name[i]
-  if ($6 > 0) print "binary " binary
   pending = listed = names = 0
 }
 
@@ -50,11 +45,11 @@ END {
 function started(what) {
   gsub(/^\(|\)$|.*\//, "", what)
   binary = what
-  pending = only == "" || index(" " only " ", " " binary " ")
+  pending = 1
   listed = names = 0
 }
 
 function finish() {
-  if (pending) print "crashed " binary
+  if (pending) print binary " ended without its result"
   pending = 0
 }

@@ -14,25 +14,22 @@ judged() {
   # What tests print that pass is in FILE; on a terminal it would bury the rest.
   CARGO_TERM_COLOR=never "${cargo_test[@]}" "$@" 2>&1 | tee "$file" |
     sed -u -E '/^successes:$/,/^(failures:$|test result: )/{ /^(failures:$|test result: )/!d }' || code=$?
-  binaries_crashed=() tests_failed=() binaries_failed=() wrong=() tests_passed=0
+  tests_failed=() wrong=() tests_passed=0
   while read -r line; do
     case $line in
       passed\ *) tests_passed=${line#* } ;;
-      crashed\ *) binaries_crashed+=("${line#* }") ;;
       failed\ *) tests_failed+=("${line#* }") ;;
-      binary\ *) binaries_failed+=("${line#* }") ;;
       *) wrong+=("$line") ;;
     esac
-  done < <(awk -f tools/check/outcome.awk -v only="${CAPBENCH_ONLY:-}" "$file")
+  done < <(awk -f tools/check/outcome.awk "$file")
   sorted_out "$file" "$code" || code=$?
   count_skipped "$file"
   return "$code"
 }
 
-# What no repetition can mend is in $wrong. The exit code is cargo's, or 1 where it says less than the output does.
+# What no repetition can repair is in $wrong. The exit code is cargo's, or 1 where it says less than the output does.
 sorted_out() {
-  local file=$1 code=$2 crashed
-  for crashed in "${binaries_crashed[@]}"; do wrong+=("$crashed ended without its result"); done
+  local file=$1 code=$2
   if [ "$code" -ne 0 ] && [ ${#tests_failed[@]} -eq 0 ] && [ ${#wrong[@]} -eq 0 ]; then
     wrong+=("cargo test ended with exit code $code, and no test failed")
   fi
@@ -46,9 +43,9 @@ sorted_out() {
 # Tests of the workspace, all built alike so that no step builds again what another has built.
 workspace=(--workspace --locked --no-fail-fast --lib --bins --tests)
 
-# Examples come first: tests run one of them. What failed tests said is kept for the end of the whole output.
+# An example comes first: tests run it. What failed tests said is kept for the end of the whole output.
 tests() {
-  cargo build --workspace --locked --examples --quiet || return
+  cargo build --workspace --locked --example bed_probe --quiet || return
   judged "$work/run" "${workspace[@]}" -- "$@" --show-output || return
   [ "$tests_passed" -gt 0 ] || complain "no test ran"
 }
@@ -75,20 +72,18 @@ note_tests() {
   echo "$said" >"$work/note"
 }
 
-# Tests on real interfaces share the host with all that runs there, a hypervisor's other guests among it. Where up to three
-# failed, the binaries that have them run again as they did, so that each test follows the same others; then each of these
-# tests runs alone. All of it has to pass, and the summary names them. A binary that crashed is not repeated.
+# Tests on real interfaces share the host with all that runs there, a hypervisor's other guests among it. Up to three that failed
+# run again, each alone, twice. They have to pass both times, and the summary names them. A binary that crashed is not repeated.
 repeated() {
-  local failed=("${tests_failed[@]}") again=("${binaries_failed[@]}") only='target."cfg(all())".runner="tools/check/only"'
+  local failed=("${tests_failed[@]}") passed=$tests_passed
   [ ${#wrong[@]} -eq 0 ] && [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ] || return 1
-  only=${only/tools/$PWD\/tools}
-  printf '\n-- repeated as before: %s\n' "${again[*]}"
-  CAPBENCH_ONLY="${again[*]}" judged "$work/again" "${workspace[@]}" --config "$only" -- "$@" || failed_again "${failed[@]}"
-  printf '\n-- repeated alone: %s\n' "${failed[*]}"
-  CAPBENCH_ONLY="${again[*]}" judged "$work/again" "${workspace[@]}" --config "$only" -- --exact "${failed[@]}" \
-    --test-threads=1 --show-output || failed_again "${failed[@]}"
-  [ "$tests_passed" -ge ${#failed[@]} ] || complain "repeated alone, ${#failed[@]} tests were $tests_passed"
+  for _ in once twice; do
+    printf '\n-- repeated alone: %s\n' "${failed[*]}"
+    alone "${failed[@]}" || complain "failed, and failed again when repeated: ${failed[*]}"
+    [ "$tests_passed" -ge ${#failed[@]} ] || complain "repeated alone, ${#failed[@]} tests were $tests_passed"
+  done
   unsteady+=("${failed[@]}")
+  tests_passed=$((passed + ${#failed[@]}))
 }
 
 # Tests that found the host busy run again alone, up to three times. What still finds it busy then stays skipped.
@@ -99,11 +94,11 @@ repeated_when_busy() {
     [ ${#busy[@]} -gt 0 ] || return 0
     sed -i '/: skipped (busy): /d' "$work/skipped"
     printf '\n-- repeated because the host was busy, %d of 3: %s\n' "$attempt" "${busy[*]}"
-    judged "$work/again" "${workspace[@]}" -- --exact "${busy[@]}" --test-threads=1 --show-output ||
-      complain "failed when repeated because the host was busy: ${tests_failed[*]}"
+    alone "${busy[@]}" || complain "failed when repeated because the host was busy: ${tests_failed[*]}"
   done
 }
 
-busy_tests() { sed -n 's/: skipped (busy): .*//p' "$work/skipped" | sort -u; }
+# alone NAME...: these tests, one after the other.
+alone() { judged "$work/again" "${workspace[@]}" -- --exact "$@" --test-threads=1 --show-output; }
 
-failed_again() { complain "failed, and failed again when repeated: $*"; }
+busy_tests() { sed -n 's/: skipped (busy): .*//p' "$work/skipped" | sort -u; }

@@ -6,13 +6,10 @@ mod place;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capbench_model::counters::LossMark;
 use capbench_sys::packet::Frame;
 
-use crate::error::Result;
-use crate::occupancy::Occupancy;
-use crate::stats_socket::StatsSocket;
-use capbench_model::counters::{Counters, WaitCounts};
+use crate::{Occupancy, Result, StatsSocket};
+use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
 use capbench_model::running::Running;
 

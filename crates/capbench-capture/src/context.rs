@@ -2,8 +2,7 @@
 
 use capbench_sys::SysError;
 
-use crate::error::CaptureError;
-use crate::interface::Interface;
+use crate::{CaptureError, Interface};
 
 /// Adds method and interface to errors of system calls.
 #[derive(Clone, Debug)]

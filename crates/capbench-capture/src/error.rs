@@ -114,5 +114,18 @@ pub enum CaptureError {
     },
 }
 
+impl CaptureError {
+    /// [`CaptureError::Unsupported`].
+    #[cold]
+    pub(crate) fn unsupported(
+        method: &dyn std::fmt::Display,
+        interface: &str,
+        reason: impl Into<String>,
+    ) -> Self {
+        let (method, interface, reason) = (method.to_string(), interface.into(), reason.into());
+        Self::Unsupported { method, interface, reason }
+    }
+}
+
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, CaptureError>;

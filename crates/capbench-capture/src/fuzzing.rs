@@ -1,12 +1,11 @@
 //! Entry points of the fuzz targets in `fuzz/`: parsers fed with any octets. Unit tests run each on its corpus.
 
-use crate::filter::SoftwareFilter;
 use std::cell::RefCell;
 
 use capbench_sys::packet::{Frame, PacketType};
 
-use crate::filter::{Beside, Compiler, Filter, FilterText, Listing, Optimise, Tags};
-use crate::interface::Interface;
+use crate::filter::{Beside, Compiler, FilterText, Listing, Optimise, SoftwareFilter, Tags};
+use crate::{Filter, Interface};
 use capbench_model::units::SnapLength;
 
 /// A filter file. Its program runs on the remaining octets as a frame and ends. It parses back from its printed form.

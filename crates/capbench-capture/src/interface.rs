@@ -3,7 +3,7 @@
 use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceIndex, index_of, name_of};
 
-use crate::error::CaptureError;
+use crate::CaptureError;
 
 /// The interface to capture from, in the namespace of the thread that opens the capture.
 #[derive(Clone, Debug)]

@@ -49,11 +49,15 @@ pub mod stats_socket;
 mod wait;
 
 pub use capbench_sys::packet::{FanoutMode, Frame, PacketType, VlanTag};
-pub use capture::{Batch, Capture, OwnedBatch, Packed, Taker, TimeSpan};
-pub use error::CaptureError;
+pub use capture::{Batch, Capture, OwnedBatch, Packed, Packing, Taker, TimeSpan};
+pub use error::{CaptureError, Result};
 pub use filter::Filter;
 pub use interface::Interface;
-pub use method::{CapturePoint, Method, VlanTags};
+pub use method::{Argument, CapturePoint, Method, SettingInfo, VlanTags, duration_of, number_of};
 pub use methods::{METHODS, MembersVisitor, Visitor, open_members, open_with};
 pub use occupancy::Occupancy;
 pub use stats_socket::StatsSocket;
+
+pub(crate) use context::Context;
+pub(crate) use socket_counters::Accumulator;
+pub(crate) use wait::Waiter;

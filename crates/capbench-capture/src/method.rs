@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use capbench_sys::host::identity;
 
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
+use crate::{CaptureError, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 
@@ -50,26 +49,41 @@ pub struct Method {
 }
 
 impl Method {
+    /// What most methods have in common; rows name the rest.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        summary: "",
+        privilege: "CAP_NET_RAW",
+        options: &[],
+        argument: None,
+        settings: &[],
+        variants: &[],
+        socket_filter: false,
+        fanout: false,
+        in_default: false,
+        untested: None,
+        capture_point: |_| CapturePoint::Stack,
+        takes_frames: |_| false,
+        has_queues: false,
+        vlan_tags: VlanTags::Unknown,
+        check: |_, _, _| Ok(()),
+        supported: |_| Ok(()),
+    };
+
     /// Checks settings and options before anything is opened.
     ///
     /// # Errors
     /// An option that the method does not know, or an invalid value.
     pub fn accepts(&self, spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
+        let refuse = |reason| Err(CaptureError::unsupported(&self.name, &interface.name, reason));
         if options.filter.is_some() && !self.socket_filter {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have".into(),
-            });
+            return refuse("it has no filter; recv, recvmmsg, packet-v1 to packet-v3 and libpcap have");
         }
         if options.fanout.is_some() && !self.fanout {
-            return Err(CaptureError::Unsupported {
-                method: self.name.into(),
-                interface: interface.name.clone(),
-                reason: "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
-                         packet-v3 can"
-                    .into(),
-            });
+            return refuse(
+                "it cannot share an interface's frames with other captures (fanout); recv, recvmmsg and packet-v1 to \
+                 packet-v3 can",
+            );
         }
         (self.check)(spec, interface, options)
     }
@@ -87,12 +101,8 @@ impl Method {
                     .into(),
             );
         }
-        match (&self.argument, spec.argument()) {
-            (None, Some(argument)) => return refuse(format!("{} takes no \":{argument}\"", spec.name())),
-            (Some(wanted), None) if wanted.required => {
-                return refuse(format!("write {}:{}, {}", spec.name(), wanted.placeholder, wanted.summary));
-            }
-            _ => {}
+        if let (None, Some(argument)) = (&self.argument, spec.argument()) {
+            return refuse(format!("{} takes no \":{argument}\"", spec.name()));
         }
         for (position, given) in spec.settings().iter().enumerate() {
             let Some(known) = self.settings.iter().find(|known| known.name == given.name) else {
@@ -122,8 +132,6 @@ pub struct Argument {
     pub placeholder: &'static str,
     /// Its meaning.
     pub summary: &'static str,
-    /// Whether it is required.
-    pub required: bool,
 }
 
 /// A setting of a method.
@@ -137,6 +145,23 @@ pub struct SettingInfo {
     pub optional: bool,
     /// Its effect.
     pub summary: &'static str,
+}
+
+impl SettingInfo {
+    /// A setting without a value.
+    pub(crate) const fn flag(name: &'static str, summary: &'static str) -> Self {
+        Self { name, value: None, optional: false, summary }
+    }
+
+    /// A setting with a value.
+    pub(crate) const fn valued(name: &'static str, value: &'static str, summary: &'static str) -> Self {
+        Self { name, value: Some(value), optional: false, summary }
+    }
+
+    /// A setting with an optional value.
+    pub(crate) const fn optional(name: &'static str, value: &'static str, summary: &'static str) -> Self {
+        Self { name, value: Some(value), optional: true, summary }
+    }
 }
 
 /// Where on a frame's path a method captures it. This decides which CPU does the kernel's receive work before it.
@@ -174,9 +199,9 @@ impl VlanTags {
 }
 
 impl CapturePoint {
-    /// [`Method::capture_point`] of methods that have only this one.
-    pub fn stack(_: &MethodSpec) -> Self {
-        Self::Stack
+    /// [`Method::capture_point`] of XDP programs.
+    pub(crate) fn of_xdp(spec: &MethodSpec) -> Self {
+        if spec.has("generic") { Self::Stack } else { Self::Driver }
     }
 }
 

@@ -3,12 +3,9 @@
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 
 use crate::backends::{
-    af_xdp, dpdk, libpcap, nfb, packet_v1, packet_v2, packet_v3, pf_ring, recv, recvmmsg, szedata2, xdp_count,
+    af_xdp, dpdk, frame_slots, libpcap, nfb, packet_v3, pf_ring, recv, szedata2, xdp_count,
 };
-use crate::capture::Capture;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{Method, VlanTags};
+use crate::{Capture, CaptureError, Interface, Method, Result, VlanTags};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
@@ -38,10 +35,7 @@ fn of_members(
     options: &CaptureOptions,
     members: usize,
 ) -> Result<()> {
-    let refuse = |reason: String| {
-        let (method, interface) = (spec.to_string(), interface.name.clone());
-        Err(CaptureError::Unsupported { method, interface, reason })
-    };
+    let refuse = |reason: String| Err(CaptureError::unsupported(spec, &interface.name, reason));
     match (members, &options.fanout) {
         (1..=MOST_MEMBERS, Some(_)) | (1, None) => Ok(()),
         (1..=MOST_MEMBERS, None) => refuse(format!(
@@ -55,9 +49,9 @@ fn of_members(
 
 /// Generates the list of methods and the lookup by name from one row each.
 macro_rules! methods {
-    ($($module:ident::$type:ident),+ $(,)?) => {
+    ($($module:ident::$method:ident => $type:ident),+ $(,)?) => {
         /// All methods, in the order of tables.
-        pub static METHODS: &[&Method] = &[$(&$module::METHOD),+];
+        pub static METHODS: &[&Method] = &[$(&$module::$method),+];
 
         /// Opens a method in the calling thread's namespace and passes it to `visitor`.
         ///
@@ -70,7 +64,7 @@ macro_rules! methods {
             visitor: V,
         ) -> Result<V::Output> {
             find(spec)?.accepts(spec, interface, options)?;
-            $(if spec.name() == $module::METHOD.name {
+            $(if spec.name() == $module::$method.name {
                 return Ok(visitor.visit($module::$type::open(spec, interface, options)?));
             })+
             Err(unknown(spec.name()))
@@ -91,7 +85,7 @@ macro_rules! methods {
         ) -> Result<V::Output> {
             find(spec)?.accepts(spec, interface, options)?;
             of_members(spec, interface, options, members)?;
-            $(if spec.name() == $module::METHOD.name {
+            $(if spec.name() == $module::$method.name {
                 let open = |_| $module::$type::open(spec, interface, options);
                 return Ok(visitor.visit((0..members).map(open).collect::<Result<Vec<_>>>()?));
             })+
@@ -101,18 +95,18 @@ macro_rules! methods {
 }
 
 methods! {
-    recv::Recv,
-    recvmmsg::Recvmmsg,
-    packet_v1::PacketV1,
-    packet_v2::PacketV2,
-    packet_v3::PacketV3,
-    libpcap::Libpcap,
-    af_xdp::AfXdp,
-    xdp_count::XdpCount,
-    dpdk::Dpdk,
-    pf_ring::PfRingSocket,
-    nfb::NfbCard,
-    szedata2::Szedata2,
+    recv::RECV => Recv,
+    recv::RECVMMSG => Recv,
+    frame_slots::PACKET_V1 => FrameSlots,
+    frame_slots::PACKET_V2 => FrameSlots,
+    packet_v3::METHOD => PacketV3,
+    libpcap::METHOD => Libpcap,
+    af_xdp::METHOD => AfXdp,
+    xdp_count::METHOD => XdpCount,
+    dpdk::METHOD => Dpdk,
+    pf_ring::METHOD => PfRingSocket,
+    nfb::METHOD => NfbCard,
+    szedata2::METHOD => Szedata2,
 }
 
 /// The method that `spec` names, after checking its argument and settings.
@@ -143,13 +137,14 @@ fn unknown(name: &str) -> CaptureError {
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::host::interface::InterfaceIndex;
+    use capbench_sys::packet::FanoutMode;
+
     use super::{METHODS, find, of_members};
-    use crate::interface::Interface;
+    use crate::Interface;
     use capbench_model::fanout::Fanout;
     use capbench_model::method_spec::MethodSpec;
     use capbench_model::options::CaptureOptions;
-    use capbench_sys::host::interface::InterfaceIndex;
-    use capbench_sys::packet::FanoutMode;
 
     #[test]
     fn members_are_refused_where_they_cannot_be_before_anything_is_opened() {
@@ -178,9 +173,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_found() {
         for method in METHODS {
-            if method.argument.is_none_or(|argument| !argument.required) {
-                assert_eq!(find(&MethodSpec::plain(method.name)).unwrap().name, method.name);
-            }
+            assert_eq!(find(&MethodSpec::plain(method.name)).unwrap().name, method.name);
             assert_eq!(METHODS.iter().filter(|other| other.name == method.name).count(), 1);
         }
         let text = find(&MethodSpec::plain("packet-v4")).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_sys::host::memory::{self, Available};
 
-use crate::error::{CaptureError, Result};
+use crate::{CaptureError, Result};
 
 /// The ring's size, if the kernel has the memory for it. The kernel allocates a ring at once and would rather kill processes
 /// than refuse, so this checks first.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capbench_sys::Result;
 use capbench_sys::packet::{PacketSocket, PacketStatistics};
 
-use capbench_model::counters::{Counters, FREEZES, Loss, ONE_RING_WITHOUT};
-use capbench_model::places::Place;
+use capbench_model::counters::Counters;
+use capbench_model::counters::FREEZES;
 
 /// Accumulates `PACKET_STATISTICS` in 64 bits. The kernel resets them on every read, so only this type reads them. Clones
 /// share one total.
@@ -44,25 +44,17 @@ impl Sums {
         let mut raw = vec![("tp_packets".into(), self.packets), ("tp_drops".into(), self.drops)];
         // How often a V3 ring was full: events, not frames.
         raw.extend(self.freezes.map(|freezes| (FREEZES.into(), freezes)));
-        Counters {
-            accepted: Some(self.packets),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: Some(self.drops),
-                source: "PACKET_STATISTICS: tp_drops".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        }
+        Counters::of_ring(Some(self.packets), Some(self.drops), "PACKET_STATISTICS: tp_drops", raw)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::packet::PacketStatistics;
+
     use super::Accumulator;
     use capbench_model::counters::Counters;
     use capbench_model::places::Place;
-    use capbench_sys::packet::PacketStatistics;
 
     #[test]
     fn totals_pass_32_bits_and_absent_stays_absent() {

@@ -2,9 +2,7 @@
 
 use capbench_sys::packet::{FilterInstruction, PacketSocket};
 
-use crate::context::Context;
-use crate::error::Result;
-use crate::socket_counters::Accumulator;
+use crate::{Accumulator, Context, Result};
 use capbench_model::counters::Counters;
 
 /// The program that drops every frame: it returns 0 (`BPF_RET | BPF_K`).

@@ -7,88 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Capture, CaptureError, Interface, PacketType, Visitor, VlanTag, open_with};
-use capbench_model::counters::Counters;
+use capbench_capture::{CaptureError, Interface, PacketType, VlanTag, open_with};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::running::Running;
 use capbench_model::units::{ByteCount, SnapLength};
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
-use wire::{OTHER_MAC, Seen, Wire, drain, frame, now_ns, take};
-
-/// What the tests want of a capture, whatever its method.
-trait Probe {
-    /// The next `count` frames.
-    fn take(&mut self, count: usize) -> Vec<Seen>;
-    /// Frames until none comes any more.
-    fn drain(&mut self) -> u64;
-    /// The error that ends it.
-    fn failure(&mut self) -> CaptureError;
-    fn counters(&mut self) -> Counters;
-    /// How full it is, from 0 to 1.
-    fn fill(&mut self) -> f64;
-    fn running(&self) -> &Running;
-}
-
-impl<C: Capture> Probe for C {
-    fn take(&mut self, count: usize) -> Vec<Seen> {
-        take(self, count)
-    }
-
-    fn drain(&mut self) -> u64 {
-        drain(self)
-    }
-
-    fn failure(&mut self) -> CaptureError {
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            if let Err(error) = self.next_batch(Duration::from_millis(20)).map(drop) {
-                return error;
-            }
-        }
-        panic!("no error within {PATIENCE:?}");
-    }
-
-    fn counters(&mut self) -> Counters {
-        Capture::counters(self).unwrap()
-    }
-
-    fn fill(&mut self) -> f64 {
-        Capture::fill(self).unwrap().share()
-    }
-
-    fn running(&self) -> &Running {
-        Capture::running(self)
-    }
-}
-
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut capture)
-    }
-}
-
-/// Opens a method on the interface of a place and works with it.
-fn capture<T: Send>(
-    place: &Place,
-    method: &str,
-    options: &CaptureOptions,
-    work: impl FnOnce(&mut dyn Probe) -> T + Send,
-) -> T {
-    place.inside(|| {
-        let interface = Interface::of_name(place.interface, 1500).unwrap();
-        open_with(&MethodSpec::plain(method), &interface, options, With(work)).unwrap()
-    })
-}
-
-fn options() -> CaptureOptions {
-    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
-}
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC};
+use wire::{
+    AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,
+};
 
 /// The same with a tag (IEEE 802.1Q, 802.1ad).
 fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
@@ -96,16 +23,9 @@ fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
     [&plain[..12], &tpid.to_be_bytes(), &tci.to_be_bytes(), &plain[12..]].concat()
 }
 
-/// The methods on packet sockets, which promise the same to the last counter.
-const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
-
-/// Runs a test with each of them, on a pair of its own.
+/// Runs a test with each method on packet sockets.
 fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
-    for method in AF_PACKET {
-        eprintln!("{test}: {method}");
-        work(method, &Namespaces::new());
-    }
+    with_each(test, &AF_PACKET, work);
 }
 
 #[test]
@@ -155,7 +75,8 @@ fn root_a_tag_is_told_beside_the_frame() {
 
 #[test]
 fn root_a_snap_length_cuts_and_the_length_stays() {
-    with_each_method("root_a_snap_length_cuts_and_the_length_stays", |method, spaces| {
+    let methods = [&AF_PACKET[..], &LIBPCAP].concat();
+    with_each("root_a_snap_length_cuts_and_the_length_stays", &methods, |method, spaces| {
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
         let lengths = [60, 95, 96, 97, 1514];
@@ -230,15 +151,6 @@ fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
     });
 }
 
-/// Ends what runs until then, also when the test fails.
-struct SetOnDrop<'f>(&'f AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn root_nothing_from_elsewhere_or_from_before_is_seen() {
     with_each_method("root_nothing_from_elsewhere_or_from_before_is_seen", |method, spaces| {
@@ -292,10 +204,13 @@ fn root_counters_only_grow() {
 
 #[test]
 fn root_what_a_full_ring_drops_is_counted_exactly() {
-    with_each_method("root_what_a_full_ring_drops_is_counted_exactly", |method, spaces| {
-        const FRAMES: u64 = 3000;
+    let methods = [&AF_PACKET[..], &LIBPCAP].concat();
+    with_each("root_what_a_full_ring_drops_is_counted_exactly", &methods, |method, spaces| {
+        const FRAMES: u64 = 6000;
         let wire = Wire::new(&spaces.left);
-        let options = CaptureOptions { ring: ByteCount(16 << 10), block: ByteCount(4096), ..options() };
+        // libpcap's blocks are larger.
+        let ring = ByteCount(if method.starts_with("libpcap") { 256 << 10 } else { 16 << 10 });
+        let options = CaptureOptions { ring, block: ByteCount(4096), ..options() };
         let (read, counters) = capture(&spaces.right, method, &options, |probe| {
             let mut read = 0;
             for _ in 0..3 {

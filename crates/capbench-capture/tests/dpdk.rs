@@ -10,21 +10,17 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
-use capbench_capture::backends::packet_v2::PacketV2;
+use capbench_capture::backends::frame_slots::FrameSlots;
 use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place as At;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::missing;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn, privileges};
-use wire::{OTHER_MAC, Wire, drain, frame, now_ns, take};
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
+use wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
-
-fn options() -> CaptureOptions {
-    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
-}
 
 fn open(method: &str, interface: &str, options: &CaptureOptions) -> Result<Dpdk, CaptureError> {
     let spec: MethodSpec = method.parse().unwrap();
@@ -45,7 +41,7 @@ fn capture<T: Send>(
 
 /// Runs a test with each device that can be had here, on a pair of its own.
 fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
             Ok(()) => work(method, &Namespaces::new()),
@@ -246,7 +242,7 @@ fn root_methods_follow_each_other_and_two_run_in_one_thread() {
         spaces.right.inside(|| {
             for _ in 0..2 {
                 let mut first =
-                    PacketV2::open(&MethodSpec::plain("packet-v2"), &interface(), &options()).unwrap();
+                    FrameSlots::open(&MethodSpec::plain("packet-v2"), &interface(), &options()).unwrap();
                 send();
                 assert_eq!(take(&mut first, 50).len(), 50);
                 drop(first);

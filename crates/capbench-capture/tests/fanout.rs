@@ -10,26 +10,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use capbench_capture::{
-    Batch, Capture, FanoutMode, Filter, Interface, MembersVisitor, Visitor, open_members, open_with,
+    Batch, Capture, FanoutMode, Filter, Interface, MembersVisitor, open_members, open_with,
 };
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
-use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use etherparse::PacketBuilder;
-use wire::{Wire, frame};
-
-const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+use wire::{AF_PACKET, Probe, SetOnDrop, Wire, With, frame, interface_of};
 
 fn options(fanout: Fanout) -> CaptureOptions {
-    CaptureOptions {
-        ring: ByteCount(4 << 20),
-        block: ByteCount(64 << 10),
-        fanout: Some(fanout),
-        ..CaptureOptions::default()
-    }
+    CaptureOptions { fanout: Some(fanout), ..wire::options() }
 }
 
 /// Frames that a capture took until none came any more.
@@ -68,9 +61,8 @@ fn captured(
     send: impl FnOnce() + Send,
 ) -> (Vec<Vec<Vec<u8>>>, String) {
     place.inside(|| {
-        let interface = Interface::of_name(place.interface, 1500).unwrap();
-        let spec = MethodSpec::plain(method);
-        open_members(&spec, &interface, options, members, Members(send)).unwrap()
+        open_members(&MethodSpec::plain(method), &interface_of(place), options, members, Members(send))
+            .unwrap()
     })
 }
 
@@ -99,7 +91,7 @@ fn both_directions(flow: u16) -> [Vec<u8>; 2] {
 #[test]
 fn root_both_directions_of_a_flow_go_to_the_same_member() {
     const FLOWS: u16 = 120;
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in AF_PACKET {
         let spaces = Namespaces::new();
         let wire = Wire::new(&spaces.left);
@@ -130,7 +122,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
 
 #[test]
 fn root_every_mode_gives_each_frame_to_one_member() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let (wire, back) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
     for (name, mode) in FanoutMode::ALL {
@@ -161,20 +153,9 @@ fn root_every_mode_gives_each_frame_to_one_member() {
     }
 }
 
-/// What is done with a capture.
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn FnMut() -> Vec<Vec<u8>>) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut || drain(&mut capture))
-    }
-}
-
 #[test]
 fn root_members_can_be_opened_in_threads_of_their_own() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let fanout = Fanout::new(FanoutMode::InTurn);
@@ -189,10 +170,10 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
                     place.inside(move || {
                         let interface = Interface::of_name(place.interface, 1500).unwrap();
                         let spec = MethodSpec::plain("packet-v2");
-                        let work = |drain: &mut dyn FnMut() -> Vec<Vec<u8>>| {
+                        let work = |probe: &mut dyn Probe| {
                             ready.send(()).unwrap();
                             let _ = wait.recv();
-                            drain().len()
+                            probe.drain()
                         };
                         open_with(&spec, &interface, &options, With(work)).unwrap()
                     })
@@ -213,12 +194,12 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
             .collect::<Vec<_>>()
     });
     assert!(fanout.group().is_some());
-    assert_eq!((seen.iter().sum::<usize>(), seen.iter().all(|&count| count == 25)), (100, true), "{seen:?}");
+    assert_eq!((seen.iter().sum::<u64>(), seen.iter().all(|&count| count == 25)), (100, true), "{seen:?}");
 }
 
 #[test]
 fn root_a_group_that_is_in_the_way_is_explained() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     spaces.right.ip("link set dev lo up");
     let open = |interface: &str, fanout: Fanout, members: usize| {
@@ -232,7 +213,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
     let first = Fanout::new(FanoutMode::Hash);
     let (group, refusals) = spaces.right.inside(|| {
         let interface = Interface::of_name("right", 1500).unwrap();
-        let work = |_: &mut dyn FnMut() -> Vec<Vec<u8>>| {
+        let work = |_: &mut dyn Probe| {
             let group = first.group().unwrap();
             let others = [
                 ("right", Fanout::existing(FanoutMode::Cpu, group)),
@@ -265,7 +246,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
 
 #[test]
 fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     let over = AtomicBool::new(false);
@@ -298,15 +279,6 @@ fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
 
 /// How often the members are opened.
 const ROUNDS: usize = 40;
-
-/// Ends what runs until then, also when the test fails.
-struct SetOnDrop<'f>(&'f AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Returns the numbers of the first frames of every member.
 struct FirstOfEach;

@@ -4,12 +4,12 @@ mod wire;
 
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, Interface, OwnedBatch, Visitor, VlanTag, open_with};
+use capbench_capture::{Batch, OwnedBatch, VlanTag};
 use capbench_model::counters::LossMark;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
-use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileged_turn};
-use wire::{Seen, Wire, frame, now_ns};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileges};
+use wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 
 const METHODS: [&str; 9] = [
     "recv",
@@ -25,72 +25,6 @@ const METHODS: [&str; 9] = [
 
 /// Takes frames before they are in the stack, from one queue of a veth.
 const AF_XDP: &[&str] = if cfg!(feature = "bpf") { &["af-xdp", "af-xdp+generic"] } else { &[] };
-
-fn options() -> CaptureOptions {
-    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
-}
-
-/// What the tests want of a capture, whatever its method.
-trait Probe {
-    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch>;
-    fn dropped(&mut self) -> Option<u64>;
-    fn accepted(&mut self) -> Option<u64>;
-}
-
-impl<C: Capture> Probe for C {
-    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch> {
-        self.next_owned(timeout).unwrap()
-    }
-
-    fn dropped(&mut self) -> Option<u64> {
-        self.counters().unwrap().dropped()
-    }
-
-    fn accepted(&mut self) -> Option<u64> {
-        self.counters().unwrap().accepted
-    }
-}
-
-struct With<F>(F);
-
-impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
-    type Output = T;
-
-    fn visit<C: Capture>(self, mut capture: C) -> T {
-        (self.0)(&mut capture)
-    }
-}
-
-fn capture<T: Send>(
-    place: &Place,
-    method: &str,
-    options: &CaptureOptions,
-    work: impl FnOnce(&mut dyn Probe) -> T + Send,
-) -> T {
-    place.inside(|| {
-        let interface = Interface::of_name(place.interface, 1500).unwrap();
-        open_with(&method.parse().unwrap(), &interface, options, With(work)).unwrap()
-    })
-}
-
-fn with_each_method(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
-    for &method in methods {
-        eprintln!("{test}: {method}");
-        work(method, &Namespaces::new());
-    }
-}
-
-fn seen_of(batch: &OwnedBatch) -> Vec<Seen> {
-    let seen = batch.frames().map(|frame| Seen {
-        data: frame.data.to_vec(),
-        wire_length: frame.wire_length,
-        vlan: frame.vlan,
-        packet_type: frame.packet_type,
-        time_ns: frame.time_ns,
-    });
-    seen.collect()
-}
 
 /// Batches until there are so many frames.
 fn take(probe: &mut dyn Probe, frames: usize) -> Vec<OwnedBatch> {
@@ -108,7 +42,7 @@ fn take(probe: &mut dyn Probe, frames: usize) -> Vec<OwnedBatch> {
 #[test]
 fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them() {
     let methods = [&METHODS[..], AF_XDP].concat();
-    with_each_method("root_frames_that_are_kept_are_whole", &methods, |method, spaces| {
+    with_each("root_frames_that_are_kept_are_whole", &methods, |method, spaces| {
         let wire = Wire::new(&spaces.left);
         let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
         let tagged = [&sent[100][..12], &[0x81, 0, 0xe0, 5], &sent[100][12..]].concat();
@@ -116,11 +50,14 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
         let (batches, dropped) = capture(&spaces.right, method, &options(), |probe| {
             sent.iter().for_each(|frame| wire.send(frame));
             wire.send(&tagged);
-            (take(probe, sent.len() + 1), probe.dropped())
+            (take(probe, sent.len() + 1), probe.counters().dropped())
         });
         let now = now_ns();
         assert_eq!(dropped, Some(0));
-        let seen: Vec<_> = batches.iter().flat_map(seen_of).collect();
+        let seen: Vec<_> = batches
+            .iter()
+            .flat_map(|batch| batch.frames().map(|frame| Seen::from(&frame)).collect::<Vec<_>>())
+            .collect();
         assert_eq!(seen.len(), sent.len() + 1);
         for (seen, sent) in seen.iter().zip(&sent) {
             assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{method}");
@@ -149,7 +86,7 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
 #[test]
 fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
     const FRAMES: u64 = 30_000;
-    with_each_method("root_what_is_held_stays", &METHODS, |method, spaces| {
+    with_each("root_what_is_held_stays", &METHODS, |method, spaces| {
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { ring: ByteCount(1 << 20), ..options() };
         capture(&spaces.right, method, &options, |probe| {
@@ -184,7 +121,8 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
                 seen.extend(numbers(&[batch]));
             }
             assert!(seen.is_sorted_by(|one, next| one < next), "{method}");
-            let (accepted, dropped) = (probe.accepted().unwrap(), probe.dropped().unwrap());
+            let (accepted, dropped) =
+                (probe.counters().accepted.unwrap(), probe.counters().dropped().unwrap());
             assert_eq!(accepted, FRAMES, "{method}");
             assert_eq!(seen.len() as u64 + dropped, FRAMES, "{method}: lost is what the method says");
             assert!(dropped > 0, "{method}");
@@ -196,7 +134,7 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
 
 #[test]
 fn root_waiting_sleeps_while_a_block_is_held_and_sees_the_next_one() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     capture(&spaces.right, "packet-v3", &options(), |probe| {

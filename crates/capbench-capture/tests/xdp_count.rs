@@ -5,14 +5,15 @@ mod wire;
 
 use std::time::Duration;
 
-use capbench_capture::backends::{recv::Recv, xdp_count::XdpCount};
+use capbench_capture::backends::recv::Recv;
+use capbench_capture::backends::xdp_count::XdpCount;
 use capbench_capture::{Batch, Capture, CaptureError, Interface, methods};
 use capbench_model::direction::Direction;
 use capbench_model::mark::{FrameMark, MaskedOctet, Tally};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_sys::host::interface::index_of;
-use capbench_testing::network::{Namespaces, PATIENCE, eventually, in_turn, privileged_turn, privileges};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges};
 use wire::{OTHER_MAC, Wire};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
@@ -65,7 +66,7 @@ fn has_program(spaces: &Namespaces) -> bool {
 
 #[test]
 fn root_each_frame_of_the_trial_counts_once_and_others_apart() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in MODES {
         let spaces = Namespaces::new();
         let wire = Wire::new(&spaces.left);
@@ -105,7 +106,7 @@ fn root_each_frame_of_the_trial_counts_once_and_others_apart() {
 
 #[test]
 fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in MODES {
         for (pass, expected) in [("", 3), ("+pass", 103)] {
             let spaces = Namespaces::new();
@@ -136,7 +137,7 @@ fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
 #[test]
 fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
     let Some(()) = privileges() else { return };
-    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
         let mut capture = open("right", "xdp-count+record=16B").unwrap();
@@ -159,7 +160,7 @@ fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
 #[test]
 fn root_without_a_mark_every_frame_is_counted_and_passes() {
     let Some(()) = privileges() else { return };
-    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
         let interface = Interface::of_name("right", 1500).unwrap();
@@ -174,7 +175,7 @@ fn root_without_a_mark_every_frame_is_counted_and_passes() {
 #[test]
 fn root_what_cannot_be_attached_is_refused_with_the_reason() {
     let Some(()) = privileges() else { return };
-    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let spaces = Namespaces::new();
     let refused = |interface: &str, method: &str| match open(interface, method).unwrap_err() {
         CaptureError::Unsupported { reason, .. } => reason,
         other => panic!("{method} on {interface}: {other:?}"),
@@ -204,7 +205,7 @@ fn root_what_cannot_be_attached_is_refused_with_the_reason() {
 #[test]
 fn root_a_driver_that_cannot_at_this_mtu_says_so() {
     let Some(()) = privileges() else { return };
-    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let spaces = Namespaces::new();
     // A veth runs a program on frames of one page at most.
     spaces.left.ip("link set dev left mtu 9000");
     spaces.right.ip("link set dev right mtu 9000");
@@ -217,7 +218,7 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
 
 #[test]
 fn root_an_interface_that_goes_down_or_away_is_an_error() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for (end, words) in [("link set dev right down", "down"), ("link delete dev right", "away")] {
         let spaces = Namespaces::new();
         spaces.right.inside(|| {

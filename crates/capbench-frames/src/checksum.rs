@@ -46,8 +46,9 @@ pub fn sum_words(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// RFC 1071 section 4.1, word by word.
     fn by_the_book(bytes: &[u8]) -> u16 {

@@ -1,15 +1,14 @@
 //! Classifies received frames: of this trial or not, intact or damaged.
 
 use crate::checksum::{fold, sum_native};
-use crate::error::{FrameError, Result};
 use crate::head::Head;
 use crate::head_match::HeadMatch;
 use crate::layout::{
-    DESTINATION_PORT, ETHERNET_OCTETS, FIRST_SOURCE_PORT, Flow, FrameLayout, NETWORK_V4_OCTETS,
-    NETWORK_V6_OCTETS, Network, TAG_OCTETS, Transport, VlanTag,
+    DESTINATION_PORT, ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, TAG_OCTETS,
 };
-use crate::stamp::{STAMP_OCTETS, Stamp, TrialId};
+use crate::stamp::STAMP_OCTETS;
 use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
+use crate::{Flow, FrameError, FrameLayout, Network, Result, Stamp, Transport, TrialId, VlanTag};
 
 /// Network-layer octets of the smallest frame: hardware pads shorter frames to this (IEEE 802.3 3.2.8).
 const PADDED_OCTETS: usize = (LEAST_FRAME_OCTETS - FCS_OCTETS) as usize - ETHERNET_OCTETS;

@@ -61,12 +61,6 @@ pub enum FrameError {
         /// The requested rate, frames per second.
         asked: f64,
     },
-    /// A bit rate that is not a positive number.
-    #[error("bit rate {asked} is not allowed: a finite number of bit/s above 0")]
-    BitRate {
-        /// The requested rate, bits per second.
-        asked: f64,
-    },
     /// Text that cannot be parsed.
     #[error("'{text}' is not {wanted}")]
     Parse {

@@ -2,9 +2,9 @@
 
 use crate::checksum::{fold, sum_words};
 use crate::head::{HEAD_ROOM, Head};
-use crate::layout::{Flow, FrameLayout, NETWORK_V6_OCTETS, Network, Transport};
-use crate::stamp::{STAMP_OCTETS, Stamp};
-use crate::units::FrameSize;
+use crate::layout::NETWORK_V6_OCTETS;
+use crate::stamp::STAMP_OCTETS;
+use crate::{Flow, FrameLayout, FrameSize, Network, Stamp, Transport};
 
 /// Writes the frames of one layout into slots.
 ///
@@ -101,11 +101,11 @@ fn put(octets: &mut [u8], at: usize, value: u16) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::layout::{Flows, VlanTag};
-    use crate::stamp::{StreamId, TrialId};
     use etherparse::{NetSlice, SlicedPacket, TransportSlice};
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Flows, StreamId, TrialId, VlanTag};
 
     pub fn layouts() -> impl Strategy<Value = FrameLayout> {
         let vlan = proptest::option::of(any::<u16>().prop_map(|tci| VlanTag { tci }));

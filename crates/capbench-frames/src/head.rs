@@ -1,14 +1,15 @@
 //! The constant part of a frame: the headers of one flow without lengths, checksums and stamp.
 
-use crate::checksum::sum_words;
-use crate::layout::{
-    DESTINATION_PORT, DESTINATION_V4, DESTINATION_V6, FIRST_SOURCE_PORT, FIRST_SOURCE_V4, FIRST_SOURCE_V6,
-    Flow, FrameLayout, Network, Transport, VlanTag,
-};
 use etherparse::{
     EtherType, Ethernet2Header, IpNumber, Ipv4Header, Ipv6Header, SingleVlanHeader, TcpHeader, UdpHeader,
     VlanId, VlanPcp,
 };
+
+use crate::checksum::sum_words;
+use crate::layout::{
+    DESTINATION_PORT, DESTINATION_V4, DESTINATION_V6, FIRST_SOURCE_PORT, FIRST_SOURCE_V4, FIRST_SOURCE_V6,
+};
+use crate::{Flow, FrameLayout, Network, Transport, VlanTag};
 
 /// Room for the longest head (tag, IPv6, TCP and stamp: 82 octets), in whole machine words.
 pub const HEAD_ROOM: usize = 88;

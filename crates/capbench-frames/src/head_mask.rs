@@ -1,7 +1,8 @@
 //! The octets of the head that are equal in all frames of a layout.
 
 use crate::head::{HEAD_ROOM, Head};
-use crate::layout::{ETHERNET_OCTETS, Flow, FrameLayout, Network, TAG_OCTETS, Transport};
+use crate::layout::{ETHERNET_OCTETS, TAG_OCTETS};
+use crate::{Flow, FrameLayout, Network, Transport};
 
 /// The octets of a head that do not vary with size, flow and stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]

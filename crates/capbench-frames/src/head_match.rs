@@ -7,10 +7,9 @@
 use crate::checksum::{fold, sum_native};
 use crate::head::{HEAD_ROOM, Head};
 use crate::head_mask::HeadMask;
-use crate::layout::{
-    ETHERNET_OCTETS, FIRST_SOURCE_PORT, FrameLayout, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, Network, Transport,
-};
-use crate::stamp::{STAMP_OCTETS, Stamp};
+use crate::layout::{ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS};
+use crate::stamp::STAMP_OCTETS;
+use crate::{FrameLayout, Network, Stamp, Transport};
 
 const WORDS: usize = HEAD_ROOM / 8;
 

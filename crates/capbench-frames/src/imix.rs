@@ -3,10 +3,10 @@
 //! A sequence is spread evenly: each place gets the letter that lags furthest behind its share (largest remainder). Otherwise
 //! seven small frames followed by four large ones would be a burst.
 
-use crate::error::{FrameError, Result};
-use crate::units::FrameSize;
 use std::fmt;
 use std::str::FromStr;
+
+use crate::{FrameError, FrameSize, Result};
 
 /// A row of the table of presets.
 #[derive(Debug, Clone, Copy)]
@@ -211,8 +211,9 @@ fn interleave(weights: &[u32]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// Means of the published weights, FCS included.
     #[test]

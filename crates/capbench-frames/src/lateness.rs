@@ -1,7 +1,5 @@
 //! Lateness of sent frames relative to their schedule.
 
-use std::time::Duration;
-
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -43,31 +41,6 @@ impl Lateness {
         self.0.saturating_record(ns);
     }
 
-    /// Number of frames recorded.
-    pub fn frames(&self) -> u64 {
-        self.0.len()
-    }
-
-    /// Median: half of the frames were up to this late. `None` without a plan.
-    pub fn p50(&self) -> Option<Duration> {
-        self.at(0.5)
-    }
-
-    /// 99 % of the frames were up to this late. `None` without a plan.
-    pub fn p99(&self) -> Option<Duration> {
-        self.at(0.99)
-    }
-
-    /// Lateness of the latest frame. `None` without a plan.
-    pub fn max(&self) -> Option<Duration> {
-        (!self.0.is_empty()).then(|| Duration::from_nanos(self.0.max()))
-    }
-
-    /// The complete distribution, in nanoseconds.
-    pub fn histogram(&self) -> &Histogram<u64> {
-        &self.0
-    }
-
     /// The percentiles for a results file. `None` without a plan.
     pub fn summary(&self) -> Option<LatenessSummary> {
         (!self.0.is_empty()).then(|| LatenessSummary {
@@ -75,9 +48,5 @@ impl Lateness {
             p99_ns: self.0.value_at_quantile(0.99),
             max_ns: self.0.max(),
         })
-    }
-
-    fn at(&self, quantile: f64) -> Option<Duration> {
-        (!self.0.is_empty()).then(|| Duration::from_nanos(self.0.value_at_quantile(quantile)))
     }
 }

@@ -4,13 +4,12 @@
 //! (RFC 5180 8). Flow `f` is sent from 198.18.0.1 + f (2001:2:0:1::1 + f), port [`FIRST_SOURCE_PORT`] + f, to
 //! 198.19.0.1 (2001:2:0:2::1), port [`DESTINATION_PORT`].
 
-use crate::error::{FrameError, Result};
-use crate::stamp::STAMP_OCTETS;
-use crate::units::{FrameSize, Mtu};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
+
+use crate::stamp::STAMP_OCTETS;
+use crate::{FrameError, FrameSize, Mtu, Result};
 
 /// Destination port of every generated frame: the discard service (RFC 863).
 pub const DESTINATION_PORT: u16 = 9;
@@ -37,12 +36,11 @@ pub const NETWORK_V4_OCTETS: usize = 20;
 pub const NETWORK_V6_OCTETS: usize = 40;
 
 /// A 48-bit Ethernet address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MacAddress(pub [u8; 6]);
 
 /// A VLAN tag (IEEE 802.1Q 9.6) with tag protocol identifier 0x8100.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VlanTag {
     /// Tag control information: priority 3 bits, drop eligible 1, VLAN identifier 12.
     pub tci: u16,
@@ -54,8 +52,7 @@ impl VlanTag {
 }
 
 /// The network protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Network {
     /// IPv4 without options.
     V4,
@@ -64,8 +61,7 @@ pub enum Network {
 }
 
 /// The transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP; the stamp is the first 14 octets of its payload.
     Udp,
@@ -74,8 +70,7 @@ pub enum Transport {
 }
 
 /// A number of flows, 1 to 32,768.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Flows(u16);
 
 /// The number of one flow, from 0.
@@ -83,7 +78,7 @@ pub struct Flows(u16);
 pub struct Flow(pub u16);
 
 /// The headers of the generated frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FrameLayout {
     /// A VLAN tag, or none.
     pub vlan: Option<VlanTag>,
@@ -226,20 +221,6 @@ impl Flow {
     }
 }
 
-impl TryFrom<u32> for Flows {
-    type Error = FrameError;
-
-    fn try_from(flows: u32) -> Result<Self> {
-        Self::new(flows)
-    }
-}
-
-impl From<Flows> for u32 {
-    fn from(flows: Flows) -> Self {
-        flows.get()
-    }
-}
-
 impl fmt::Display for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -263,20 +244,6 @@ impl FromStr for MacAddress {
     }
 }
 
-impl TryFrom<String> for MacAddress {
-    type Error = FrameError;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<MacAddress> for String {
-    fn from(address: MacAddress) -> Self {
-        address.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,7 +259,8 @@ mod tests {
 
     #[test]
     fn least_sizes() {
-        use {Network::*, Transport::*};
+        use Network::*;
+        use Transport::*;
         for (vlan, network, transport, octets) in [
             (false, V4, Udp, 60),
             (true, V4, Udp, 64),

@@ -1,10 +1,6 @@
 //! A frame plan: all properties of a trial's frames, fixed and checked before it starts.
 
-use crate::error::Result;
-use crate::frame::FrameWriter;
-use crate::layout::{Flow, Flows, FrameLayout};
-use crate::sizes::{SizeSequence, Sizes};
-use crate::units::{FrameSize, Mtu};
+use crate::{Flow, Flows, FrameLayout, FrameSize, FrameWriter, Mtu, Result, SizeSequence, Sizes};
 
 /// Layout, sizes and flows of the frames, with prepared headers.
 ///
@@ -189,10 +185,12 @@ impl PlannedFrames<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::layout::Flows;
-    use proptest::prelude::*;
     use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Flows;
 
     fn plan(flows: u32, sizes: &str) -> Result<FramePlan> {
         let layout = FrameLayout { flows: Flows::new(flows)?, ..FrameLayout::default() };

@@ -3,20 +3,18 @@
 //! A rate is the exact binary fraction of its `f64`. Frame `i` is planned at `floor(i / rate)` in integer arithmetic. After
 //! 10^12 ns the plan is as exact as after the first frame.
 
-use crate::error::{FrameError, Result};
-use crate::rates::Pps;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::time::Duration;
+
+use crate::{FrameError, Pps, Result};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Nanoseconds of a second.
 const SECOND_NS: u128 = 1_000_000_000;
 
 /// When to send frames.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Schedule {
     /// Frames at equal intervals (RFC 2544: constant load).
     Constant(Pps),
@@ -46,7 +44,7 @@ pub enum Schedule {
 }
 
 /// A constant rate that changes once.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The rate before the change.
     pub before: Pps,

@@ -1,14 +1,11 @@
 //! The frame sizes and their order: a repeating sequence fixed before the trial.
 
-use crate::error::{FrameError, Result};
-use crate::imix::Imix;
-use crate::layout::FrameLayout;
-use crate::units::FrameSize;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+
+use crate::{FrameError, FrameLayout, FrameSize, Imix, Result};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Sizes that a random sequence draws before it repeats.
 const RANDOM_PERIOD: usize = 1 << 16;
@@ -19,8 +16,7 @@ const DEFAULT_SEED: u64 = 1;
 const WANTED: &str = "frame sizes: 64, 64,128,1518, 64-1518/100 (steps), random:64-1518[:seed], runt:62, or a mix such as imix";
 
 /// The requested sizes. [`fmt::Display`] writes the format that [`FromStr`] parses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sizes {
     /// One size.
     Fixed(FrameSize),
@@ -48,29 +44,18 @@ pub enum Sizes {
     Imix(Imix),
 }
 
-/// A size of a mixture that is too small for the layout's headers, and the size sent instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Raised {
-    /// The requested size.
-    pub asked: FrameSize,
-    /// The size sent.
-    pub sent: FrameSize,
-    /// Number of frames of one period that it concerns.
-    pub frames: u64,
-}
-
-/// One period of the sizes that are sent, and which of them were raised.
+/// One period of the sizes that are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeSequence {
     sizes: Box<[FrameSize]>,
-    raised: Vec<Raised>,
+    is_raised: bool,
 }
 
 impl Sizes {
     /// The sequence for a layout.
     ///
-    /// Sizes of a mixture (list, random, incremental, mix) below the legal minimum or the layout's minimum are raised to it
-    /// and listed in [`SizeSequence::raised`]. A single size is never changed.
+    /// Sizes of a mixture (list, random, incremental, mix) below the legal minimum or the layout's minimum are raised to it:
+    /// [`SizeSequence::is_raised`]. A single size is never changed.
     ///
     /// # Errors
     /// A single size below the layout's minimum, or an empty list.
@@ -89,18 +74,12 @@ impl Sizes {
                     least: minimum.octets(),
                 });
             }
-            return Ok(SizeSequence { sizes: sizes.into(), raised: Vec::new() });
+            return Ok(SizeSequence { sizes: sizes.into(), is_raised: false });
         }
         let least = minimum.max(FrameSize::LEAST);
-        let mut raised: Vec<Raised> = Vec::new();
-        for size in sizes.iter_mut().filter(|size| **size < least) {
-            match raised.iter_mut().find(|raised| raised.asked == *size) {
-                Some(known) => known.frames += 1,
-                None => raised.push(Raised { asked: *size, sent: least, frames: 1 }),
-            }
-            *size = least;
-        }
-        Ok(SizeSequence { sizes: sizes.into(), raised })
+        let is_raised = sizes.iter().any(|size| *size < least);
+        sizes.iter_mut().for_each(|size| *size = least.max(*size));
+        Ok(SizeSequence { sizes: sizes.into(), is_raised })
     }
 
     /// One period, as requested.
@@ -134,9 +113,9 @@ impl SizeSequence {
         &self.sizes
     }
 
-    /// The raised sizes. Empty if all requested sizes are sent.
-    pub fn raised(&self) -> &[Raised] {
-        &self.raised
+    /// Whether sizes were raised to what the headers need.
+    pub fn is_raised(&self) -> bool {
+        self.is_raised
     }
 
     /// Mean size in octets, FCS included.
@@ -223,25 +202,12 @@ fn bounds(text: &str) -> Result<(FrameSize, FrameSize)> {
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
 }
 
-impl TryFrom<String> for Sizes {
-    type Error = FrameError;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Sizes> for String {
-    fn from(sizes: Sizes) -> Self {
-        sizes.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::layout::{Network, Transport, VlanTag};
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Network, Transport, VlanTag};
 
     fn octets(text: &str, layout: &FrameLayout) -> Vec<u16> {
         let sequence = text.parse::<Sizes>().unwrap().sequence(layout).unwrap();
@@ -304,21 +270,15 @@ mod tests {
 
     #[test]
     fn mixtures_are_raised_and_say_so() {
-        let layout = FrameLayout::default();
-        let sequence = "imix-ipv6".parse::<Sizes>().unwrap().sequence(&layout).unwrap();
-        let size = |octets: u16| FrameSize::try_from(octets).unwrap();
-        assert_eq!(sequence.raised(), [Raised { asked: size(60), sent: size(64), frames: 5867 }]);
-        assert_eq!(sequence.least(), FrameSize::LEAST);
-
-        let tagged = FrameLayout {
-            vlan: Some(VlanTag { tci: 1 }),
-            network: Network::V6,
-            transport: Transport::Tcp,
-            ..layout
+        let raised = |text: &str, layout: &FrameLayout| {
+            let sequence = text.parse::<Sizes>().unwrap().sequence(layout).unwrap();
+            (sequence.is_raised(), sequence.least().octets())
         };
-        let sequence = "imix".parse::<Sizes>().unwrap().sequence(&tagged).unwrap();
-        assert_eq!(sequence.raised(), [Raised { asked: size(64), sent: size(86), frames: 7 }]);
-        assert!("imix".parse::<Sizes>().unwrap().sequence(&layout).unwrap().raised().is_empty());
+        let layout = FrameLayout::default();
+        assert_eq!((raised("imix-ipv6", &layout), raised("imix", &layout)), ((true, 64), (false, 64)));
+        let vlan = Some(VlanTag { tci: 1 });
+        let tagged = FrameLayout { vlan, network: Network::V6, transport: Transport::Tcp, ..layout };
+        assert_eq!(raised("imix", &tagged), (true, 86));
     }
 
     #[test]

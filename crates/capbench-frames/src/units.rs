@@ -1,17 +1,14 @@
-//! Frame sizes as RFC 2544 counts them, and the two other counts that tools confuse with it.
+//! Frame sizes as RFC 2544 counts them, and as capture methods see them.
 //!
 //! Rates are in [`crate::rates`].
 
-use crate::error::{FrameError, Result};
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+use crate::{FrameError, Result};
+
 /// Octets of the frame check sequence, which no capture method delivers (IEEE 802.3 3.2.9).
 pub const FCS_OCTETS: u16 = 4;
-
-/// Octets that a frame occupies on the link in addition to its own: preamble 7, start delimiter 1, gap 12 (IEEE 802.3).
-pub const WIRE_OVERHEAD_OCTETS: u32 = 20;
 
 /// The smallest legal Ethernet frame, FCS included (IEEE 802.3 `minFrameSize`).
 pub const LEAST_FRAME_OCTETS: u16 = 64;
@@ -24,10 +21,8 @@ const LEAST_RUNT_OCTETS: u16 = 18;
 
 /// A frame size in octets, from the destination address to the FCS, both included (RFC 1242 3.5).
 ///
-/// It includes a VLAN tag. [`captured`](Self::captured) is the size that a capture method sees, [`on_wire`](Self::on_wire)
-/// the octets of link time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "u16", into = "u16")]
+/// It includes a VLAN tag. [`captured`](Self::captured) is the size that a capture method sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameSize(u16);
 
 impl FrameSize {
@@ -73,11 +68,6 @@ impl FrameSize {
         (self.0 - FCS_OCTETS) as usize
     }
 
-    /// Octets of link time: with preamble, start delimiter and gap.
-    pub const fn on_wire(self) -> u32 {
-        self.0 as u32 + WIRE_OVERHEAD_OCTETS
-    }
-
     /// Whether it is below the smallest legal Ethernet frame.
     pub const fn is_runt(self) -> bool {
         self.0 < LEAST_FRAME_OCTETS
@@ -99,7 +89,7 @@ impl FromStr for FrameSize {
     }
 }
 
-/// A stored size. Runts are allowed, because they were requested deliberately.
+/// A size that may be a runt.
 impl TryFrom<u16> for FrameSize {
     type Error = FrameError;
 
@@ -108,15 +98,8 @@ impl TryFrom<u16> for FrameSize {
     }
 }
 
-impl From<FrameSize> for u16 {
-    fn from(size: FrameSize) -> Self {
-        size.0
-    }
-}
-
 /// The maximum transmission unit of an interface: octets of the network-layer packet (RFC 1122 3.3.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mtu(pub u32);
 
 #[cfg(test)]
@@ -124,9 +107,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_three_ways_to_count() {
+    fn sizes_count_the_fcs_and_captures_do_not() {
         let size = FrameSize::new(64).unwrap();
-        assert_eq!((size.octets(), size.captured(), size.on_wire()), (64, 60, 84));
+        assert_eq!((size.octets(), size.captured()), (64, 60));
         assert!(!size.is_runt());
     }
 

@@ -148,7 +148,7 @@ fn flood(bed: &Bed, generator: CpuId, expected: CpuId) -> RangeInclusive<f64> {
 }
 
 #[test]
-fn root_receive_work_is_done_where_it_was_asked_for() {
+fn root_alone_receive_work_is_done_where_it_was_asked_for() {
     let Some(()) = privileges() else { return };
     let placement = Placement::same().unwrap();
     let (generator, kernel) = (placement.generator, placement.kernel);
@@ -173,7 +173,7 @@ fn root_receive_work_is_done_where_it_was_asked_for() {
 }
 
 #[test]
-fn root_the_napi_threads_time_is_accounted() {
+fn root_alone_the_napi_threads_time_is_accounted() {
     let Some(()) = privileges() else { return };
     let cpu = *allowed_cpus().unwrap().last().unwrap();
     let bed = match Bed::virtual_pair(&BedOptions { mtu: 1500, kernel_work: KernelWork::ThreadedNapi(cpu) }) {

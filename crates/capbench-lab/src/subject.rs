@@ -184,10 +184,8 @@ pub fn default_methods() -> Vec<String> {
 
 /// The methods of `--method all`: every method, variants that differ in kind, and other programs.
 pub fn all_methods(programs: &Programs) -> Vec<String> {
-    let own = METHODS
-        .iter()
-        .filter(|method| method.argument.is_none_or(|argument| !argument.required))
-        .flat_map(|method| std::iter::once(method.name).chain(method.variants.iter().copied()));
+    let own =
+        METHODS.iter().flat_map(|method| std::iter::once(method.name).chain(method.variants.iter().copied()));
     own.chain(PATH_VARIANTS)
         .map(String::from)
         .chain(programs.rows().iter().map(|program| format!("{}:{}", programs::METHOD, program.name)))

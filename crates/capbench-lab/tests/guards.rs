@@ -13,7 +13,7 @@ use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
 use capbench_model::work::WorkModel;
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_sys::host::{CpuId, affinity};
-use capbench_testing::network::{Place, eventually, in_turn, privileged_turn, privileges, program};
+use capbench_testing::network::{Place, eventually, privileges, program};
 use capbench_testing::{HostLimit, HostLoad, busy, cannot_have};
 
 fn setup(method: &str) -> Setup {
@@ -42,8 +42,8 @@ fn beside_a_busy_thread<T>(cpu: CpuId, work: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
+    let Some(()) = privileges() else { return };
     let mut guarded = Guarded::new(live(virtual_link()), Policy::default(), Arc::default());
     let rate = Load::Rate(Pps::new(1000.0).unwrap());
     let length = Duration::from_millis(500);
@@ -63,8 +63,8 @@ fn root_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
 }
 
 #[test]
-fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     // An application of at most 5000 frames/s, which any generator outruns.
@@ -100,8 +100,8 @@ fn root_nothing_counts_after_an_overload_while_frames_still_flood_the_path() {
 }
 
 #[test]
-fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     let pps = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
@@ -148,8 +148,8 @@ fn root_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative() {
 }
 
 #[test]
-fn root_more_than_the_link_carries_shows_nothing() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_more_than_the_link_carries_shows_nothing() {
+    let Some(()) = privileges() else { return };
     let over = |line: f64| {
         let limited = live(virtual_link()).with_line_rate(Pps::new(line).unwrap());
         let mut guarded = Guarded::new(limited, Policy::default(), Arc::default());
@@ -177,8 +177,8 @@ fn root_more_than_the_link_carries_shows_nothing() {
 /// possible.
 #[test]
 #[cfg(feature = "bpf")]
-fn root_a_traced_trial_says_when_its_cpus_stood_still() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_a_traced_trial_says_when_its_cpus_stood_still() {
+    let Some(()) = privileges() else { return };
     let path = virtual_link();
     let mut traced = live(path).with_tracer();
     let rate = Load::Rate(Pps::new(50_000.0).unwrap());
@@ -198,14 +198,13 @@ fn root_a_traced_trial_says_when_its_cpus_stood_still() {
 
 /// Sets the clock of the host, so it runs only where somebody has said that this may be: in a virtual machine.
 #[test]
-fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
+fn root_alone_a_clock_that_is_set_during_a_trial_spoils_it() {
     const PERMISSION: &str = "CAPBENCH_TEST_MAY_SET_CLOCK";
     let Some(()) = privileges() else { return };
     if std::env::var_os(PERMISSION).is_none() {
         let what = format_args!("a virtual machine that nobody else uses says so with {PERMISSION}=1");
         return cannot_have(HostLimit::OwnClock, what);
     }
-    let _turn = in_turn();
     let place = Place::with_pair();
     let path = || Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: false };
     // Frames by which the path was looked at, before those of the trial.
@@ -239,8 +238,8 @@ fn root_a_clock_that_is_set_during_a_trial_spoils_it() {
 /// Whether this host livelocks nobody knows. A mark names a trial that was offered less and delivered more, by that trial's own
 /// figures; which trials get one is shown by figures that are given in guards/livelock.rs.
 #[test]
-fn root_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_a_mark_of_livelock_names_a_trial_that_delivered_more_of_less() {
+    let Some(()) = privileges() else { return };
     let mut guarded =
         Guarded::new(live(virtual_link()), Policy { repeats: 0, ..Policy::default() }, Arc::default());
     let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..setup("recv") };

@@ -1,5 +1,6 @@
 //! Latency on the bed. Nothing here depends on how fast the host is, only on what comes after what.
 
+use capbench_testing::is_root;
 use std::time::Duration;
 
 use capbench_frames::Pps;
@@ -10,7 +11,6 @@ use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_shape::Clock;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, TrialResult};
-use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -37,8 +37,10 @@ fn rate(pps: f64) -> Load {
 /// What a block waits for, frames wait for: on average half of the timeout, so eight times the timeout is eight times
 /// the delay, give or take what else delays them.
 #[test]
-fn root_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     for load in [rate(1_000.0), rate(10_000.0)] {
         let mut median_of = |method: &str, timeout_ms: u64| {
@@ -72,8 +74,10 @@ fn root_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
 }
 
 #[test]
-fn root_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     let timeout = Duration::from_millis(10);
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"] {
@@ -98,8 +102,10 @@ fn root_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
 
 #[cfg(feature = "bpf")]
 #[test]
-fn root_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     for (method, has_total) in [("af-xdp", true), ("xdp-count", false)] {
         let (trial, latency) = run(&mut laboratory, &setup(method, Duration::from_millis(10)), rate(5_000.0));

@@ -24,7 +24,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
-use capbench_testing::network::privileged_turn;
+use capbench_testing::network::privileges;
 use faults::host::Host;
 use faults::watched::lost_by_sockets;
 use faults::xdp::Mode;
@@ -248,7 +248,7 @@ fn pps(rate: f64) -> Load {
 /// Runs the cases on one bed with a tracer, where the test can run.
 fn check_all(cases: impl IntoIterator<Item = Case>) {
     let cases: Vec<_> = cases.into_iter().collect();
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let mut laboratory = live(virtual_link()).with_tracer();
     println!(
         "| fault | intensity | method | place | sent | injected | witness | booked | elsewhere | unexplained |"
@@ -261,7 +261,7 @@ fn check_all(cases: impl IntoIterator<Item = Case>) {
 }
 
 #[test]
-fn root_tc_drop_at_egress_is_booked_to_the_transmit_side() {
+fn root_alone_tc_drop_at_egress_is_booked_to_the_transmit_side() {
     check_all(
         Every::ALL
             .map(|every| Case::picked("tc drop, egress", every, Fault::DropAtEgress(every), Place::Transmit)),
@@ -269,14 +269,14 @@ fn root_tc_drop_at_egress_is_booked_to_the_transmit_side() {
 }
 
 #[test]
-fn root_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
+fn root_alone_tc_drop_at_ingress_is_no_loss_of_a_packet_socket() {
     check_all(
         Every::ALL.map(|every| Case::picked("tc drop, ingress", every, Fault::DropAtIngress(every), None)),
     );
 }
 
 #[test]
-fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
+fn root_alone_frames_corrupted_on_the_way_are_booked_as_corrupt() {
     check_all(
         Every::ALL
             .map(|every| Case::picked("corrupted frames", every, Fault::Corrupt(every), Place::Corrupt)),
@@ -284,14 +284,14 @@ fn root_frames_corrupted_on_the_way_are_booked_as_corrupt() {
 }
 
 #[test]
-fn root_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
+fn root_alone_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
     check_all(
         Every::ALL.map(|every| Case::picked("duplicated frames", every, Fault::Duplicate(every), None)),
     );
 }
 
 #[test]
-fn root_what_an_xdp_program_drops_is_booked_to_xdp() {
+fn root_alone_what_an_xdp_program_drops_is_booked_to_xdp() {
     let modes = [("XDP drop, generic", Mode::Generic), ("XDP drop, native", Mode::Native)];
     check_all(modes.into_iter().flat_map(|(name, mode)| {
         Every::ALL.map(|every| Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp))
@@ -300,7 +300,7 @@ fn root_what_an_xdp_program_drops_is_booked_to_xdp() {
 
 /// The tracer's count of the kernel's reason, where the ledger takes softnet counter and link statistics.
 #[test]
-fn root_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
+fn root_alone_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
     check_all([10_000, 20_000, 50_000].map(|take_ns| Case {
         injected: Fault::SlowSoftirq(take_ns),
         load: pps(200_000.0),
@@ -312,7 +312,7 @@ fn root_what_a_full_backlog_refuses_is_booked_to_the_backlog() {
 
 /// NAPI thread and a busy application share a CPU; the ring holds everything. The ledger takes the sender's `tx_dropped`.
 #[test]
-fn root_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
+fn root_alone_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
     let loads = [("150,000/s", pps(150_000.0)), ("300,000/s", pps(300_000.0)), ("maximum", Load::Maximum)];
     check_all(loads.map(|(words, load)| {
         let mut case = Case::new("full veth queue", words, Place::LinkQueue);
@@ -351,7 +351,7 @@ fn all_but(room: u64, trial: &TrialResult) -> Result<u64, String> {
 }
 
 #[test]
-fn root_a_tiny_ring_loses_all_but_what_it_holds() {
+fn root_alone_a_tiny_ring_loses_all_but_what_it_holds() {
     check_all([8, 16, 32].map(|slots| {
         let mut case = held("tiny ring", Place::Ring, slots, "sent less the ring's slots");
         case.setup.capture.ring = ByteCount(u64::from(slots) * 2048);
@@ -366,7 +366,7 @@ fn root_a_tiny_ring_loses_all_but_what_it_holds() {
 /// room in the fill ring, and before the reader is held it puts that there, for those that the kernel has used. It wakes up
 /// before the next frame comes: a full receive ring would refuse that.
 #[test]
-fn root_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
+fn root_alone_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
     check_all([1, 2, 4].map(|fill| {
         let witness = "sent less all buffers";
         let mut case = held("starved fill ring", Place::FillRing, fill + 1, witness);
@@ -379,7 +379,7 @@ fn root_a_starved_fill_ring_loses_all_but_the_buffers_in_it() {
 
 /// The ledger takes what the socket tells its owner.
 #[test]
-fn root_a_slow_reader_loses_in_ring_or_socket() {
+fn root_alone_a_slow_reader_loses_in_ring_or_socket() {
     let readers = ["packet-v3", "packet-v1", "recv"];
     check_all(readers.into_iter().flat_map(|method| {
         [8, 16, 32].map(|kib| {
@@ -401,7 +401,7 @@ fn root_a_slow_reader_loses_in_ring_or_socket() {
 /// The second thread is held over its first frame until the first has handed over what it can: that is the queue's length,
 /// the frame that is worked on among them. The ledger takes what the first thread counted.
 #[test]
-fn root_a_slow_application_loses_in_its_queue() {
+fn root_alone_a_slow_application_loses_in_its_queue() {
     check_all([8, 32, 128].map(|length| {
         let witness = "sent less the queue's length";
         let mut case = held("slow application queue", Place::ApplicationQueue, length, witness);
@@ -416,7 +416,7 @@ fn root_a_slow_application_loses_in_its_queue() {
 }
 
 #[test]
-fn root_what_a_socket_filter_drops_is_booked_to_the_filter() {
+fn root_alone_what_a_socket_filter_drops_is_booked_to_the_filter() {
     let cases = ["packet-v2", "recv", "libpcap"].into_iter().flat_map(|method| {
         Every::ALL.map(|every| {
             let mut case = Case::picked("socket filter", every, Fault::SocketFilter(every), Place::Filter);

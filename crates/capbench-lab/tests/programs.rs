@@ -13,7 +13,7 @@ use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_testing::Scratch;
-use capbench_testing::network::{privileged_turn, program};
+use capbench_testing::network::{privileges, program};
 
 fn laboratory(programs: Programs) -> LiveLaboratory {
     live(virtual_link()).with_programs(programs)
@@ -87,7 +87,7 @@ fn assert_nothing_left() {
 
 #[test]
 fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(Programs::default());
     for (name, captured) in
         [("tcpdump", "captured"), ("dumpcap", "captured"), ("netsniff-ng", "passed filter")]
@@ -117,7 +117,7 @@ fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
 
 #[test]
 fn root_counts_without_a_file_are_taken_on_trust() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let _ = program("tracestats");
     let mut laboratory = laboratory(Programs::default());
     for name in ["tracestats-ring", "tracestats-int"] {
@@ -134,7 +134,7 @@ fn root_counts_without_a_file_are_taken_on_trust() {
 
 #[test]
 fn root_cut_frames_are_verified_as_cut() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(Programs::default());
     for method in ["cmd:tcpdump", "cmd:netsniff-ng"] {
         let mut setup = Setup { method: method.parse().unwrap(), ..setup(method) };
@@ -153,7 +153,7 @@ const WAIT: &str = "while :; do sleep 0.02; done";
 
 #[test]
 fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let counts = "counts = { captured = '(\\d+) captured' }";
     let ready = format!("ready = 'ready'\n{counts}");
     let hasty = format!("ready = 'ready'\npatience = '300ms'\n{counts}");
@@ -209,7 +209,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
 
 #[test]
 fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
                 [programs.text]\ncommand = ['/proc/version', '{file}']";
     let mut laboratory = laboratory(defined(text));
@@ -227,7 +227,7 @@ fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
 
 #[test]
 fn root_what_a_program_says_is_set_against_what_its_file_has() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let _ = program("tcpdump");
     let tcpdump = "trap : INT; tcpdump -n -Z root -i \"$1\" -w {file}";
     let counts = "ready = 'listening on'\nholds = '1s'\ncounts = { captured = '(\\d+) packets captured' }";
@@ -265,7 +265,7 @@ fn root_what_a_program_says_is_set_against_what_its_file_has() {
 
 #[test]
 fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let _ = program("tcpdump");
     let script = format!(
         "trap 'exit 0' INT; tcpdump -n -Z root -i \"$1\" -c 100 --immediate-mode -w {{file}}; {WAIT}"

@@ -29,7 +29,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::work::WorkPlan;
-use capbench_testing::network::privileged_turn;
+use capbench_testing::network::privileges;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use faults::xdp::Mode;
 use faults::{Every, Fault, balance, entry, is_in_doubt};
@@ -321,8 +321,8 @@ fn number_of(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn root_whatever_is_drawn_every_frame_is_accounted_for() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_whatever_is_drawn_every_frame_is_accounted_for() {
+    let Some(()) = privileges() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = number_of("CAPBENCH_TRIALS_SEED").unwrap_or(now);
     let count = number_of("CAPBENCH_TRIALS").unwrap_or(FEW);

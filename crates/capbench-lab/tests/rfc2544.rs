@@ -1,6 +1,7 @@
 //! The tests of RFC 2544 on the bed. Nothing here depends on how fast the host is: an application that works for long on
 //! each frame is the slowest part of the path on any.
 
+use capbench_testing::is_root;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
@@ -18,7 +19,6 @@ use capbench_plan::for_tests::Collected;
 use capbench_plan::rfc2544::recovery::Recovery;
 use capbench_plan::rfc2544::{BackToBackTest, Ended, FrameLossTest, MaximumRate, Percent, RecoveryTest};
 use capbench_plan::search::MaximumSource;
-use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -51,8 +51,10 @@ fn assert_accounted(trials: &[TrialResult]) {
 }
 
 #[test]
-fn root_loss_goes_down_with_the_load_until_there_is_none() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_loss_goes_down_with_the_load_until_there_is_none() {
+    if !is_root() {
+        return;
+    }
     let test = FrameLossTest {
         maximum: given(40_000.0),
         step: Percent::new(10.0).unwrap(),
@@ -73,8 +75,10 @@ fn root_loss_goes_down_with_the_load_until_there_is_none() {
 }
 
 #[test]
-fn root_a_larger_ring_holds_a_longer_burst() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_a_larger_ring_holds_a_longer_burst() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     let mut longest = |ring: u64| {
         let test = BackToBackTest {
@@ -105,8 +109,10 @@ fn root_a_larger_ring_holds_a_longer_burst() {
 }
 
 #[test]
-fn root_an_overload_is_followed_by_half_of_it() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_an_overload_is_followed_by_half_of_it() {
+    if !is_root() {
+        return;
+    }
     let test = RecoveryTest {
         overload: Percent::new(300.0).unwrap(),
         after: Percent::new(10.0).unwrap(),

@@ -9,8 +9,7 @@ use capbench_model::trial::{Load, Phase, TrialResult};
 use capbench_model::work::WorkModel;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::search::{self, End, MaximumSource, SearchPlan, Status, Stored};
-use capbench_testing::network::root_turn;
-use capbench_testing::{HostLoad, busy};
+use capbench_testing::{HostLoad, busy, is_root};
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -18,8 +17,10 @@ fn laboratory() -> LiveLaboratory {
 
 /// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
 #[test]
-fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     let setup = Setup {
         work: WorkModel::Nanoseconds(50_000).into(),
@@ -72,8 +73,10 @@ fn root_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
 }
 
 #[test]
-fn root_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_a_search_on_the_bed_is_interrupted_and_gone_on_with() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     // Work of 50 us a packet holds less than 20,000 packets/s on any host.
     let setup = Setup {

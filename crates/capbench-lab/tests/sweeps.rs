@@ -1,5 +1,6 @@
 //! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
 
+use capbench_testing::is_root;
 use std::time::Duration;
 
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
@@ -11,7 +12,6 @@ use capbench_model::work::WorkModel;
 use capbench_plan::bursts::{BurstEnd, BurstSearch};
 use capbench_plan::for_tests::{Collected, at, sweep_plan};
 use capbench_plan::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
-use capbench_testing::network::root_turn;
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -34,8 +34,10 @@ fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
 }
 
 #[test]
-fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_every_trial_of_a_work_sweep_stands_in_its_outcome() {
+    if !is_root() {
+        return;
+    }
     let work = WorkModel::Nanoseconds;
     let axis = Axis::work(work(0), work(100_000), 3, Spacing::Linear).unwrap();
     let run = run(&plan(axis, &["recv", "packet-v2", "packet-v3"], 30_000.0));
@@ -52,8 +54,10 @@ fn root_every_trial_of_a_work_sweep_stands_in_its_outcome() {
 }
 
 #[test]
-fn root_bursts_are_found_for_rings_from_8_frames_on() {
-    let Some(_turn) = root_turn() else { return };
+fn root_lengthy_bursts_are_found_for_rings_from_8_frames_on() {
+    if !is_root() {
+        return;
+    }
     let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
     let test = BackToBackTest(BurstSearch {
         limit: Duration::from_millis(40),
@@ -75,8 +79,10 @@ fn root_bursts_are_found_for_rings_from_8_frames_on() {
 }
 
 #[test]
-fn root_a_virtual_link_has_no_interrupts_to_hold_back() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_a_virtual_link_has_no_interrupts_to_hold_back() {
+    if !is_root() {
+        return;
+    }
     let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
     setup.moderation = Some("50us".parse().unwrap());
     let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();

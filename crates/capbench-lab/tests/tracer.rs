@@ -19,7 +19,7 @@ use capbench_model::places::Place as Lost;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
-use network::{Place, eventually, privileged_turn, privileges, program};
+use network::{Place, eventually, privileges, program};
 
 fn scope(place: &Place, name: &str) -> Scope {
     place.inside(|| Scope {
@@ -129,8 +129,8 @@ fn entry(trial: &TrialResult, place: Lost) -> &Entry {
 }
 
 #[test]
-fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
+    let Some(()) = privileges() else { return };
     let (watched, other) = (Place::with_pair(), Place::with_pair());
     let tracer = Tracer::start(&[scope(&watched, "left"), scope(&watched, "right")]).unwrap();
     // The same number of an interface in another namespace is another interface.
@@ -164,8 +164,8 @@ fn root_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
 }
 
 #[test]
-fn root_what_tc_drops_behind_the_capture_is_no_loss() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_what_tc_drops_behind_the_capture_is_no_loss() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     drop_at_ingress(&place);
     let trial = seen(|| place.inside(|| run(on_pair(), "packet-tx")));
@@ -175,8 +175,8 @@ fn root_what_tc_drops_behind_the_capture_is_no_loss() {
 }
 
 #[test]
-fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
+    let Some(()) = privileges() else { return };
     let path = || virtual_link();
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
     let busy =
@@ -201,8 +201,8 @@ fn root_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
 /// What the tracer measures at the ends of the softirq, and what the timer tick samples of the same work, agree as far as
 /// ticks can: that is a sanity check, and no claim about either.
 #[test]
-fn root_traced_kernel_time_agrees_with_what_the_tick_samples() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_traced_kernel_time_agrees_with_what_the_tick_samples() {
+    let Some(()) = privileges() else { return };
     let path = virtual_link();
     let trial = run_load(laboratory(path), "packet-tx", Load::Maximum, Duration::from_millis(600), || ());
     let traced_ns = trial.cpu.kernel_ns.unwrap();
@@ -215,8 +215,8 @@ fn root_traced_kernel_time_agrees_with_what_the_tick_samples() {
 }
 
 #[test]
-fn root_the_tracer_says_what_it_costs() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_the_tracer_says_what_it_costs() {
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(virtual_link());
     let statement = |laboratory: &LiveLaboratory| {
         laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
@@ -234,8 +234,8 @@ fn root_the_tracer_says_what_it_costs() {
 }
 
 #[test]
-fn root_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let run = || {
         let object = drop_program();
@@ -290,9 +290,9 @@ impl XdpFault {
 }
 
 #[test]
-fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
+fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
     use capbench_sys::bpf::XdpMode;
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for mode in [XdpMode::Generic, XdpMode::Driver] {
         for fault in XdpFault::ALL {
             let place = Place::with_pair();
@@ -322,8 +322,8 @@ fn root_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
 }
 
 #[test]
-fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_without_the_tracer_places_are_unknown_and_it_is_said_why() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let trial = place.inside(|| run(untraced(pair()), "packet-tx"));
     let stack = entry(&trial, Lost::Stack);
@@ -332,8 +332,8 @@ fn root_without_the_tracer_places_are_unknown_and_it_is_said_why() {
 }
 
 #[test]
-fn root_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
+    let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     let trial = place.inside(|| run(untraced(pair()).with_tracer_on(Path::new("/no/such/btf")), "packet-tx"));
     let stack = entry(&trial, Lost::Stack);
@@ -351,7 +351,7 @@ fn a_kernel_that_does_not_describe_its_types_is_told_so() {
 }
 
 #[test]
-fn root_without_privilege_there_is_no_tracer() {
+fn root_alone_without_privilege_there_is_no_tracer() {
     let Some(()) = privileges() else { return };
     // A thread in a user namespace of its own would have to be a process of its own: the program is one.
     let own = std::env::current_exe().unwrap();

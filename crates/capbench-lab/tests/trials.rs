@@ -1,6 +1,7 @@
 //! Trials on the bed, and between interfaces that are there: nothing unexplained whatever is lost, and no trial sees
 //! another's frames.
 
+use capbench_testing::is_root;
 use capbench_testing::network;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_testing::{HostLoad, busy, missing};
-use network::{eventually, privileged_turn, root_turn};
+use network::{eventually, privileges};
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -78,8 +79,10 @@ fn assert_shows_something(trial: &TrialResult, load: HostLoad) {
 }
 
 #[test]
-fn root_at_maximum_load_nothing_is_unexplained() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_at_maximum_load_nothing_is_unexplained() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in usual_methods() {
@@ -97,8 +100,10 @@ fn root_at_maximum_load_nothing_is_unexplained() {
 
 /// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for.
 #[test]
-fn root_polled_paths_account_for_every_frame() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_polled_paths_account_for_every_frame() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in [
@@ -127,8 +132,10 @@ fn root_polled_paths_account_for_every_frame() {
 }
 
 #[test]
-fn root_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
     for method in usual_methods() {
@@ -169,8 +176,10 @@ fn assert_loss_is_marked(trial: &TrialResult) {
 /// A tiny ring and a slow reader: every burst ends where the ring has marked a loss, and together they are what it
 /// counted.
 #[test]
-fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(20_000.0).unwrap());
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
@@ -200,8 +209,10 @@ fn root_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
 }
 
 #[test]
-fn root_trials_back_to_back_never_see_each_others_frames() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_trials_back_to_back_never_see_each_others_frames() {
+    if !is_root() {
+        return;
+    }
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in usual_methods() {
@@ -222,8 +233,10 @@ fn root_trials_back_to_back_never_see_each_others_frames() {
 }
 
 #[test]
-fn root_cpus_of_the_users_choice_are_used() {
-    let Some(_turn) = root_turn() else { return };
+fn root_alone_cpus_of_the_users_choice_are_used() {
+    if !is_root() {
+        return;
+    }
     let cpus = affinity::allowed_cpus().unwrap();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let choice = PlacementChoice::Custom { generator: last, kernel: first, application: first };
@@ -250,7 +263,9 @@ fn root_cpus_of_the_users_choice_are_used() {
 
 #[test]
 fn root_a_stopped_trial_ends_soon() {
-    let Some(_turn) = root_turn() else { return };
+    if !is_root() {
+        return;
+    }
     let stop = Arc::new(AtomicBool::new(true));
     let mut laboratory = live_stopped_by(virtual_link(), stop);
     let begun = std::time::Instant::now();
@@ -294,8 +309,8 @@ fn given_up(laboratory: &mut LiveLaboratory, setup: &Setup, stop: &AtomicBool) -
 }
 
 #[test]
-fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
-    let Some(_turn) = privileged_turn() else { return };
+fn root_alone_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
+    let Some(()) = privileges() else { return };
     let stop = Arc::<AtomicBool>::default();
     let mut laboratory = live_stopped_by(virtual_link(), Arc::clone(&stop));
     for method in usual_methods() {
@@ -324,7 +339,7 @@ fn root_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
 
 #[test]
 fn root_trials_run_between_interfaces_that_are_there() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let place = network::Place::with_pair();
     let laboratory = |isolated| {
         let path = Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated };
@@ -359,7 +374,7 @@ fn root_trials_run_between_interfaces_that_are_there() {
 
 #[test]
 fn root_a_cpu_that_is_not_there_is_refused() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
     let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
     let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();

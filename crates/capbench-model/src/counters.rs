@@ -31,6 +31,17 @@ pub struct Loss {
 }
 
 impl Counters {
+    /// Those of a method that loses frames in one ring or queue only.
+    pub fn of_ring(
+        accepted: Option<u64>,
+        lost: Option<u64>,
+        source: impl Into<Cow<'static, str>>,
+        raw: Vec<(String, u64)>,
+    ) -> Self {
+        let loss = Loss { place: Place::Ring, count: lost, source: source.into() };
+        Self { accepted, losses: vec![loss], without: ONE_RING_WITHOUT.to_vec(), raw }
+    }
+
     /// The name of the raw counter of [`Counters::cut`].
     pub const CUT: &'static str = "cut";
 

@@ -55,19 +55,16 @@ impl Stretch {
     }
 }
 
-/// First common load, as a share of what the slowest method delivered at maximum load. Under overload a method delivers less
-/// than it can sustain, so most methods sustain this load at once.
+/// First common load by what the slowest method delivered at maximum load, where it delivers less than it can sustain.
 const FIRST_SHARE: f64 = 0.7;
 /// Factor that lowers the common load after a method loses frames at it.
 const NEXT_SHARE: f64 = 0.6;
 /// Number of times the common load is lowered before the bench gives up on the group.
 const ROUNDS: usize = 5;
-/// Minimum of the common load, in packets/s, and as a share of the fastest method's rate. Below it, the kernel's clock is too
-/// coarse to measure the cost of a packet.
+/// Minimum of the common load, below which the kernel's clock is too coarse: packets/s, and share of the fastest rate.
 const LEAST_PPS: f64 = 1000.0;
 const LEAST_SHARE: f64 = 0.02;
-/// Methods that deliver less than this share of the fastest method's rate are excluded: they would lower the common load too
-/// far.
+/// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
 const TOO_SLOW: f64 = 0.05;
 
 /// The outcome of a bench.
@@ -97,10 +94,7 @@ impl BenchPlan {
         (self.duration + OVERHEAD) * self.trials() as u32
     }
 
-    /// Runs the bench.
-    ///
-    /// # Errors
-    /// When a trial cannot be saved. A set-up that cannot be measured is reported to the observer and skipped.
+    /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
         let mut stretches = Vec::new();
@@ -145,7 +139,13 @@ impl BenchPlan {
                     None => self.at(stretch, setup, session)?.is_some(),
                     Some(against) => {
                         let Some(beside) = stretch.of(against) else { continue };
-                        let pair = self.side_by_side(stretch, [beside, setup], number, session)?;
+                        // The order alternates between visits: A B, then B A.
+                        let is_first = number.is_multiple_of(2);
+                        let [one, two] = if is_first { [beside, setup] } else { [setup, beside] };
+                        let one = self.at(stretch, one, session)?;
+                        let two = if one.is_some() { self.at(stretch, two, session)? } else { None };
+                        let (then, now) = if is_first { (one, two) } else { (two, one) };
+                        let pair = then.zip(now).map(|(then, now)| Pair { then, now });
                         pairs.extend(pair);
                         pair.is_some()
                     }
@@ -161,30 +161,13 @@ impl BenchPlan {
         Ok(pairs)
     }
 
-    /// One trial of each. The order alternates between visits: A B, then B A.
-    fn side_by_side(
-        &self,
-        stretch: &Stretch,
-        [beside, setup]: [&Setup; 2],
-        number: usize,
-        session: &mut Session<'_>,
-    ) -> Result<Option<Pair>> {
-        let is_first = number.is_multiple_of(2);
-        let [first, second] = if is_first { [beside, setup] } else { [setup, beside] };
-        let Some(first) = self.at(stretch, first, session)? else { return Ok(None) };
-        let Some(second) = self.at(stretch, second, session)? else { return Ok(None) };
-        let (then, now) = if is_first { (first, second) } else { (second, first) };
-        Ok(Some(Pair { then, now }))
-    }
-
     /// Returns the number of a stretch's trial, or `None` if the trial could not run.
     fn at(&self, stretch: &Stretch, setup: &Setup, session: &mut Session<'_>) -> Result<Option<u32>> {
         let trial = session.trial(setup, stretch.load, self.duration, stretch.phase)?;
         Ok(trial.map(|trial| trial.number))
     }
 
-    /// Measures all methods with one frame size in one placement: both phases once, unless the user gave the load. Returns the
-    /// stretches to visit.
+    /// Both phases once with one frame size in one placement, unless the user gave the load. Returns the stretches to visit.
     fn group(
         &self,
         placement: PlacementChoice,
@@ -234,8 +217,7 @@ impl BenchPlan {
         Ok(stretches)
     }
 
-    /// Measures all methods at one load. Returns whether all sustained it without backlog in their buffers. The first method
-    /// that does not ends the round, since the next round uses a lower load. The last round measures all methods.
+    /// Measures all methods at one load, until one does not sustain it; the last round measures all. Returns whether all did.
     fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
         let mut held = true;
         for setup in setups {
@@ -254,17 +236,15 @@ impl BenchPlan {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use capbench_frames::rates::Pps;
     use capbench_model::method_spec::MethodSpec;
 
     use super::BenchPlan;
     use crate::for_tests::{Collected, bench_plan, path};
+    use crate::simulated::tampered::Tampered;
     use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
     use capbench_model::for_tests::setup;
-    use capbench_model::laboratory::{Laboratory, Setup};
-    use capbench_model::trial::{Phase, Trial, TrialResult, Verdict};
+    use capbench_model::trial::{Phase, TrialResult, Verdict};
 
     #[test]
     fn every_method_runs_at_maximum_load_and_at_one_common_load() {
@@ -382,31 +362,11 @@ mod tests {
         assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
     }
 
-    /// A path that panics in its third trial.
-    struct Panicking(SimulatedLaboratory, u32);
-
-    impl Laboratory for Panicking {
-        fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
-            self.1 += 1;
-            assert!(self.1 < 3, "a fault in the third trial");
-            self.0.prepare(setup)
-        }
-        fn rest(&mut self, while_idle: Duration) {
-            self.0.rest(while_idle);
-        }
-        fn number_after(&mut self, last: u32) {
-            self.0.number_after(last);
-        }
-        fn statements(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
-
     #[test]
     fn a_panic_keeps_the_trials_that_were_saved() {
         let mut collected = Collected::default();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let mut path = Panicking(path(), 0);
+            let mut path = Tampered::new(path(), |trial, _| assert!(trial < 2, "a fault in the third trial"));
             bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut collected)
         }));
         assert!(outcome.is_err());

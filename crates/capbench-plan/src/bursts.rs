@@ -5,26 +5,24 @@
 //! length until frames are lost. Then it bisects between two lengths that differ by a factor of two. The generator sends a burst
 //! by a plan, at the rate from which times are computed.
 
+use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::percent::Percent;
 use crate::session::{Missing, Session};
+use crate::{PlanError, Result};
 use capbench_model::laboratory::Setup;
 use capbench_model::ledger::LostAt;
 use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// A burst that took longer by more than this share was sent at another rate. It is no evidence for the requested rate.
 const SLOWER: f64 = 0.01;
-/// Additional delay allowed for the last frame, as a share of the burst's duration: the generator reads the clock and calls the
-/// kernel.
+/// Delay allowed for the last frame, by the burst's duration: the generator reads the clock and calls the kernel.
 const HAND_OVER: f64 = 0.1;
-/// Bounds of that delay: the minimum applies to the shortest bursts. The generator passes their frames to the kernel in one
-/// call, which took 20 to 40 us on a veth pair.
+/// Bounds of that delay: one call, which passes the shortest bursts to the kernel, took 20 to 40 us on a veth pair.
 const HAND_OVER_WITHIN: (Duration, Duration) = (Duration::from_micros(50), Duration::from_micros(100));
 /// A generator that was disturbed during a burst may retry this many times per verification of losses.
 const ATTEMPTS: u32 = 3;
@@ -78,16 +76,13 @@ pub(crate) struct Longest {
     pub(crate) frames: u64,
     /// The shortest lossy length minus this one; absent if no length lost frames.
     pub(crate) step: Option<u64>,
-    /// The rate at which the burst was sent.
     pub(crate) offered_pps: Option<f64>,
     pub(crate) end: BurstEnd,
-    /// Numbers of the trials.
     pub(crate) trials: Vec<u32>,
     /// Where the shortest burst that lost frames lost them.
     pub(crate) lost_at: Vec<LostAt>,
 }
 
-/// The result of one length.
 enum Shown {
     Held(Box<TrialResult>),
     Lost(Vec<LostAt>),
@@ -100,7 +95,6 @@ impl BurstSearch {
         (rate.get() * self.limit.as_secs_f64()).round() as u64
     }
 
-    /// Approximate number of trials of a search.
     pub(crate) fn trials(&self, rate: Pps) -> usize {
         let doublings = (self.limit_frames(rate) as f64 / self.first.get() as f64).log2().max(1.0);
         let halvings = (1.0 / self.resolution.ratio()).log2().max(0.0);
@@ -108,9 +102,6 @@ impl BurstSearch {
     }
 
     /// Runs one search. The path is idle before every burst.
-    ///
-    /// # Errors
-    /// When a trial cannot be saved.
     pub(crate) fn longest(
         &self,
         session: &mut Session<'_>,
@@ -195,10 +186,66 @@ impl BurstSearch {
     }
 }
 
+/// A share in percent: finite, above 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Percent(f64);
+
+impl Percent {
+    /// 100 %.
+    pub const WHOLE: Self = Self(100.0);
+
+    /// Creates a share from percent. Fails unless `percent` is finite and above zero.
+    pub fn new(percent: f64) -> Result<Self> {
+        if percent.is_finite() && percent > 0.0 {
+            Ok(Self(percent))
+        } else {
+            Err(PlanError::unsupported(format!("a test with {percent} %"), "a share is above 0 % and finite"))
+        }
+    }
+
+    /// The share in percent.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// The share as a factor.
+    pub fn ratio(self) -> f64 {
+        self.0 / 100.0
+    }
+
+    /// A share that is constant in the source code.
+    pub(crate) const fn fixed(percent: f64) -> Self {
+        assert!(percent > 0.0 && percent.is_finite());
+        Self(percent)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", self.0)
+    }
+}
+
+impl TryFrom<f64> for Percent {
+    type Error = PlanError;
+
+    fn try_from(percent: f64) -> Result<Self> {
+        Self::new(percent)
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(percent: Percent) -> Self {
+        percent.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::longest;
     use std::time::Duration;
+
+    use super::longest;
 
     #[test]
     fn a_burst_that_took_much_longer_than_planned_was_none() {

@@ -18,8 +18,7 @@ pub struct Cost {
     pub waits: u32,
     /// Time that buffers take to empty, if known beforehand.
     pub drain: Duration,
-    /// Probes after overloads, one per overload, as if the path recovers at once. If it does not, guards send up to five longer
-    /// probes.
+    /// Probes after overloads, one each, as if the path recovers at once. Guards send up to five longer ones if it does not.
     pub probes: u32,
     /// Idle time of the path.
     pub idle: Duration,
@@ -44,8 +43,7 @@ pub struct Meter {
 }
 
 impl Cost {
-    /// Total time, if a trial that misses frames waits for `quiet`. It sums sending, waiting, probing and resting. For each
-    /// trial it adds the time to open rings and read counters.
+    /// Total time, if a trial that misses frames waits for `quiet`, with the time to open rings and read counters.
     pub fn time(&self, quiet: Duration) -> Duration {
         let opened = OVERHEAD.saturating_mul(self.trials.saturating_add(self.probes));
         [
@@ -88,6 +86,16 @@ impl Cost {
 }
 
 impl Spread {
+    /// The same of both plans, one after the other.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            least: self.least.and(other.least),
+            median: self.median.and(other.median),
+            most: self.most.and(other.most),
+        }
+    }
+
     /// The lowest, median and highest of these costs; zero if there are none.
     pub fn of(mut costs: Vec<Cost>, quiet: Duration) -> Self {
         costs.sort_by_key(|cost| cost.time(quiet));

@@ -27,6 +27,8 @@ pub struct Collector<R> {
     pub stop_after: Option<usize>,
     /// Whether it collects set-ups that cannot be measured. Otherwise they fail the test.
     pub expects_skips: bool,
+    /// Whether it collects the state of searches after each trial.
+    pub follows_searches: bool,
     /// The announcement of each trial.
     pub started: Vec<String>,
     /// The trials that ended.
@@ -57,6 +59,7 @@ impl<R> Default for Collector<R> {
         Self {
             stop_after: None,
             expects_skips: false,
+            follows_searches: false,
             started: Vec::new(),
             trials: Vec::new(),
             skipped: Vec::new(),
@@ -103,7 +106,7 @@ impl<R> Observer for Collector<R> {
     }
 
     fn keeps_searches(&self) -> bool {
-        true
+        self.follows_searches
     }
 
     fn searching(&mut self, so_far: SearchOutcome) {

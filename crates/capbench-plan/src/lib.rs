@@ -27,7 +27,6 @@ pub mod for_tests;
 pub mod fuzzing;
 pub mod guards;
 pub mod order;
-pub mod percent;
 pub mod rehearsal;
 pub mod rfc2544;
 pub mod search;

@@ -26,9 +26,12 @@ impl Shuffle {
     }
 }
 
-/// The trials of a pass: place by place, with every method in turn at each, A B A B. Each pass begins with another method, so
-/// that no method always follows the same one.
-pub fn turns(pass: &[usize], methods: usize, number: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+/// The trials of a pass: every method at each place in turn, A B A B. Each pass begins with another method.
+pub(crate) fn turns(
+    pass: &[usize],
+    methods: usize,
+    number: usize,
+) -> impl Iterator<Item = (usize, usize)> + '_ {
     let method = move |nth: usize| (nth + number) % methods;
     pass.iter().flat_map(move |&place| (0..methods).map(move |nth| (place, method(nth))))
 }

@@ -3,13 +3,11 @@
 
 use std::time::Duration;
 
-use capbench_model::method_spec::MethodSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 pub use crate::search::Observer;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 
 /// A set-up that could not be measured.
@@ -61,9 +59,6 @@ impl<'s> Session<'s> {
     }
 
     /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     pub fn trial(
         &mut self,
         setup: &Setup,
@@ -71,14 +66,10 @@ impl<'s> Session<'s> {
         duration: Duration,
         phase: Phase,
     ) -> Result<Option<TrialResult>> {
-        let what = describe(&setup.method, &setup.label, setup.placement, load);
-        self.announced(&what, setup, load, duration, phase)
+        self.announced(&describe(setup, load), setup, load, duration, phase)
     }
 
     /// Runs one trial, with the announcement `what`.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
     pub fn announced(
         &mut self,
         what: &str,
@@ -110,11 +101,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// Runs one trial that must be valid. Only guarded trials are repeated when invalid ([`crate::guards`]). So an invalid trial
-    /// here ends the steps that depend on it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
+    /// Runs one trial that must be valid. Guards have repeated an invalid one already, so it ends the steps that depend on it.
     pub fn sound(
         &mut self,
         setup: &Setup,
@@ -125,7 +112,9 @@ impl<'s> Session<'s> {
         Ok(match self.trial(setup, load, duration, phase)? {
             None if self.stopped => Err(Missing::Stopped),
             None => Err(Missing::NotRun),
-            Some(result) if result.verdict == Verdict::Invalid => Err(Missing::of(&result)),
+            Some(result) if result.verdict == Verdict::Invalid => {
+                Err(Missing::Invalid { trial: result.number, because: result.why_invalid() })
+            }
             Some(result) => Ok(result),
         })
     }
@@ -141,13 +130,7 @@ impl<'s> Session<'s> {
     }
 }
 
-impl Missing {
-    fn of(invalid: &TrialResult) -> Self {
-        Self::Invalid { trial: invalid.number, because: invalid.why_invalid() }
-    }
-}
-
 /// The announcement of a trial.
-pub fn describe(method: &MethodSpec, size: &SizeLabel, placement: PlacementChoice, load: Load) -> String {
-    format!("{method}, {size} B, {placement}, {load}")
+pub fn describe(setup: &Setup, load: Load) -> String {
+    format!("{}, {} B, {}, {load}", setup.method, setup.label, setup.placement)
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::compare::Compare;
 use super::figure::Figure;
+use super::figure::Words;
 use super::judging::{Chance, at_what_was_sent, judgement};
 use super::measured::{Limit, MeasuredSteps, Seen, Select};
-use super::onset::Onset;
 use super::outcome::{Answer, Judgement, Quantity};
-use super::regimes::Regimes;
-use super::words::Words;
+use super::rules::Compare;
+use super::rules::Onset;
+use super::rules::Regimes;
 use capbench_model::ledger::LostAt;
 
 /// A claim of a publication, and the rule that judges it.
@@ -45,34 +45,25 @@ fn everything() -> Vec<Select> {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Rule {
-    /// Shares meet limits.
     Share(Share),
-    /// Figures compare.
     Compare(Compare),
-    /// Losses begin at a point.
     Onset(Onset),
-    /// Searches find less than best effort.
     Search(Search),
-    /// Losses are in no counter.
     Uncounted,
-    /// A sweep of work shows one of Dain's effects.
     Regimes(Regimes),
 }
 
 /// The measurements at one of the places that a claim is `over`.
 pub(super) struct Group<'m> {
-    /// The place.
     pub(super) label: String,
     /// The name and the measurements of each of the claim's `of`.
     pub(super) names: Vec<String>,
     pub(super) seen: Vec<Seen<'m>>,
 }
 
-/// The result of a rule.
 pub(super) struct Said<'m> {
     pub(super) answer: Answer,
     pub(super) text: String,
-    /// The trials that support it.
     pub(super) seen: Vec<Seen<'m>>,
     pub(super) chance: Chance,
 }
@@ -126,7 +117,6 @@ impl Claim {
         self.over.iter().filter(runs).map(group).collect()
     }
 
-    /// The text of a case; empty if the claim has none.
     pub(super) fn says(&self, case: &str) -> &str {
         self.says.get(case).map_or("", String::as_str)
     }
@@ -140,10 +130,9 @@ impl Claim {
         words.and("missing", names.get(missing).cloned().unwrap_or_default()).fill(self.says("unmeasured"))
     }
 
-    /// Losses that no counter shows.
     fn uncounted<'m>(&self, groups: Vec<Group<'m>>) -> Said<'m> {
         let seen: Vec<Seen<'_>> = groups.into_iter().flat_map(|group| group.seen).collect();
-        let trials = || seen.iter().flat_map(|seen| seen.trials().iter().copied());
+        let trials = || seen.iter().flat_map(|seen| seen.trials.iter().copied());
         let lost: u64 = trials().map(|trial| trial.lost()).sum();
         // If counters show more than was lost, they are wrong, which is not an uncounted loss.
         let uncounted: u64 = trials().map(|trial| trial.unexplained.max(0).unsigned_abs()).sum();
@@ -152,7 +141,7 @@ impl Claim {
         let places: Vec<_> =
             places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
         let held = super::measured::held(&seen);
-        let (answer, case) = if seen.iter().any(Seen::is_empty) {
+        let (answer, case) = if seen.iter().any(|seen| seen.trials.is_empty()) {
             (Answer::Inconclusive, "unmeasured")
         } else if trials().any(|trial| trial.unexplained < 0) {
             (Answer::Inconclusive, "overcounted")
@@ -201,8 +190,8 @@ fn captured() -> Figure {
 }
 
 impl Share {
-    /// The claim holds if every share meets its limit, and does not hold if one meets the contrary. The text names the last such
-    /// share, or the first undecided one.
+    /// Holds if every share meets its limit; changed if one meets the contrary. Names the last such share, or the first
+    /// undecided.
     fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
         let mut parts = Vec::new();
         for group in groups {
@@ -244,7 +233,6 @@ impl Share {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Search {
-    /// The searches.
     of: Select,
     /// Differences below this share count as none.
     part: f64,
@@ -289,8 +277,7 @@ impl Search {
     }
 }
 
-/// Holds if `so` is at least `of` less `exceptions`. Changed if `otherwise` is at least `refuting`, or by default `of` less
-/// `exceptions`.
+/// Holds if `so` is at least `of` less `exceptions`; changed if `otherwise` is at least `refuting`, by default the same.
 pub(super) fn counted(
     so: usize,
     otherwise: usize,

@@ -17,16 +17,12 @@ impl Scale {
     pub const DEFAULT: Self = Self(0.005);
     const LEAST: f64 = 1e-6;
     const MOST: f64 = 10.0;
-    /// Shorter trials are weak evidence: the kernel counts its own CPU time in ticks of 10 ms, and a ring must be filled many
-    /// times.
+    /// Shorter trials are weak evidence: the kernel counts CPU time in ticks of 10 ms, and a ring must be filled often.
     const LEAST_TRIAL: Duration = Duration::from_millis(300);
     /// From this scale, nothing is made coarser to save time.
     const FULL: f64 = 0.1;
 
-    /// Creates a scale.
-    ///
-    /// # Errors
-    /// A share that no trial can have.
+    /// Creates a scale. Fails for a share that no trial can have.
     pub fn new(part: f64) -> Result<Self, String> {
         if (Self::LEAST..=Self::MOST).contains(&part) {
             Ok(Self(part))
@@ -44,8 +40,7 @@ impl Scale {
         self.0
     }
 
-    /// The scaled length of a trial. It is never below a minimum, unless the scale is so small that the user can only want to
-    /// check the tool.
+    /// The scaled length of a trial, at least a minimum unless the scale is so small that it can only check the tool.
     pub fn of(self, published: Duration) -> Duration {
         self.of_at_least(published, Self::LEAST_TRIAL)
     }

@@ -1,9 +1,10 @@
-//! The compared figures of a trial, by the names that the files of the publications use.
+//! The compared figures of a trial, by the names that the files of the publications use, and the texts that contain them.
 
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
+use super::measured::{Seen, held, slowed};
 use super::outcome::Quantity;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
@@ -24,8 +25,7 @@ pub enum Figure {
     TakenPps,
     /// Sent frames per second.
     OfferedPps,
-    /// CPU time of the application, as a share of one CPU. It is a minimum if the kernel only samples how a shared CPU is
-    /// divided.
+    /// CPU time of the application by one CPU. A minimum if the kernel only samples how a shared CPU is divided.
     ApplicationLoad,
     /// CPU time of the kernel's receive work, as a share of one CPU.
     KernelLoad,
@@ -52,7 +52,6 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// The figure of this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         let text: serde::de::value::StrDeserializer<'_, Error> = name.into_deserializer();
         Self::deserialize(text).ok()
@@ -118,8 +117,7 @@ impl Figure {
     }
 }
 
-/// CPU time as a share of one CPU over the time of its use: sending, and the time for which the application continued to read
-/// frames.
+/// CPU time by one CPU over the time of its use: sending, and reading frames after it.
 fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
     let time_s = trial.sending_s + trial.emptying.map_or(0.0, |emptying| emptying.after_s);
     Some(ns? as f64 / 1e9 / time_s).filter(|_| time_s > 0.0)
@@ -128,4 +126,58 @@ fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
 /// Frames that were delivered only because the buffer had room until sending ended. Loads here are evenly spaced.
 pub(super) fn buffered(trial: &TrialResult) -> Option<f64> {
     trial.backlogged(1).map(|frames| frames as f64)
+}
+
+/// Replaces each `{NAME}` that has a value.
+pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        text.push_str(before);
+        text.push_str(&value(name).unwrap_or_else(|| format!("{{{name}}}")));
+        rest = after;
+    }
+    text + rest
+}
+
+/// The names that a text can use: `{0.captured}`, a median of the first operand; `{held}` and `{slowed}`; words of the rule.
+pub(super) struct Words<'w, 't> {
+    operands: &'w [Seen<'t>],
+    more: Vec<(&'static str, String)>,
+    pub(super) missing: Option<usize>,
+}
+
+impl<'w, 't> Words<'w, 't> {
+    pub(super) fn of(operands: &'w [Seen<'t>]) -> Self {
+        Self { operands, more: Vec::new(), missing: None }
+    }
+
+    /// Adds a name that texts can use.
+    pub(super) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
+        self.more.push((name, text.into()));
+        self
+    }
+
+    pub(super) fn fill(&mut self, template: &str) -> String {
+        fill(template, |name| {
+            if let Some((_, text)) = self.more.iter().find(|(known, _)| *known == name) {
+                return Some(text.clone());
+            }
+            match name {
+                "held" => return Some(held(self.operands)),
+                "slowed" => return Some(slowed(self.operands).into()),
+                _ => {}
+            }
+            let (operand, figure) = name.split_once('.')?;
+            let operand: usize = operand.parse().ok()?;
+            let figure = Figure::named(figure)?;
+            let text = self.operands.get(operand).and_then(|seen| seen.text(figure));
+            if text.is_none() {
+                self.missing.get_or_insert(operand);
+            }
+            Some(text.unwrap_or_else(|| "-".into()))
+        })
+    }
 }

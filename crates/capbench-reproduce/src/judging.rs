@@ -19,8 +19,7 @@ pub(super) enum Chance {
 }
 
 impl Chance {
-    /// The two-sided probability that chance does this with this number of visits of each method. It assumes that the methods do
-    /// not differ, or that visits are equally often on either side of the limit.
+    /// The two-sided probability that chance does this with so many visits of each method, if there is no difference.
     fn of(self, visits: u32) -> Option<f64> {
         let visits = visits as usize;
         match self {
@@ -35,7 +34,8 @@ impl Chance {
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
 pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
-    let short = seen.iter().flat_map(Seen::trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
+    let short =
+        seen.iter().flat_map(|seen| &seen.trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
     let short = short.collect::<BTreeSet<u32>>().len();
     if short > 0 {
         let all = judgement.trials.len();
@@ -44,15 +44,14 @@ pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
     judgement
 }
 
-/// The same for an answer that is valid at any sent load: a lower load already loses frames, or the sent load is part of the
-/// answer.
+/// The same for an answer that is valid at any sent load.
 pub(super) fn at_what_was_sent(
     claim: &str,
     (answer, text): (Answer, String),
     seen: &[Seen<'_>],
     chance: Chance,
 ) -> Judgement {
-    let visits = seen.iter().map(|seen| seen.trials().len() as u32).filter(|visits| *visits > 0).min();
+    let visits = seen.iter().map(|seen| seen.trials.len() as u32).filter(|visits| *visits > 0).min();
     let mut trials: Vec<u32> = seen.iter().flat_map(Seen::numbers).collect();
     let mut known = BTreeSet::new();
     trials.retain(|number| known.insert(*number));
@@ -61,7 +60,6 @@ pub(super) fn at_what_was_sent(
 }
 
 impl Judgement {
-    /// Reports the fault of the trials, and withdraws the answer.
     fn withdraw(&mut self, why: &str) {
         self.text.push_str(&format!(" {why}"));
         if matches!(self.answer, Answer::Holds | Answer::Changed) {
@@ -94,8 +92,7 @@ impl Judgement {
         }
     }
 
-    /// Adds the number of visits that support an answer and the probability that chance gives it. Without an answer there is no
-    /// probability.
+    /// Adds the visits that support an answer, and the probability of chance.
     pub(super) fn tell_chance(&mut self) {
         if !matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.chance = None;

@@ -6,14 +6,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`publication`] | reads the files, and describes a publication |
-//! | [`published`] | the published tables as data, each number with its place in its file |
+//! | [`publication`] | reads the files; the published tables, each number with its place in its file |
 //! | [`conditions`] | the scale of the published length, and other conditions |
-//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, and their cost |
-//! | `run` | runs the experiment |
-//! | `measured`, `figure` | the measurements, ready for comparison |
-//! | `claim`, `compare`, `onset`, `regimes` | claims as defined in a file, and their rules |
-//! | `words` | their texts, filled in |
+//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, their cost, and their run |
+//! | `measured`, `figure` | the measurements, ready for comparison, and texts that name them |
+//! | `claim`, `rules` | claims as defined in a file, and their rules |
 //! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
 //! | `tables` | tables as defined in a file, and how they are made |
 //! | [`outcome`] | the saved data: cells published and measured, claims and answers |
@@ -21,28 +18,23 @@
 #![forbid(unsafe_code)]
 
 mod claim;
-mod compare;
 pub mod conditions;
 mod figure;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
 mod judging;
 mod measured;
-mod onset;
 pub mod outcome;
 mod plan;
 pub mod publication;
-pub mod published;
-mod regimes;
-mod run;
+mod rules;
 pub mod step;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use conditions::{Conditions, Scale};
 pub use measured::LeftOut;
 pub use outcome::Reproduction;
 pub use publication::{PUBLICATIONS, Publication, find};
-pub use run::Observer;
+pub use step::Observer;

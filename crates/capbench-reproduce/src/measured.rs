@@ -25,6 +25,8 @@ pub struct Done {
     pub sweep: Option<SweepOutcome>,
     /// Its searches.
     pub searches: Vec<SearchOutcome>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
 }
 
 /// A method that is unavailable in a placement, and why.
@@ -38,16 +40,11 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// All data for tables and claims.
 #[derive(Debug)]
 pub(super) struct MeasuredSteps<'m> {
-    /// The requested conditions.
     pub(super) conditions: &'m Conditions,
-    /// All steps of the publication.
     pub(super) plans: &'m [StepPlan],
-    /// The completed parts of steps.
     pub(super) done: &'m [Done],
-    /// Unavailable methods.
     pub(super) left_out: &'m [LeftOut],
 }
 
@@ -55,13 +52,9 @@ pub(super) struct MeasuredSteps<'m> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Select {
-    /// The step; by default the publication's first.
     pub(super) step: Option<String>,
-    /// The method.
     pub(super) method: Option<String>,
-    /// The placement.
     pub(super) placement: Option<String>,
-    /// The step's point.
     pub(super) at: Option<u32>,
     /// Whether the load was the generator's maximum.
     pub(super) at_maximum: Option<bool>,
@@ -72,7 +65,7 @@ pub(super) struct Select {
 /// Trials of one method at one point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen<'t> {
-    trials: Vec<&'t TrialResult>,
+    pub(super) trials: Vec<&'t TrialResult>,
 }
 
 /// The order of two measurements.
@@ -85,7 +78,6 @@ pub(super) enum Order {
     Below,
     /// All visits of both are within the margin.
     Alike,
-    /// None of these.
     Untold,
 }
 
@@ -131,7 +123,6 @@ impl Select {
 }
 
 impl<'m> MeasuredSteps<'m> {
-    /// The plan of a step.
     pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
         match &select.step {
             Some(name) => self.plans.iter().find(|plan| plan.name == *name),
@@ -145,12 +136,10 @@ impl<'m> MeasuredSteps<'m> {
         Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
     }
 
-    /// A started step.
     pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
         self.begun(select).map(|(_, done)| done)
     }
 
-    /// The selected trials.
     pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
@@ -173,8 +162,7 @@ impl<'m> MeasuredSteps<'m> {
         }))
     }
 
-    /// The rate that the search found. It is "at least" if the search ended before it found a lossy load. `None` if there was no
-    /// search, or no load was lossless.
+    /// The rate that the search found: "at least" if it found no lossy load, `None` without a search or a lossless load.
     pub(super) fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
@@ -205,17 +193,6 @@ impl<'t> Seen<'t> {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
 
-    /// The trials.
-    pub(super) fn trials(&self) -> &[&'t TrialResult] {
-        &self.trials
-    }
-
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.trials.is_empty()
-    }
-
-    /// Their numbers.
     pub(super) fn numbers(&self) -> Vec<u32> {
         self.trials.iter().map(|trial| trial.number).collect()
     }
@@ -230,13 +207,11 @@ impl<'t> Seen<'t> {
         median(self.values(of))
     }
 
-    /// The median of a figure, formatted.
     pub(super) fn text(&self, of: Figure) -> Option<String> {
         self.median(of).map(|median| of.quantity().text(median))
     }
 
-    /// A figure as a table cell. It is marked if the generator or buffer space affects it. It is "at least" if the kernel only
-    /// samples how a shared CPU is divided.
+    /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
     pub(super) fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
         let is_buffered = of.counts_buffered() && self.held() > HELD;
@@ -247,16 +222,15 @@ impl<'t> Seen<'t> {
             high: estimate.high,
             at_least: of == Figure::ApplicationLoad && is_sampled,
             mark: match (self.fell_short(), is_buffered) {
-                (true, true) => Some(BOTH),
-                (true, false) => Some(GENERATOR),
-                (false, true) => Some(BUFFERS),
+                (true, true) => Some('x'),
+                (true, false) => Some('g'),
+                (false, true) => Some('b'),
                 (false, false) => None,
             },
             trials: self.numbers(),
         }
     }
 
-    /// Whether the generator did not reach the load.
     pub(super) fn fell_short(&self) -> bool {
         self.trials.iter().any(|trial| is_short(trial))
     }
@@ -301,31 +275,23 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// Whether the generator did not reach the load of a trial.
 pub(super) fn is_short(trial: &TrialResult) -> bool {
     trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
 }
 
-/// Marks a number whose load the generator did not reach.
-const GENERATOR: char = 'g';
-/// Marks a number that buffer space increased.
-const BUFFERS: char = 'b';
-/// Marks both.
-const BOTH: char = 'x';
-
-/// The meaning of the marks.
+/// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
 pub(super) const MARKS: [(char, &str); 3] = [
     (
-        GENERATOR,
+        'g',
         "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
     ),
     (
-        BUFFERS,
+        'b',
         "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
          may lose as much in the same time.",
     ),
     (
-        BOTH,
+        'x',
         "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
     ),
 ];

@@ -191,14 +191,12 @@ pub struct Judgement {
     /// Visits that support it: the minimum over its points; absent if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<u32>,
-    /// The probability that chance alone puts all these visits on one side if the methods do not differ. Absent without an
-    /// answer, and if the answer does not follow from that.
+    /// The probability that chance alone puts all these visits on one side; absent if the answer does not follow from that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
 }
 
 impl Cell {
-    /// A published number.
     pub(super) fn published(value: Option<f64>) -> Self {
         Self { value, ..Self::default() }
     }

@@ -25,7 +25,6 @@ use capbench_plan::{PlanError, Result};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct StepPlan {
-    /// The name by which tables and claims refer to it.
     pub(super) name: String,
     summary: String,
     pub(super) does: Does,
@@ -46,14 +45,11 @@ pub(super) struct StepPlan {
     least_s: Option<f64>,
     /// Divisor of the requested visits; 1 if absent.
     visits_divided_by: Option<u32>,
-    /// Frame sizes in the syntax of `--sizes`, unless they are the points.
     sizes: Option<String>,
     flows: Option<u32>,
-    /// Whether frames are TCP segments as Dain sent them.
     frames_of_dain: bool,
     /// Time of a loop on the publication's host, in nanoseconds.
     pub(super) loop_ns: f64,
-    /// Work per packet: the time of this number of loops.
     loops: Option<u32>,
     /// Slots of the ring, each of [`SLOT`].
     slots: Option<u32>,
@@ -78,11 +74,9 @@ enum Vary {
     /// Frame sizes in octets.
     #[default]
     Size,
-    /// Loops per packet.
     Loops,
     /// Work per packet: the time of this number of loops.
     LoopTime,
-    /// Slots of the ring.
     Slots,
 }
 
@@ -99,7 +93,6 @@ impl StepPlan {
         }
     }
 
-    /// The step under these conditions.
     pub(super) fn step(&self, conditions: &Conditions) -> Result<Step> {
         let visits = conditions.visits.div_ceil(self.visits_divided_by.unwrap_or(1));
         let seed = conditions.seed;
@@ -273,9 +266,6 @@ fn wire(setup: &Setup) -> Result<Pps> {
 }
 
 /// The rate that fills a link of 1 Gbit/s with frames of this mean size.
-///
-/// # Errors
-/// None: all frame sizes have valid rates.
 pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
     const LINK: f64 = 1e9;
     /// Preamble, start delimiter and gap, in octets.

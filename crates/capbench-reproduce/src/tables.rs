@@ -6,9 +6,8 @@ use super::figure::Figure;
 use super::measured::{MARKS, MeasuredSteps, Select};
 use super::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
 use super::plan::{Does, gigabit};
-use super::published::Data;
+use super::publication::Data;
 
-/// A table as defined in the file of a publication.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TablePlan {
@@ -19,7 +18,6 @@ pub(super) struct TablePlan {
     rows_of: Option<String>,
     #[serde(default)]
     systems: Vec<System>,
-    /// The published table.
     data: Option<String>,
     columns: Vec<ColumnPlan>,
     #[serde(default)]
@@ -37,7 +35,6 @@ pub(super) struct TablePlan {
     curves: Option<Quantity>,
 }
 
-/// A system of a publication, and its replacement here.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct System {
@@ -59,7 +56,6 @@ struct ColumnPlan {
     published: Option<(String, Quantity)>,
     given: Option<Given>,
     here: Option<Figure>,
-    /// Selects trials among those of the row.
     of: Select,
 }
 
@@ -101,7 +97,6 @@ struct RowPlan {
     of: Select,
 }
 
-/// Builds a table column by column.
 struct TableBuilder<'t, 'm> {
     plan: &'t TablePlan,
     measured: &'t MeasuredSteps<'m>,
@@ -111,7 +106,6 @@ struct TableBuilder<'t, 'm> {
 }
 
 impl TablePlan {
-    /// The table with the measured values.
     pub(super) fn make(&self, measured: &MeasuredSteps<'_>) -> Comparison {
         let rows = self.rows(measured);
         let table = Comparison {
@@ -182,7 +176,6 @@ impl TableBuilder<'_, '_> {
         }
     }
 
-    /// A published number; a rate above the wire rate is marked.
     fn published(&self, row: &RowPlan, column: &str, quantity: Quantity) -> Cell {
         let power = match quantity {
             Quantity::BitsPerSecond => 9,
@@ -224,7 +217,6 @@ impl TableBuilder<'_, '_> {
         Cell { value: found.value.map(|pps| pps * factor), ..found }
     }
 
-    /// Adds the notes, each once.
     fn notes(&mut self) {
         let cells = || self.table.rows.iter().flat_map(|row| &row.cells);
         let has = |mark| cells().any(|cell| cell.mark == Some(mark));

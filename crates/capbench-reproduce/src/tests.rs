@@ -1,7 +1,6 @@
 //! All publications on the simulated path: plans, tables against the data files, and what follows from paths whose losses are
 //! known.
 
-mod outcomes;
 mod plans;
 mod rules;
 mod whole;

@@ -12,7 +12,7 @@ pub mod dpdk;
 mod error;
 pub mod host;
 #[cfg(feature = "libraries")]
-pub mod library;
+mod library;
 #[cfg(feature = "libraries")]
 mod library_call;
 pub mod memory;

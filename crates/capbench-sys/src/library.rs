@@ -12,7 +12,6 @@ mod search;
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -28,23 +27,11 @@ pub(crate) use identity::file_of;
 /// An open library. Its symbols have a private scope (`RTLD_LOCAL`), so that two builds of one library can be open at once.
 /// Dropping this does not close the library.
 #[derive(Debug)]
-pub struct Library {
+pub(crate) struct Library {
     library: ManuallyDrop<libloading::os::unix::Library>,
     name: String,
     /// The file that was opened, where it was not left to the loader to find it.
     file: Option<PathBuf>,
-}
-
-/// A symbol of a library, usable while the library is open.
-#[derive(Debug)]
-pub struct Symbol<'l, T>(libloading::os::unix::Symbol<T>, std::marker::PhantomData<&'l Library>);
-
-impl<T> Deref for Symbol<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
 }
 
 impl Library {
@@ -61,7 +48,7 @@ impl Library {
     /// # Safety
     /// The library's initialisation and termination functions run in this process: it must be one that does no harm, as
     /// the libraries that users name are expected to.
-    pub unsafe fn open(name: &str) -> Result<Self> {
+    pub(crate) unsafe fn open(name: &str) -> Result<Self> {
         // What is open already must not change between the look at it and what is done then.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,21 +87,18 @@ impl Library {
     }
 
     /// The name or path that was opened.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A symbol.
-    ///
-    /// # Errors
-    /// [`SysError::Library`] if the library lacks the symbol.
+    /// A symbol; its library stays open for ever.
     ///
     /// # Safety
-    /// `T` must be the type of that symbol in every library that has it: a function pointer with its C signature.
-    pub unsafe fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>> {
+    /// `T` must be the type of that symbol in every library that has it: a function pointer with its C signature, or a pointer.
+    pub(crate) unsafe fn symbol<T: Copy>(&self, name: &str) -> Result<T> {
         // SAFETY: the caller vouches for the type.
         let symbol = unsafe { self.library.get::<T>(name.as_bytes()) };
-        symbol.map(|symbol| Symbol(symbol, std::marker::PhantomData)).map_err(|_| SysError::Library {
+        symbol.map(|symbol| *symbol).map_err(|_| SysError::Library {
             library: self.name.clone(),
             reason: format!(
                 "it has no function {name}: it is not the library that was expected, or too old a version of it"
@@ -211,7 +195,7 @@ mod tests {
         // SAFETY: it has no initialisation function.
         let library = unsafe { Library::open(file.to_str().unwrap()) }.unwrap();
         // SAFETY: the function has this signature.
-        let function = *unsafe { library.symbol::<unsafe extern "C" fn() -> i32>("stays") }.unwrap();
+        let function = unsafe { library.symbol::<unsafe extern "C" fn() -> i32>("stays") }.unwrap();
         drop(library);
         assert_eq!(file_of(function as *const c_void).as_deref(), Some(file.as_path()));
     }

@@ -38,18 +38,13 @@ macro_rules! function_table {
         }
 
         impl $table {
-            /// Looks the functions up.
-            ///
-            /// # Safety
-            /// The table must not be used after `library` is closed.
-            pub(super) unsafe fn of(library: &$crate::library::Library) -> $crate::Result<Self> {
+            /// Looks the functions up; the library stays open for ever.
+            pub(super) fn of(library: &$crate::library::Library) -> $crate::Result<Self> {
                 Ok(Self {
                     // SAFETY: the type is that of the function in the header that the table cites.
-                    $($required: *unsafe { library.symbol::<$required_type>(stringify!($required)) }?,)*
+                    $($required: unsafe { library.symbol::<$required_type>(stringify!($required)) }?,)*
                     // SAFETY: as above.
-                    $($optional: unsafe { library.symbol::<$optional_type>(stringify!($optional)) }
-                        .ok()
-                        .map(|symbol| *symbol),)*
+                    $($optional: unsafe { library.symbol::<$optional_type>(stringify!($optional)) }.ok(),)*
                 })
             }
         }
@@ -57,7 +52,6 @@ macro_rules! function_table {
 }
 pub(crate) use function_table;
 
-/// A text as C takes it.
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
     CString::new(text).map_err(|_| SysError::argument(what, "it has a zero octet"))
 }

@@ -127,7 +127,6 @@ impl Mapping {
         Self { base: other.base, length: other.length, backing: Backing::View(other) }
     }
 
-    /// Bytes in the region.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
@@ -159,7 +158,6 @@ impl Drop for Mapping {
 /// expected fails with `EFAULT` instead of overwriting other memory.
 pub(crate) struct GuardedMemory {
     map: Mapping,
-    /// Offset of the first usable octet.
     start: usize,
     length: usize,
 }

@@ -8,7 +8,6 @@ use rustix::net::{
 
 use crate::error::{Result, named};
 
-/// Length of `struct nlmsghdr`.
 pub(crate) const HEADER: usize = 16;
 
 /// `NLA_TYPE_MASK`: the rest of the type are flags.
@@ -34,7 +33,6 @@ impl Answers {
         Ok(Self(socket))
     }
 
-    /// The next datagram, in `buffer`.
     pub(crate) fn next<'b>(&self, buffer: &'b mut [u8], what: impl Fn() -> String) -> Result<&'b [u8]> {
         let (length, _) = named(recv(&self.0, &mut *buffer, RecvFlags::empty()), what)?;
         Ok(&buffer[..length])

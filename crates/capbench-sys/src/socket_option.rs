@@ -50,7 +50,7 @@ macro_rules! options {
 
 options! {
     SOL_SOCKET: SO_ATTACH_FILTER SO_BUSY_POLL SO_BUSY_POLL_BUDGET SO_DETACH_FILTER SO_DOMAIN SO_ERROR
-        SO_INCOMING_NAPI_ID SO_PREFER_BUSY_POLL SO_RCVTIMEO SO_TIMESTAMPNS;
+        SO_INCOMING_NAPI_ID SO_PREFER_BUSY_POLL SO_RCVBUF SO_RCVBUFFORCE SO_RCVTIMEO SO_SNDBUF SO_SNDBUFFORCE SO_TIMESTAMPNS;
     SOL_PACKET: PACKET_ADD_MEMBERSHIP PACKET_AUXDATA PACKET_FANOUT PACKET_IGNORE_OUTGOING PACKET_LOSS PACKET_QDISC_BYPASS
         PACKET_RX_RING PACKET_STATISTICS PACKET_TX_RING PACKET_VERSION PACKET_VNET_HDR;
     SOL_XDP: XDP_RX_RING XDP_TX_RING XDP_UMEM_COMPLETION_RING XDP_UMEM_FILL_RING XDP_UMEM_REG;
@@ -63,8 +63,12 @@ pub(crate) const SO_MEMINFO: SocketOption<'_> =
 pub(crate) const XDP_MAX_TX_SKB_BUDGET: SocketOption<'_> =
     SocketOption { level: libc::SOL_XDP, number: 9, name: "XDP_MAX_TX_SKB_BUDGET" };
 
+/// The option that asks for a buffer, and the one that asks for more than the host's limit.
+pub(crate) type Buffer = [SocketOption<'static>; 2];
+pub(crate) const RECEIVE_BUFFER: Buffer = [SO_RCVBUF, SO_RCVBUFFORCE];
+pub(crate) const SEND_BUFFER: Buffer = [SO_SNDBUF, SO_SNDBUFFORCE];
+
 impl<'n> SocketOption<'n> {
-    /// The same with another name in errors.
     pub(crate) fn called(self, name: &'n str) -> Self {
         Self { name, ..self }
     }
@@ -122,9 +126,6 @@ pub struct FilterInstruction {
 pub type Filter = [FilterInstruction];
 
 /// Attaches a classic BPF program to a socket of any kind (`SO_ATTACH_FILTER`, socket(7)); it needs no privilege.
-///
-/// # Errors
-/// `EINVAL` if the kernel's checker refuses the program.
 pub fn attach_filter(socket: &impl AsRawFd, filter: &Filter) -> Result<()> {
     let length = u16::try_from(filter.len())
         .map_err(|_| SysError::argument("SO_ATTACH_FILTER", format!("{} instructions", filter.len())))?;
@@ -161,26 +162,11 @@ pub(crate) fn pending_error(socket: &impl AsRawFd, what: &str) -> Result<()> {
     }
 }
 
-/// One of a socket's two buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Buffer {
-    /// `SO_RCVBUF`.
-    Receive,
-    /// `SO_SNDBUF`.
-    Send,
-}
-
 /// Requests a buffer and returns the granted size in bytes of the kernel's accounting: the kernel doubles the request for its
 /// overhead. More than `net.core.rmem_max` or `wmem_max` needs CAP_NET_ADMIN (socket(7)).
-pub(crate) fn set_buffer(socket: &impl AsRawFd, buffer: Buffer, bytes: u32) -> Result<u32> {
-    let (forced, plain, name) = match buffer {
-        Buffer::Receive => (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
-        Buffer::Send => (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
-    };
-    let [forced, plain] =
-        [forced, plain].map(|number| SocketOption { level: libc::SOL_SOCKET, number, name });
-    let value = i32::try_from(bytes)
-        .map_err(|_| SysError::argument(name, format!("{bytes} bytes: at most {} are possible", i32::MAX)))?;
+pub(crate) fn set_buffer(socket: &impl AsRawFd, [plain, forced]: Buffer, bytes: u32) -> Result<u32> {
+    let reason = || format!("{bytes} bytes: at most {} are possible", i32::MAX);
+    let value = i32::try_from(bytes).map_err(|_| SysError::argument(plain.name, reason()))?;
     forced.set(socket, &value).or_else(|_| plain.set(socket, &value))?;
     plain.get(socket).map(i32::unsigned_abs)
 }
@@ -194,7 +180,7 @@ mod tests {
     #[test]
     fn a_buffer_is_granted_twice_what_was_asked_for() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        for buffer in [Buffer::Receive, Buffer::Send] {
+        for buffer in [RECEIVE_BUFFER, SEND_BUFFER] {
             assert_eq!(set_buffer(&socket, buffer, 16_384).unwrap(), 32_768);
             let refused = set_buffer(&socket, buffer, u32::MAX).unwrap_err().to_string();
             assert!(refused.contains("at most 2147483647"), "{refused}");

@@ -31,7 +31,6 @@ const HEADER: usize = 4;
 const READ_TIMEOUT: &str = "SZE2_RX_POLL_TIMEOUT";
 
 function_table! {
-    /// Functions of `libsze2.h`.
     struct Functions;
     required {
         szedata_open: unsafe extern "C" fn(*const c_char) -> *mut Szedata,
@@ -66,7 +65,6 @@ pub struct Card {
     api: Sze2,
 }
 
-/// Where the current packet's bytes lie.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     data: *const u8,
@@ -75,23 +73,16 @@ struct Extent {
 
 impl Sze2 {
     /// Opens the library by its name or path.
-    ///
-    /// # Errors
-    /// The library is missing, or is not libsze2.
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libsze2, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the table lies beside the library and is dropped with it.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = Functions::of(&library)?;
         // SAFETY: `libsze2.h` declares it as an int; a symbol's address is a pointer to it.
-        let read_timeout = *unsafe { library.symbol::<*mut c_int>(READ_TIMEOUT) }?;
+        let read_timeout = unsafe { library.symbol::<*mut c_int>(READ_TIMEOUT) }?;
         Ok(Self { functions, read_timeout, library })
     }
 
     /// Opens a card by its device node, subscribes all its receive channels, and starts them.
-    ///
-    /// # Errors
-    /// The device does not exist, or the driver refuses a step.
     pub fn open(self, node: &str) -> Result<Card> {
         let name = c_string("a device's path", node)?;
         forget_errno();
@@ -143,15 +134,7 @@ impl Card {
         // SAFETY: `fetch` found these bytes inside the packet that the library gave. They stay as they are until its next
         // call, which takes `&mut self`; the card does not write where the library has locked.
         let data = unsafe { std::slice::from_raw_parts(data, length) };
-        Some(Frame {
-            data,
-            wire_length: length as u32,
-            time_ns: 0,
-            vlan: None,
-            packet_type: PacketType::Host,
-            hash: None,
-            status: 0,
-        })
+        Some(Frame { packet_type: PacketType::Host, ..Frame::new(data, length as u32, 0) })
     }
 
     #[cold]

@@ -120,10 +120,9 @@ fn vendors_libraries_are_read_without_allocating() {
     for (library, method) in
         [("pf_ring", "pf-ring:"), ("pf_ring", "pf-ring:zc:"), ("nfb", "nfb:"), ("szedata2", "szedata2:")]
     {
-        let stand_in = StandIn::build(library, &[]);
-        let device = stand_in.device("frames 100");
+        let device = StandIn::build(library, &[]).device("frames 100");
         let zero_copy = if method.ends_with("zc:") { "+zero-copy" } else { "" };
-        let spec = stand_in.spec(&format!("{method}{}{zero_copy}", device.path));
+        let spec = device.library.spec(&format!("{method}{}{zero_copy}", device.path));
         let (read, allocated) = open_with(
             &spec,
             &stand_ins::interface(),
@@ -190,7 +189,7 @@ impl<F: FnOnce()> Visitor for Loop<F> {
 }
 
 #[test]
-fn root_no_method_allocates_while_it_receives() {
+fn root_alone_no_method_allocates_while_it_receives() {
     if !is_root() {
         return;
     }

@@ -6,7 +6,6 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,18 +50,23 @@ const PROGRAMS: [(&str, &str); 26] = [
     ("unshare", "util-linux"),
 ];
 
-/// A program that capbench's authors did not write.
+/// A program that capbench's authors did not write, with arguments: all separated by blanks.
 ///
 /// # Panics
 /// Where it is not installed: a test that needs it has not shown anything then.
-pub fn program(name: &str) -> Command {
+pub fn program(line: &str) -> Command {
+    let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
     let (_, package) =
         PROGRAMS.into_iter().find(|(known, _)| *known == name).expect("the table lists every program");
     let path = std::env::var("PATH").unwrap_or_default();
     // Where Debian keeps programs for root, which an ordinary user's PATH leaves out.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     match folders.map(|folder| folder.join(name)).find(|file| file.is_file()) {
-        Some(file) => Command::new(file),
+        Some(file) => {
+            let mut command = Command::new(file);
+            command.args(arguments.split_whitespace());
+            command
+        }
         None => panic!("{name} is not installed: it is in the package {package}, which tools/setup installs"),
     }
 }
@@ -81,22 +85,6 @@ pub fn privileges() -> Option<()> {
         crate::missing(format_args!("{test}: root on the host, outside of user namespaces"));
     }
     (missing.is_empty() && initial).then_some(())
-}
-
-/// The same for a test of load, with its turn.
-pub fn privileged_turn() -> Option<MutexGuard<'static, ()>> {
-    privileges().map(|()| in_turn())
-}
-
-/// The turn of a test of load that makes a bed; `None`, with the reason printed, where it does not run as root.
-pub fn root_turn() -> Option<MutexGuard<'static, ()>> {
-    crate::is_root().then(in_turn)
-}
-
-/// Tests of load take turns: two at once would only slow each other down.
-pub fn in_turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits for something that no event tells of.

@@ -25,6 +25,7 @@ fn uses_in(source: &Path) -> Uses {
     let mut files = Vec::new();
     files_below(source, &mut files);
     let modules: BTreeSet<_> = files.iter().filter_map(|file| module_of(source, file)).collect();
+    let root = re_exported(&fs::read_to_string(source.join("lib.rs")).unwrap_or_default());
     let mut uses = Uses::new();
     for file in files {
         let Some(module) = module_of(source, &file) else { continue };
@@ -33,12 +34,24 @@ fn uses_in(source: &Path) -> Uses {
             continue;
         }
         for name in used_names(&code_of(&fs::read_to_string(&file).unwrap())) {
+            // A name at the crate's root stands for the module that it is from.
+            let name = root.get(&name).cloned().unwrap_or(name);
             if name != module && modules.contains(&name) {
                 used.entry(name).or_insert_with(|| file.clone());
             }
         }
     }
     uses
+}
+
+/// By name, the module from which the crate's root re-exports it.
+fn re_exported(root: &str) -> BTreeMap<String, String> {
+    let uses = root.split(';').filter_map(|statement| statement.split_once("use ")?.1.split_once("::"));
+    let names = |(module, names): (&str, &str)| {
+        let names = names.split([',', '{', '}']).map(|name| name.trim().to_string());
+        names.map(|name| (name, module.to_string())).collect::<Vec<_>>()
+    };
+    uses.flat_map(names).collect()
 }
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {

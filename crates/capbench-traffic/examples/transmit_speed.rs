@@ -3,14 +3,15 @@
 //! `cargo run --release -p capbench-traffic --example transmit_speed -- INTERFACE [SIZE [PPS [METHOD,...]]]`; needs
 //! CAP_NET_RAW. Methods run in the order given, so that one named several times is compared in turn.
 
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
 use capbench_frames::{FrameLayout, FramePlan, Mtu, Pps, Schedule, Sizes, StreamId, TrialId};
 use capbench_sys::host::clock::thread_cpu_ns;
 use capbench_sys::host::interface::index_of;
 use capbench_traffic::transmit::{METHODS, Refusal, method};
 use capbench_traffic::{Limits, SendJob, TransmitConfig};
-use std::error::Error;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -2,13 +2,14 @@
 //!
 //! `cargo run --release -p capbench-traffic --example verify_cost`
 
+use std::hint::black_box;
+use std::time::Instant;
+
 use capbench_frames::{
     Classifier, FrameClass, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, Stamp, StreamId, TagMetadata,
     TrialId,
 };
 use capbench_traffic::Result;
-use std::hint::black_box;
-use std::time::Instant;
 
 const FRAMES: u64 = 2_000_000;
 const TRIAL: TrialId = TrialId(1);

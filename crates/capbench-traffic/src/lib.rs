@@ -6,12 +6,10 @@
 
 pub mod error;
 pub mod pacer;
-pub mod report;
 pub mod transmission;
 pub mod transmit;
 
 pub use error::{Result, TrafficError};
-pub use pacer::{Limits, SendJob};
-pub use report::SendReport;
+pub use pacer::{Limits, SendJob, SendReport};
 pub use transmission::Transmit;
 pub use transmit::{Opened, Sender, TransmitConfig, TransmitFacts, TransmitMethod};

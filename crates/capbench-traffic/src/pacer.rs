@@ -3,16 +3,17 @@
 //! The pacer reads the clock, sends all due frames in one batch, and spins while none is due. It never sleeps: the shortest
 //! sleep is longer than the interval of two frames.
 
-use crate::error::{Result, TrafficError};
-use crate::report::SendReport;
-use crate::transmission::{Handed, MOST_BATCH, Transmit};
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use capbench_frames::Lateness;
 use capbench_frames::plan::{FramePlan, PlannedFrames};
 use capbench_frames::schedule::{PlannedTimes, Schedule};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
-use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+
+use crate::transmission::{Handed, MOST_BATCH};
+use crate::{Result, TrafficError, Transmit};
 
 /// How long after the end a punctual sender may still send the frames that came due since its last clock read. Without it the
 /// last frame of every phase would be missing. A sender that lags gets no such time.
@@ -44,6 +45,34 @@ pub struct SendJob<'a> {
     pub stream: StreamId,
     /// Time 0 of the schedule, on the monotonic clock. It can be in the future, so that several senders start together.
     pub start: Instant,
+}
+
+/// The counts of a sending phase. `intended = unsent + sent` and `sent = accepted + refused_lost`.
+#[derive(Debug)]
+pub struct SendReport {
+    /// Frames that were to be sent.
+    pub intended: u64,
+    /// Frames passed to the kernel.
+    pub sent: u64,
+    /// Frames that the kernel accepted. It can still lose them: see the interface's counters.
+    pub accepted: u64,
+    /// Frames that the kernel refused with `ENOBUFS`, which are lost.
+    pub refused_lost: u64,
+    /// How often the kernel refused a frame with `ENOBUFS` but kept it in the ring and tried again. The interface's drop
+    /// counter increased although no frame was lost.
+    pub refused_repeated: u64,
+    /// Frames that were not sent before the phase ended.
+    pub unsent: u64,
+    /// Frames among `accepted` that the driver had not completed when the sender stopped waiting.
+    pub in_flight: u64,
+    /// Octets of the frames sent, FCS included.
+    pub octets: u64,
+    /// From the start until the last frame was sent.
+    pub elapsed: Duration,
+    /// Lateness of the frames relative to their plan. Empty if nothing was planned.
+    pub lateness: Lateness,
+    /// Why the phase ended early, for example because the interface went down.
+    pub failure: Option<TrafficError>,
 }
 
 /// Sends the frames of a job.

@@ -1,7 +1,8 @@
 //! The interface between the pacer and a transmit method.
 
-use crate::error::Result;
 use std::ops::AddAssign;
+
+use crate::Result;
 
 /// The largest batch.
 pub const MOST_BATCH: usize = 256;
@@ -49,8 +50,6 @@ pub struct Handed {
 pub struct Finish {
     /// Outcome of frames in the meantime.
     pub handed: Handed,
-    /// Submitted frames that the kernel never accepted, now withdrawn.
-    pub withdrawn: u64,
     /// Frames that the kernel accepted and the driver has not completed yet.
     pub in_flight: u64,
 }

@@ -9,7 +9,7 @@ use capbench_sys::bpf::object::{Loaded, ObjectFile, Opened};
 use capbench_sys::host::interface;
 use capbench_testing::Scratch;
 use capbench_why::{Look, Place as At, Tracing, Watch};
-use network::{Place, in_turn, privileges, program};
+use network::{Place, privileges, program};
 
 const FRAMES: u64 = 500;
 
@@ -33,7 +33,6 @@ fn send(place: &Place) {
 
 /// What is seen at `right` while frames come that a program in this mode drops.
 fn look(mode: XdpMode, tracing: Tracing) -> Look {
-    let _turn = in_turn();
     let place = Place::with_pair();
     let (program, mut watch) = place.inside(|| {
         let link = drop_all().attach(interface::index_of("right").unwrap(), mode).unwrap();

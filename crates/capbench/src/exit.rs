@@ -1,6 +1,6 @@
 //! Exit policy: what each command returns, which code an error has, and the only place that prints errors.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use capbench_capture::CaptureError;
@@ -241,11 +241,8 @@ pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
 
 /// Whether the reader of standard output has gone, like `head`: there is nobody to report to.
 fn reader_left(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    })
+    let of_pipe = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(of_pipe))
 }
 
 /// The exit code of a command line that clap refused, after one line about it; or its help, which is no error.
@@ -269,45 +266,24 @@ pub fn refused(error: &clap::Error) -> ExitCode {
 }
 
 fn of_error(error: &anyhow::Error) -> u8 {
-    for cause in error.chain() {
-        if cause.is::<Usage>() {
-            return USAGE;
-        }
-        if let Some(failure) = cause.downcast_ref::<Failure>() {
-            return failure.code;
-        }
-        if cause.is::<Unsupported>() {
-            return UNSUPPORTED;
-        }
-        if let Some(error) = cause.downcast_ref::<PlanError>() {
-            return of_plan(error);
-        }
-        if let Some(error) = cause.downcast_ref::<TrialError>() {
-            return of_trial(error);
-        }
-        if let Some(error) = cause.downcast_ref::<LabError>() {
-            return of_lab(error);
-        }
-        if let Some(ReportError::Comparison { .. }) = cause.downcast_ref() {
-            return USAGE;
-        }
-        if let Some(error) = cause.downcast_ref::<HostError>() {
-            return of_host(error);
-        }
-        if let Some(error) = cause.downcast_ref::<RecordError>() {
-            return of_record(error);
-        }
-        if let Some(error) = cause.downcast_ref::<CaptureError>() {
-            return of_capture(error);
-        }
-        if cause.is::<FrameError>() {
-            return USAGE;
-        }
-        if let Some(error) = cause.downcast_ref::<TrafficError>() {
-            return of_traffic(error);
-        }
-    }
-    FAILED
+    let of = |cause: &(dyn std::error::Error + 'static)| {
+        let is_comparison = matches!(cause.downcast_ref(), Some(ReportError::Comparison { .. }));
+        let fixed = [
+            (cause.is::<Usage>() || cause.is::<FrameError>() || is_comparison, USAGE),
+            (cause.is::<Unsupported>(), UNSUPPORTED),
+        ];
+        let fixed = fixed.into_iter().find_map(|(is_so, code)| is_so.then_some(code));
+        fixed
+            .or_else(|| cause.downcast_ref::<Failure>().map(|failure| failure.code))
+            .or_else(|| cause.downcast_ref().map(of_plan))
+            .or_else(|| cause.downcast_ref().map(of_trial))
+            .or_else(|| cause.downcast_ref().map(of_lab))
+            .or_else(|| cause.downcast_ref().map(of_host))
+            .or_else(|| cause.downcast_ref().map(of_record))
+            .or_else(|| cause.downcast_ref().map(of_capture))
+            .or_else(|| cause.downcast_ref().map(of_traffic))
+    };
+    error.chain().find_map(of).unwrap_or(FAILED)
 }
 
 fn of_plan(error: &PlanError) -> u8 {
@@ -368,15 +344,14 @@ fn of_record(error: &RecordError) -> u8 {
         RecordError::Option { .. } | RecordError::WriteBuffer { .. } | RecordError::FileOption { .. } => {
             USAGE
         }
-        RecordError::Output { source, .. } if is_full(source) => DISK_FULL,
+        // `ENOSPC` and `EDQUOT`.
+        RecordError::Output { source, .. }
+            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+        {
+            DISK_FULL
+        }
         RecordError::WorkerPool { .. } | RecordError::Worker { .. } | RecordError::Output { .. } => FAILED,
     }
-}
-
-/// `ENOSPC` and `EDQUOT`.
-fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 
 fn of_traffic(error: &TrafficError) -> u8 {

@@ -1,8 +1,21 @@
-//! The format of a file that `record` or `convert` writes.
+//! Capture files: opening one, and the format of one that `record` or `convert` writes.
 
+use std::fs::File;
+use std::io::{Read, stdin};
 use std::path::Path;
 
-use capbench_record::file::FileFormat;
+use anyhow::Context;
+use capbench_record::file::{Decompressed, FileFormat};
+
+/// Opens a capture file, also a compressed one; `-` is standard input.
+pub fn open(file: &Path) -> anyhow::Result<Decompressed> {
+    let attempt = || format!("cannot read {}", file.display());
+    let octets: Box<dyn Read> = match file.as_os_str() == "-" {
+        true => Box::new(stdin()),
+        false => Box::new(File::open(file).with_context(attempt)?),
+    };
+    Decompressed::new(octets).with_context(attempt)
+}
 
 /// The requested format, else that of the file's extension, else pcapng.
 pub fn of(asked: Option<FileFormat>, file: &Path) -> FileFormat {

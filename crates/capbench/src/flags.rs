@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 use capbench_lab::programs::Programs;
-use capbench_lab::subject;
+use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -15,7 +15,6 @@ use clap::Args;
 use crate::exit::Usage;
 use crate::values::{duration, share};
 
-/// How to capture.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capture")]
 pub struct CaptureFlags {
@@ -31,7 +30,7 @@ pub struct CaptureFlags {
     frame: Option<ByteCount>,
     /// When packet-v3 and libpcap hand over a partly filled block [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    retire_timeout: Option<Duration>,
+    pub retire_timeout: Option<Duration>,
     /// Octets to capture of each frame; 0: everything [default: 262144]
     #[arg(short = 's', long, value_name = "OCTETS")]
     snaplen: Option<u32>,
@@ -43,8 +42,8 @@ pub struct CaptureFlags {
     spin: Option<Duration>,
     /// Which frames: in, out or inout [default: in; of record and extcap: inout, as of tcpdump]
     #[arg(short = 'Q', long, value_name = "DIRECTION")]
-    direction: Option<Direction>,
-    /// Arguments for the environment layer of DPDK, in one word; they stand behind capbench's own
+    pub direction: Option<Direction>,
+    /// Arguments for the environment layer of DPDK, in one word; they follow capbench's own
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     eal: Option<String>,
 }
@@ -81,21 +80,11 @@ impl CaptureFlags {
         Ok(())
     }
 
-    /// Which frames were asked for by name.
-    pub fn direction(&self) -> Option<Direction> {
-        self.direction
-    }
-
-    /// Whether it was said when partly filled blocks are handed over.
-    pub fn has_retire_timeout(&self) -> bool {
-        self.retire_timeout.is_some()
-    }
-
     /// The options that the flags ask for.
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();
+        let eal = self.eal.iter().flat_map(|text| text.split_whitespace());
         CaptureOptions {
-            filter: None,
             ring: self.ring.unwrap_or(default.ring),
             block: self.block.unwrap_or(default.block),
             frame: self.frame,
@@ -103,17 +92,24 @@ impl CaptureFlags {
             snap_length: self.snaplen.map_or(default.snap_length, SnapLength::new),
             promiscuous: !self.no_promiscuous,
             spin: self.spin.unwrap_or(default.spin),
-            flow_hashes: default.flow_hashes,
             direction: self.direction.unwrap_or(default.direction),
-            eal_arguments: self
-                .eal
-                .iter()
-                .flat_map(|text| text.split_whitespace())
-                .map(String::from)
-                .collect(),
-            mark: None,
-            fanout: None,
+            eal_arguments: eal.map(String::from).collect(),
+            ..default
         }
+    }
+}
+
+/// The method of a command that captures by itself, on an unmodified interface.
+pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
+    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
+    let spec: MethodSpec = text.parse().map_err(Usage)?;
+    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
+        return refuse("this command captures by itself; bench measures programs".into());
+    }
+    let is_of_path = |name: &str| PATH_SETTINGS.iter().any(|known| known.name == name);
+    match spec.settings().iter().find(|given| is_of_path(given.name.as_ref())) {
+        Some(given) => refuse(format!("+{} changes the link, which only bench does, on its own", given.name)),
+        None => Ok(spec),
     }
 }
 

@@ -55,16 +55,16 @@ struct Cli {
 enum Command {
     /// Compare capture methods on this host: the main job, no flags needed.
     Bench(bench::BenchFlags),
-    /// Search the highest load that a method holds: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
+    /// Search the highest load that a method sustains: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
     Search(search::SearchFlags),
     /// The tests of RFC 2544: throughput, latency, frame loss rate, back-to-back frames, system recovery.
     Rfc2544(rfc2544::Rfc2544Flags),
-    /// Hold one load for minutes to days: every frame accounted for, a line per interval.
+    /// Offer one load for minutes to days: every frame accounted for, a line per interval.
     Soak(soak::SoakFlags),
     /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
     /// begins to lose.
     Sweep(sweep::SweepFlags),
-    /// Run the experiment of a publication on this host, and print its tables beside the published ones.
+    /// Run the experiment of a publication on this host, and print its tables next to the published ones.
     Reproduce(reproduce::ReproduceFlags),
     /// Write reports on runs from what they saved: a page, Markdown, CSV, JSON, charts.
     Report(report::ReportFlags),

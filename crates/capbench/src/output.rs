@@ -5,6 +5,7 @@ use std::io::{self, Write, stderr, stdout};
 
 use anyhow::Context;
 use capbench_report::printable;
+use serde::Serialize;
 
 /// Prints a line to standard error. A closed terminal or pipe must not end a measurement or a recording, and `eprintln!` would
 /// panic.
@@ -25,6 +26,11 @@ pub fn tell(text: &str) {
 /// Prints text or JSON to standard output. Fails if nobody reads standard output any more, or the write fails.
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_as_is(printable::text(text).as_bytes())
+}
+
+/// Prints one JSON document in several lines.
+pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
+    print(&(serde_json::to_string_pretty(document)? + "\n"))
 }
 
 /// Like [`print`], for callers with another error type.

@@ -104,7 +104,7 @@ pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
     if method.name() == "dpdk" {
         return Ok(Some(DPDK_OPENS_FILES));
     }
-    confine_to_reading(sysfs.as_ref())
+    confine(&reading(), sysfs.as_ref())
 }
 
 /// The same for `why`. Not confined is not reported for another user without capabilities, who can write no file of root.
@@ -116,14 +116,36 @@ pub fn keep_for_watching(watch: &Watch) -> Result<Option<&'static str>> {
         let is_root = identity::effective().uid == 0;
         return Ok(is_root.then_some("it looks in /proc for the processes of sockets, which Landlock denies"));
     }
-    confine_to_reading(sysfs.as_ref())
+    confine(&reading(), sysfs.as_ref())
 }
 
-/// Lets the process open files only for reading, and start no program. Open files stay usable.
-fn confine_to_reading(sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
-    const WHAT: &str = "cannot confine the command to reading (Landlock)";
-    let allowed = Allowed { read: vec!["/".into()], ..Allowed::default() };
-    let Some(rules) = Confinement::new(&allowed, sysfs).context(WHAT)? else { return Ok(Some(NO_LANDLOCK)) };
+/// Keeps the capabilities that a recording with open captures needs and confines it to its files, if the kernel has Landlock.
+/// Otherwise returns why it is not confined.
+pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<&'static str>> {
+    // Without privilege there is no view; captures have opened theirs.
+    let sysfs = SysfsView::of_current_namespace().ok();
+    keep_only(of_recording(plan)?, user)?;
+    if plan.sources.iter().any(|source| source.method.name() == "dpdk") {
+        return Ok(Some(DPDK_OPENS_FILES));
+    }
+    let Place { folder, file } = Place::of(&plan.write);
+    // A missing folder is reported when the file is opened.
+    let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
+    let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
+    // The C library reads the time zone once.
+    format_local("%Y".as_ref(), 0)?;
+    confine(&allowed, sysfs.as_ref())
+}
+
+/// Opening files only for reading, and starting no program.
+fn reading() -> Allowed {
+    Allowed { read: vec!["/".into()], ..Allowed::default() }
+}
+
+/// Lets the process open only these files from here on. Open files stay usable.
+fn confine(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
+    const WHAT: &str = "cannot confine the command to its files (Landlock)";
+    let Some(rules) = Confinement::new(allowed, sysfs).context(WHAT)? else { return Ok(Some(NO_LANDLOCK)) };
     rules.put_in_force().context(WHAT)?;
     Ok(None)
 }
@@ -165,32 +187,6 @@ fn fixed_folder(pattern: &Path) -> PathBuf {
     let is_fixed = |part: &std::path::Component<'_>| !part.as_os_str().as_encoded_bytes().contains(&b'%');
     let folder: PathBuf = folder_of(pattern).components().take_while(is_fixed).collect();
     if folder.as_os_str().is_empty() { ".".into() } else { folder }
-}
-
-/// Keeps the capabilities that a recording with open captures needs and confines it to its files, if the kernel has Landlock.
-/// Otherwise returns why it is not confined.
-pub fn keep_and_confine(plan: &Plan, user: Option<(&str, Identity)>) -> Result<Option<&'static str>> {
-    // Without privilege there is no view; captures have opened theirs.
-    let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_recording(plan)?, user)?;
-    confine(plan, sysfs.as_ref())
-}
-
-fn confine(plan: &Plan, sysfs: Option<&SysfsView>) -> Result<Option<&'static str>> {
-    if plan.sources.iter().any(|source| source.method.name() == "dpdk") {
-        return Ok(Some(DPDK_OPENS_FILES));
-    }
-    let Place { folder, file } = Place::of(&plan.write);
-    // A missing folder is reported when the file is opened.
-    let folders = folder.filter(|folder| folder.is_dir()).into_iter().collect();
-    let allowed = Allowed { folders, files: file.into_iter().collect(), read: READ.map(Into::into).into() };
-    // The C library reads the time zone once.
-    format_local("%Y".as_ref(), 0)?;
-    let rules =
-        Confinement::new(&allowed, sysfs).context("cannot confine the recording to its files (Landlock)")?;
-    let Some(rules) = rules else { return Ok(Some(NO_LANDLOCK)) };
-    rules.put_in_force().context("cannot confine the recording to its files (Landlock)")?;
-    Ok(None)
 }
 
 #[cfg(test)]

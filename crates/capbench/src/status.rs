@@ -32,7 +32,7 @@ impl fmt::Display for Figures {
         if let Some(bits_per_s) = self.bits_per_s {
             write!(f, "{}bit/s  ", short(bits_per_s))?;
         }
-        write!(f, "ring {}", in_words(self.ring))?;
+        write!(f, "ring {}", word(self.ring))?;
         if let Some((in_use, of)) = self.buffers {
             write!(f, "  buffers {in_use}/{of}")?;
         }
@@ -40,9 +40,9 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The fill level of a ring: `12 %`, or that it is unknown.
-pub fn in_words(fill: Option<Occupancy>) -> String {
-    fill.map_or_else(|| "unknown".into(), |fill| fill.to_string())
+/// A count; `unknown` if there is none.
+pub fn word<T: ToString>(count: Option<T>) -> String {
+    count.map_or_else(|| "unknown".into(), |count| count.to_string())
 }
 
 /// Packets lost, by place.
@@ -80,10 +80,7 @@ impl fmt::Display for Losses {
         let words: Vec<_> = self
             .iter()
             .filter(|(_, count)| *count != Some(0))
-            .map(|(place, count)| match count {
-                Some(count) => format!("{place} {count}"),
-                None => format!("{place} unknown"),
-            })
+            .map(|(place, count)| format!("{place} {}", word(count)))
             .collect();
         f.pad(&if words.is_empty() { "none".into() } else { words.join(", ") })
     }

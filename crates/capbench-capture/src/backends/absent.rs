@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use capbench_sys::packet::Frame;
 
-use crate::capture::{Batch, Capture};
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use crate::{Batch, Capture, CaptureError, Interface, Result};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
@@ -24,11 +21,8 @@ impl Absent {
     /// # Errors
     /// Always.
     pub fn open(spec: &MethodSpec, interface: &Interface, _: &CaptureOptions) -> Result<Self> {
-        Err(CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: interface.name.clone(),
-            reason: "this capbench was built without it; `capbench methods` names the feature".into(),
-        })
+        let reason = "this capbench was built without it; `capbench methods` names the feature";
+        Err(CaptureError::unsupported(spec, &interface.name, reason))
     }
 }
 

@@ -4,8 +4,8 @@
 //! Unlike the AF_PACKET methods it removes frames from the host's stack. With `+pass` each frame goes on to the stack after
 //! the application has read it, by one system call per frame.
 
-use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::method_spec::MethodSpec;
+use super::socket_setup::SPIN;
+use crate::{CapturePoint, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
 mod accounting;
@@ -32,52 +32,42 @@ pub static METHOD: Method = Method {
     summary: "AF_XDP: frames redirected by an XDP program into memory of the application; takes them from the host",
     privilege: "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF",
     options: &["--ring", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
-    argument: None,
     settings: &[
-        flag("native", "the driver runs the XDP program; what happens unless told otherwise"),
-        flag("generic", "the stack runs the XDP program; any interface will do"),
-        flag("copy", "the kernel copies frames, though the driver may have zero-copy"),
-        flag("zero-copy", "the NIC writes frames to the application's memory, or the method is refused"),
-        flag("need-wakeup", "the driver may sleep until told; what happens unless told otherwise"),
-        flag("no-need-wakeup", "the driver looks for buffers all the time"),
-        SettingInfo {
-            name: "busy-poll",
-            value: Some("TIME"),
-            optional: true,
-            summary: "the driver's work is done in the application's thread, at most so long at once [50us]",
-        },
-        SettingInfo {
-            name: "spin",
-            value: Some("TIME"),
-            optional: true,
-            summary: "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
-        },
-        SettingInfo {
-            name: "queue",
-            value: Some("N"),
-            optional: false,
-            summary: "this receive queue only, the first is 0; otherwise all of them",
-        },
-        flag(
+        SettingInfo::flag("native", "the driver runs the XDP program; what happens unless told otherwise"),
+        SettingInfo::flag("generic", "the stack runs the XDP program; any interface will do"),
+        SettingInfo::flag("copy", "the kernel copies frames, though the driver may have zero-copy"),
+        SettingInfo::flag(
+            "zero-copy",
+            "the NIC writes frames to the application's memory, or the method is refused",
+        ),
+        SettingInfo::flag(
+            "need-wakeup",
+            "the driver may sleep until told; what happens unless told otherwise",
+        ),
+        SettingInfo::flag("no-need-wakeup", "the driver looks for buffers all the time"),
+        SettingInfo::optional(
+            "busy-poll",
+            "TIME",
+            "the driver's work is done in the application's thread, at most so long at once [50us]",
+        ),
+        SPIN,
+        SettingInfo::valued("queue", "N", "this receive queue only, the first is 0; otherwise all of them"),
+        SettingInfo::flag(
             "pass",
             "frames go on to the stack after they were seen, each by a system call; native mode only",
         ),
-        SettingInfo {
-            name: "fill",
-            value: Some("N"),
-            optional: false,
-            summary: "entries of the fill ring, a power of two [as many as there are buffers]",
-        },
+        SettingInfo::valued(
+            "fill",
+            "N",
+            "entries of the fill ring, a power of two [as many as there are buffers]",
+        ),
     ],
-    fanout: false,
     variants: &["af-xdp+generic", "af-xdp+busy-poll"],
-    socket_filter: false,
     in_default: true,
     untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
-    capture_point,
+    capture_point: CapturePoint::of_xdp,
     takes_frames: |spec| !spec.has("pass"),
     has_queues: true,
-    vlan_tags: VlanTags::Unknown,
     #[cfg(feature = "bpf")]
     check: |spec, interface, options| plan::Plan::new(spec, interface, options).map(drop),
     #[cfg(feature = "bpf")]
@@ -86,13 +76,5 @@ pub static METHOD: Method = Method {
     check: |_, _, _| Ok(()),
     #[cfg(not(feature = "bpf"))]
     supported: |_| Err("built without the feature bpf".into()),
+    ..Method::BASE
 };
-
-/// A setting without a value.
-const fn flag(name: &'static str, summary: &'static str) -> SettingInfo {
-    SettingInfo { name, value: None, optional: false, summary }
-}
-
-fn capture_point(spec: &MethodSpec) -> CapturePoint {
-    if spec.has("generic") { CapturePoint::Stack } else { CapturePoint::Driver }
-}

@@ -40,32 +40,21 @@ pub static METHOD: Method = Method {
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "net_af_packet or net_af_xdp, over the interface, or a PCI address [net_af_packet]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: "burst",
-            value: Some("FRAMES"),
-            optional: false,
-            summary: "frames taken at once at most [32]",
-        },
-        SettingInfo {
-            name: "descriptors",
-            value: Some("NUMBER"),
-            optional: false,
-            summary: "receive descriptors of net_af_xdp [2048] and PCI devices [4096]",
-        },
-        SettingInfo {
-            name: "devargs",
-            value: Some("KEY=VALUE;..."),
-            optional: false,
-            summary: "arguments for the device's driver, with semicolons where DPDK has commas",
-        },
+        SettingInfo::valued("burst", "FRAMES", "frames taken at once at most [32]"),
+        SettingInfo::valued(
+            "descriptors",
+            "NUMBER",
+            "receive descriptors of net_af_xdp [2048] and PCI devices [4096]",
+        ),
+        SettingInfo::valued(
+            "devargs",
+            "KEY=VALUE;...",
+            "arguments for the device's driver, with semicolons where DPDK has commas",
+        ),
     ],
-    fanout: false,
     variants: if cfg!(feature = "dpdk") { &["dpdk:net_af_xdp"] } else { &[] },
-    socket_filter: false,
-    in_default: false,
     untested: Some("partly, PCI devices untested on hardware"),
     capture_point,
     takes_frames: |spec| !matches!(spec.argument(), None | Some("net_af_packet")),
@@ -73,6 +62,7 @@ pub static METHOD: Method = Method {
     vlan_tags: VlanTags::InFrames,
     check,
     supported,
+    ..Method::BASE
 };
 
 /// The parsed request.
@@ -257,13 +247,14 @@ fn is_of_interface(spec: &MethodSpec, address: &str, interface: &Interface) -> R
         Some(other) => format!("it is the device {other}, not {address}"),
         None => format!("it is not the PCI device {address}; give -i lo for a device that has no interface"),
     };
-    Err(CaptureError::Unsupported { method: spec.to_string(), interface: interface.name.clone(), reason })
+    Err(CaptureError::unsupported(spec, &interface.name, reason))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use capbench_sys::host::interface::InterfaceIndex;
+
+    use super::*;
 
     fn wish(text: &str) -> Result<Wish> {
         let spec = text.parse().unwrap();

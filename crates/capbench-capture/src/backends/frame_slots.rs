@@ -1,43 +1,55 @@
-//! The common part of `packet-v1` and `packet-v2`: a ring of slots, each with one frame.
+//! `packet-v1` and `packet-v2`: TPACKET_V1, the first mmap ring (Linux 2.4), and TPACKET_V2: rings of equal slots, one frame
+//! each. V1 is kept for comparison with published measurements.
 
 use std::iter;
-use std::marker::PhantomData;
 use std::time::Duration;
 
-use capbench_sys::packet::{Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket};
+use capbench_sys::packet::{
+    Frame, FrameBatch, FrameGeometry, FrameRing, FrameVersion, PacketSocket, Version,
+};
 
-use super::socket_setup::{Polling, bind, unbound};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::occupancy::Occupancy;
-use crate::ring_memory;
-use crate::socket_counters::Accumulator;
-use crate::stats_socket::StatsSocket;
-use crate::wait::Waiter;
-use capbench_model::counters::Counters;
-use capbench_model::counters::LossMark;
-use capbench_model::counters::WaitCounts;
+use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
+use crate::{
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, Packing, Result,
+    StatsSocket, VlanTags, Waiter, ring_memory,
+};
+use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 
+/// The row of `packet-v1`.
+pub static PACKET_V1: Method = Method {
+    name: "packet-v1",
+    summary: "TPACKET_V1: ring of slots, microsecond stamps, no VLAN tag",
+    vlan_tags: VlanTags::Removed,
+    supported: |_| probe(Some(Version::V1)),
+    ..SLOTS
+};
+
+/// The row of `packet-v2`.
+pub static PACKET_V2: Method = Method {
+    name: "packet-v2",
+    summary: "TPACKET_V2: ring of slots, nanosecond stamps, VLAN tag as metadata",
+    supported: |_| probe(Some(Version::V2)),
+    ..SLOTS
+};
+
+const SLOTS: Method = Method {
+    options: &["--ring", "--block", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    check: |spec, interface, options| {
+        Polling::parse(spec, options)?;
+        geometry(interface, options).map(drop)
+    },
+    ..SOCKET
+};
+
 /// Slots of a batch. They are returned together, so a batch must be small relative to the ring.
 const BATCH: u32 = 64;
 
-/// The differences between the versions of the ring.
-pub trait Slotted: 'static {
-    /// The method's name.
-    const NAME: &'static str;
-    /// The version of its headers.
-    const VERSION: FrameVersion;
-}
-
 /// A receive ring of slots.
 #[derive(Debug)]
-pub struct FrameSlots<V> {
+pub struct FrameSlots {
     socket: PacketSocket,
     ring: FrameRing,
     batch: u32,
@@ -47,16 +59,18 @@ pub struct FrameSlots<V> {
     packing: Packing,
     context: Context,
     running: Running,
-    version: PhantomData<V>,
 }
 
-impl<V: Slotted> FrameSlots<V> {
+impl FrameSlots {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        let (method, version) = (V::NAME, V::VERSION);
+        let (method, version) = match spec.name() == PACKET_V1.name {
+            true => (PACKET_V1.name, FrameVersion::V1),
+            false => (PACKET_V2.name, FrameVersion::V2),
+        };
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
         let geometry = geometry(interface, options)?;
@@ -91,12 +105,11 @@ impl<V: Slotted> FrameSlots<V> {
                 )
             },
             context,
-            version: PhantomData,
         })
     }
 }
 
-impl<V: Slotted> Capture for FrameSlots<V> {
+impl Capture for FrameSlots {
     type Batch<'a> = Slots<'a>;
 
     #[inline]
@@ -152,12 +165,6 @@ impl Batch for Slots<'_> {
     }
 }
 
-/// Checks the ring's size.
-pub(super) fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
-    Polling::parse(spec, options)?;
-    geometry(interface, options).map(drop)
-}
-
 /// The ring's sizes: as many slots as fit into the requested memory. Slots hold the interface's largest frame unless the user
 /// sets their size.
 pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Result<FrameGeometry> {
@@ -187,11 +194,12 @@ pub(super) fn geometry(interface: &Interface, options: &CaptureOptions) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::host::interface::InterfaceIndex;
+
     use super::geometry;
-    use crate::interface::Interface;
+    use crate::Interface;
     use capbench_model::options::CaptureOptions;
     use capbench_model::units::ByteCount;
-    use capbench_sys::host::interface::InterfaceIndex;
 
     fn interface(mtu: u32) -> Interface {
         Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu }

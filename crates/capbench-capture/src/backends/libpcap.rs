@@ -9,68 +9,54 @@ mod found;
 
 use std::time::Duration;
 
-use capbench_sys::SysError;
 use capbench_sys::packet::{Frame, Readiness};
-use capbench_sys::pcap::{self, Pcap, PcapLibrary, Settings};
+use capbench_sys::pcap::{Pcap, PcapLibrary, Settings};
+use capbench_sys::{SysError, pcap};
+use counting::Counting;
 
 use super::presence::Presence;
 use super::socket_setup::probe;
-use crate::capture::{Batch, Capture, Taker};
-use crate::capture::{OwnedBatch, Packing};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::filter::{Expression, Filter};
-use crate::interface::Interface;
-use crate::method::duration_of;
-use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
-use crate::ring_memory;
-use crate::stats_socket::StatsSocket;
-use crate::wait::Waiter;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use crate::filter::Expression;
+use crate::{
+    Argument, Batch, Capture, CaptureError, Context, Filter, Interface, Method, OwnedBatch, Packing, Result,
+    SettingInfo, StatsSocket, Taker, VlanTags, Waiter, duration_of, ring_memory,
+};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
 use capbench_model::units::ByteCount;
-use counting::Counting;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "libpcap",
     summary: "libpcap, the system's or another build of it; says what captures underneath",
-    privilege: "CAP_NET_RAW",
     options: &["--ring", "--retire-timeout", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "LIBRARY",
         summary: "path or name of a libpcap [libpcap.so.0.8, else libpcap.so.1]",
-        required: false,
     }),
     settings: &[
-        setting("dispatch", None, "takes packets by pcap_dispatch, which calls back; the default"),
-        setting("loop", None, "by pcap_loop, which calls back and blocks; a timer's signal brings it back"),
-        setting("next-ex", None, "by pcap_next_ex, one by one, copied by libpcap"),
-        setting("next", None, "by pcap_next, one by one, copied by libpcap"),
-        setting("immediate", None, "immediate mode: no batches (on Linux TPACKET_V2 instead of V3)"),
-        setting("buffer", Some("BYTES"), "pcap_set_buffer_size [--ring]"),
-        setting("timeout", Some("TIME"), "pcap_set_timeout [--retire-timeout]"),
+        SettingInfo::flag("dispatch", "takes packets by pcap_dispatch, which calls back; the default"),
+        SettingInfo::flag(
+            "loop",
+            "by pcap_loop, which calls back and blocks; a timer's signal brings it back",
+        ),
+        SettingInfo::flag("next-ex", "by pcap_next_ex, one by one, copied by libpcap"),
+        SettingInfo::flag("next", "by pcap_next, one by one, copied by libpcap"),
+        SettingInfo::flag("immediate", "immediate mode: no batches (on Linux TPACKET_V2 instead of V3)"),
+        SettingInfo::valued("buffer", "BYTES", "pcap_set_buffer_size [--ring]"),
+        SettingInfo::valued("timeout", "TIME", "pcap_set_timeout [--retire-timeout]"),
     ],
-    fanout: false,
     variants: &["libpcap+next-ex"],
     socket_filter: true,
     in_default: true,
-    untested: None,
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| false,
-    has_queues: false,
     vlan_tags: VlanTags::InFrames,
     check: |spec, _, options| Plan::of(spec, options).map(drop),
     supported,
+    ..Method::BASE
 };
-
-const fn setting(name: &'static str, value: Option<&'static str>, summary: &'static str) -> SettingInfo {
-    SettingInfo { name, value, optional: false, summary }
-}
 
 /// Maximum number of packets per read, so that the calling loop regularly checks its clock and its commands.
 const AT_ONCE: u16 = 256;
@@ -363,10 +349,11 @@ impl Batch for Single<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{Call, Plan};
     use capbench_model::options::CaptureOptions;
     use capbench_model::units::ByteCount;
-    use std::time::Duration;
 
     fn plan(spec: &str, options: &CaptureOptions) -> Result<Plan, String> {
         Plan::of(&spec.parse().unwrap(), options).map_err(|error| error.to_string())

@@ -5,18 +5,11 @@ use std::time::Duration;
 use capbench_sys::nfb::{BURST, Burst, Card, Nfb};
 use capbench_sys::packet::Frame;
 
-use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use super::vendor::{self, CARD, LIBRARY, Reader};
+use crate::{Argument, Batch, Capture, Interface, Method, Packing, Result, SettingInfo, number_of};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::SnapLength;
 
@@ -24,43 +17,27 @@ use capbench_model::units::SnapLength;
 pub static METHOD: Method = Method {
     name: "nfb",
     summary: "NFB cards through CESNET's libnfb: bursts read where the card's DMA wrote them",
-    privilege: "the device node",
-    options: &["--snaplen", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the card's device node or number [/dev/nfb0]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: "queue",
-            value: Some("N"),
-            optional: false,
-            summary: "one receive queue instead of all as one source",
-        },
-        SettingInfo {
-            name: HEADER_TIME,
-            value: Some("OCTET"),
-            optional: true,
-            summary: "times from the firmware's packet headers, at this octet of them [4]",
-        },
+        SettingInfo::valued("queue", "N", "one receive queue instead of all as one source"),
+        SettingInfo::optional(
+            HEADER_TIME,
+            "OCTET",
+            "times from the firmware's packet headers, at this octet of them [4]",
+        ),
         LIBRARY,
     ],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| true,
-    has_queues: true,
-    vlan_tags: VlanTags::InFrames,
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;
         queue(spec).map(drop)
     },
     supported: |spec| vendor::supported(spec, &LIBRARIES, Nfb::load),
+    ..CARD
 };
 
 /// The runtime library, and the one of the development package.
@@ -154,19 +131,11 @@ impl Capture for NfbCard {
             counts.iter().map(|(_, counts)| counts.map(of)).sum()
         };
         let discarded = sum(|counts| counts.discarded);
-        Ok(Counters {
-            accepted: sum(|counts| counts.received + counts.discarded),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: discarded,
-                source: match discarded {
-                    Some(_) => "the card's DMA controllers: discarded".into(),
-                    None => "the firmware describes no counters for every queue".into(),
-                },
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        })
+        let source = match discarded {
+            Some(_) => "the card's DMA controllers: discarded",
+            None => "the firmware describes no counters for every queue",
+        };
+        Ok(Counters::of_ring(sum(|counts| counts.received + counts.discarded), discarded, source, raw))
     }
 
     fn waits(&self) -> WaitCounts {

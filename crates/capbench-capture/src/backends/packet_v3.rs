@@ -1,26 +1,16 @@
 //! `packet-v3`: TPACKET_V3, frames of any size packed into blocks. Kernel and application exchange whole blocks.
 
-use std::iter;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use capbench_sys::packet::{Block, BlockGeometry, BlockRing, FlowHashes, Frame, PacketSocket, Version};
 
-use super::socket_setup::{Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::OwnedBatch;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{CapturePoint, Method, VlanTags};
-use crate::occupancy::Occupancy;
-use crate::ring_memory;
-use crate::socket_counters::Accumulator;
-use crate::stats_socket::StatsSocket;
-use crate::wait::Waiter;
-use capbench_model::counters::Counters;
-use capbench_model::counters::LossMark;
-use capbench_model::counters::WaitCounts;
+use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
+use crate::{
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, OwnedBatch, Result,
+    StatsSocket, Waiter, ring_memory,
+};
+use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
@@ -30,7 +20,6 @@ use capbench_model::units::ByteCount;
 pub static METHOD: Method = Method {
     name: "packet-v3",
     summary: "TPACKET_V3: ring of blocks packed with frames, one wake-up per block",
-    privilege: "CAP_NET_RAW",
     options: &[
         "--ring",
         "--block",
@@ -40,19 +29,10 @@ pub static METHOD: Method = Method {
         "--spin",
         "--direction",
     ],
-    argument: None,
-    settings: &SOCKET_SETTINGS,
-    fanout: true,
     variants: &["packet-v3+spin"],
-    socket_filter: true,
-    in_default: true,
-    untested: None,
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| false,
-    has_queues: false,
-    vlan_tags: VlanTags::Reported,
     check: |spec, _, options| Polling::parse(spec, options).and_then(|_| geometry(options)).map(drop),
     supported: |_| probe(Some(Version::V3)),
+    ..SOCKET
 };
 
 /// A TPACKET_V3 receive ring.
@@ -239,10 +219,11 @@ fn geometry(options: &CaptureOptions) -> Result<BlockGeometry> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::geometry;
     use capbench_model::options::CaptureOptions;
     use capbench_model::units::ByteCount;
-    use std::time::Duration;
 
     #[test]
     fn blocks_fill_the_ring() {

@@ -5,77 +5,53 @@ pub(super) mod running;
 use std::path::Path;
 use std::time::Duration;
 
-use capbench_sys::SysError;
 use capbench_sys::packet::{Frame, PacketSocket};
-use capbench_sys::pf_ring::{self, PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::pf_ring::{PfRing, Reading, Ring, RingOptions, Way, can_lend};
+use capbench_sys::{SysError, pf_ring};
+use running::Below;
 
 use super::presence::Presence;
+use super::socket_setup::promiscuous;
 use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::number_of;
-use crate::method::{Argument, CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use crate::{
+    Argument, Batch, Capture, CaptureError, Interface, Method, Packing, Result, SettingInfo, number_of,
+};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
 use capbench_model::running::Running;
-use running::Below;
 
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "pf-ring",
     summary: "ntop's PF_RING through libpfring: kernel ring (copied), or a module's own (+zero-copy)",
-    privilege: "CAP_NET_RAW",
     options: &["--snaplen", "--no-promiscuous", "--spin", "--direction"],
     argument: Some(Argument {
         placeholder: "DEVICE",
         summary: "the device as PF_RING names it, eth1@2 or zc:eth1 [the interface captured on]",
-        required: false,
     }),
     settings: &[
-        SettingInfo {
-            name: ZERO_COPY,
-            value: None,
-            optional: false,
-            summary: "reads packets where they lie; for modules that keep them until the next call (zc:)",
-        },
-        SettingInfo {
-            name: BURST,
-            value: Some("N"),
-            optional: true,
-            summary: "the same, up to N packets per call by pfring_recv_burst [64]",
-        },
-        SettingInfo {
-            name: WATERMARK,
-            value: Some("N"),
-            optional: false,
-            summary: "packets that wake a waiting reader [the library's choice]",
-        },
+        SettingInfo::flag(
+            ZERO_COPY,
+            "reads packets where they lie; for modules that keep them until the next call (zc:)",
+        ),
+        SettingInfo::optional(BURST, "N", "the same, up to N packets per call by pfring_recv_burst [64]"),
+        SettingInfo::valued(WATERMARK, "N", "packets that wake a waiting reader [the library's choice]"),
         LIBRARY,
     ],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some(
         "partly, cards untested: run with the kernel module and libraries of release 8.9.0 in a virtual machine; no card \
          for zc: was at hand",
     ),
-    capture_point: CapturePoint::stack,
     // A prefix before a colon names a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),
-    has_queues: false,
-    vlan_tags: VlanTags::Unknown,
     check: |spec, interface, _| {
         reading(spec, spec.argument().unwrap_or(&interface.name))?;
         watermark(spec).map(drop)
     },
     supported,
+    ..Method::BASE
 };
 
 const LIBRARIES: [&str; 1] = ["libpfring.so"];
@@ -178,7 +154,10 @@ impl PfRingSocket {
         let ring = library.open(&asked).map_err(|source| not_opened(spec, device, source))?;
         let below = Below::of(device, interface);
         let promiscuity = match below {
-            Below::All if options.promiscuous => Some(promiscuity(interface, device)?),
+            // PF_RING sets it only for a single device.
+            Below::All if options.promiscuous => Some(promiscuous(interface).map_err(|source| {
+                CaptureError::Call { method: METHOD.name, interface: device.into(), source }
+            })?),
             _ => None,
         };
         let at_once = match reading {
@@ -197,16 +176,6 @@ impl PfRingSocket {
             reader: Reader::new(ring, METHOD.name, device, options),
         })
     }
-}
-
-/// Promiscuous mode of the interface while the socket is open: PF_RING sets it only for a single device.
-fn promiscuity(interface: &Interface, device: &str) -> Result<PacketSocket> {
-    let set = || {
-        let socket = PacketSocket::open()?;
-        socket.set_promiscuous(interface.index)?;
-        Ok(socket)
-    };
-    set().map_err(|source| CaptureError::Call { method: METHOD.name, interface: device.into(), source })
 }
 
 /// Why a ring was not opened, and what to do about it.
@@ -252,17 +221,9 @@ impl Capture for PfRingSocket {
             (Counters::CUT.into(), counts.cut),
         ];
         raw.extend(counts.queued.map(|queued| ("queued".into(), queued.into())));
-        Ok(Counters {
-            // `recv` counts packets read out of the ring. Packets waiting in it are added.
-            accepted: Some(counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped),
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: Some(counts.dropped),
-                source: "pfring_stats: drop".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        })
+        // `recv` counts packets read out of the ring. Packets waiting in it are added.
+        let accepted = counts.received + u64::from(counts.queued.unwrap_or(0)) + counts.dropped;
+        Ok(Counters::of_ring(Some(accepted), Some(counts.dropped), "pfring_stats: drop", raw))
     }
 
     fn waits(&self) -> WaitCounts {

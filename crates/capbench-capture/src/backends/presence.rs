@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::host::interface::{InterfaceFlags, flags_of, name_of};
 
-use crate::interface::Interface;
+use crate::Interface;
 
 /// Time between two checks.
 const PAUSE: Duration = Duration::from_millis(20);

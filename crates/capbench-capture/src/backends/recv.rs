@@ -1,74 +1,44 @@
-//! `recv`: one recvmsg(2) per frame, the oldest method. libpcap used it before rings.
+//! `recv`: one recvmsg(2) per frame, the oldest method, which libpcap used before rings; and `recvmmsg`: many frames per call.
 
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use capbench_sys::packet::{Frame, PacketSocket, ReceiveVector};
 
-use super::socket_setup::{COMMON_OPTIONS, Polling, SOCKET_SETTINGS, bind, probe, unbound};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{CapturePoint, Method, VlanTags};
-use crate::occupancy::Occupancy;
-use crate::ring_memory;
-use crate::socket_counters::Accumulator;
-use crate::stats_socket::StatsSocket;
-use crate::wait::Waiter;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use super::socket_setup::{Polling, SOCKET, bind, probe, unbound};
+use crate::{
+    Accumulator, Batch, Capture, CaptureError, Context, Interface, Method, Occupancy, Packing, Result,
+    StatsSocket, Waiter, ring_memory,
+};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
 use capbench_model::units::ByteCount;
 
-/// The row of the table.
-pub static METHOD: Method = Method {
+/// The row of `recv`.
+pub static RECV: Method = Method {
     name: "recv",
     summary: "one recvmsg call per frame, copied from the socket's queue",
-    privilege: "CAP_NET_RAW",
-    options: &COMMON_OPTIONS,
-    argument: None,
-    settings: &SOCKET_SETTINGS,
-    fanout: true,
-    variants: &[],
-    socket_filter: true,
-    in_default: true,
-    untested: None,
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| false,
-    has_queues: false,
-    vlan_tags: VlanTags::Reported,
     check,
     supported: |_| probe(None),
+    ..SOCKET
 };
+
+/// The row of `recvmmsg`.
+pub static RECVMMSG: Method = Method {
+    name: "recvmmsg",
+    summary: "up to 64 frames per recvmmsg call, copied from the socket's queue",
+    check,
+    supported: |_| probe(None),
+    ..SOCKET
+};
+
+/// Frames per call of `recvmmsg`: enough to amortise the call's cost, few enough to stay in the first-level cache.
+const MANY: usize = 64;
 
 /// Largest frame of a receive buffer: 64 KiB, as receive offloads produce. The odd 192 bytes keep neighbouring buffers out of
 /// the same cache sets.
 const LARGEST: usize = 65_536 + 192;
-
-/// A packet socket read by receive calls of one frame each.
-pub type Recv = SocketReader<OneByOne>;
-
-/// How it receives.
-#[derive(Debug)]
-pub enum OneByOne {}
-
-impl ReceiveCall for OneByOne {
-    const NAME: &'static str = METHOD.name;
-    const FRAMES: usize = 1;
-
-    #[inline]
-    fn receive(
-        vector: &mut ReceiveVector,
-        socket: &PacketSocket,
-        dont_wait: bool,
-    ) -> capbench_sys::Result<bool> {
-        vector.receive_one(socket, dont_wait)
-    }
-}
 
 /// Frames copied out of a socket's queue.
 #[derive(Debug)]
@@ -82,7 +52,7 @@ impl Batch for Received<'_> {
 }
 
 /// Checks the receive buffer size.
-pub(super) fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<()> {
+fn check(spec: &MethodSpec, _: &Interface, options: &CaptureOptions) -> Result<()> {
     Polling::parse(spec, options)?;
     buffer(options).map(drop)
 }
@@ -99,29 +69,10 @@ fn buffer(options: &CaptureOptions) -> Result<u32> {
     }
 }
 
-/// The differences between `recv` and `recvmmsg`.
-pub trait ReceiveCall: 'static {
-    /// The method's name.
-    const NAME: &'static str;
-    /// Maximum number of frames per call.
-    const FRAMES: usize;
-
-    /// Makes the call and returns whether frames came.
-    ///
-    /// # Errors
-    /// The kernel's reason.
-    fn receive(
-        vector: &mut ReceiveVector,
-        socket: &PacketSocket,
-        dont_wait: bool,
-    ) -> capbench_sys::Result<bool>;
-}
-
 /// A packet socket with its buffers and its waiter.
 #[derive(Debug)]
-pub struct SocketReader<C> {
-    socket: PacketSocket,
-    vector: ReceiveVector,
+pub struct Recv {
+    reader: Reader,
     statistics: Accumulator,
     waiter: Waiter,
     timeout: Duration,
@@ -129,16 +80,37 @@ pub struct SocketReader<C> {
     packing: Packing,
     context: Context,
     running: Running,
-    call: PhantomData<C>,
 }
 
-impl<C: ReceiveCall> SocketReader<C> {
+/// The socket and the buffers of a call.
+#[derive(Debug)]
+struct Reader {
+    socket: PacketSocket,
+    vector: ReceiveVector,
+    frames: usize,
+}
+
+impl Reader {
+    /// Makes the call and returns whether frames came.
+    #[inline]
+    fn receive(&mut self, dont_wait: bool) -> capbench_sys::Result<bool> {
+        match self.frames {
+            1 => self.vector.receive_one(&self.socket, dont_wait),
+            _ => self.vector.receive_many(&self.socket, dont_wait).map(|frames| frames > 0),
+        }
+    }
+}
+
+impl Recv {
     /// Opens it in the calling thread's namespace.
     ///
     /// # Errors
     /// Missing privilege, no such interface, or an invalid option.
     pub fn open(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<Self> {
-        let (method, frames) = (C::NAME, C::FRAMES);
+        let (method, frames) = match spec.name() == RECVMMSG.name {
+            true => (RECVMMSG.name, MANY),
+            false => (RECV.name, 1),
+        };
         let context = Context::new(method, interface);
         let fail = |source| context.fail(source);
         let ring = ring_memory::checked_ring(options)?;
@@ -151,8 +123,7 @@ impl<C: ReceiveCall> SocketReader<C> {
         let group = bind(&context, &socket, interface, options)?;
         let room = LARGEST.min(options.snap_length.octets() as usize);
         Ok(Self {
-            socket,
-            vector: ReceiveVector::new(frames, room),
+            reader: Reader { socket, vector: ReceiveVector::new(frames, room), frames },
             packing: Packing::new(options, frames, room),
             statistics: Accumulator::default(),
             waiter: Waiter::new(polling.spin),
@@ -175,20 +146,19 @@ impl<C: ReceiveCall> SocketReader<C> {
                 )
             },
             context,
-            call: PhantomData,
         })
     }
 }
 
-impl<C: ReceiveCall> Capture for SocketReader<C> {
+impl Capture for Recv {
     type Batch<'a> = Received<'a>;
 
     #[inline]
     fn next_batch(&mut self, timeout: Duration) -> Result<Option<Received<'_>>> {
-        let Self { socket, vector, waiter, context, .. } = self;
+        let Self { reader, waiter, context, .. } = self;
         let mut failure = None;
         let spun = waiter.spin(|| {
-            C::receive(vector, socket, true).unwrap_or_else(|error| {
+            reader.receive(true).unwrap_or_else(|error| {
                 failure = Some(error);
                 true
             })
@@ -197,17 +167,17 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
             return Err(context.fail(error));
         }
         if spun {
-            return Ok(Some(Received(&self.vector)));
+            return Ok(Some(Received(&self.reader.vector)));
         }
         if timeout != self.timeout {
             // To the kernel a timeout of 0 means "for ever".
             let least = timeout.max(Duration::from_millis(1));
-            socket.set_receive_timeout(least).map_err(|error| context.fail(error))?;
+            reader.socket.set_receive_timeout(least).map_err(|error| context.fail(error))?;
             self.timeout = timeout;
         }
         waiter.counts.waits += 1;
-        if C::receive(vector, socket, false).map_err(|error| context.fail(error))? {
-            return Ok(Some(Received(&self.vector)));
+        if reader.receive(false).map_err(|error| context.fail(error))? {
+            return Ok(Some(Received(&self.reader.vector)));
         }
         waiter.counts.empty += 1;
         Ok(None)
@@ -218,16 +188,16 @@ impl<C: ReceiveCall> Capture for SocketReader<C> {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        self.polling.verify(&self.socket, &mut self.running);
-        self.statistics.read(&self.socket).map_err(|error| self.context.fail(error))
+        self.polling.verify(&self.reader.socket, &mut self.running);
+        self.statistics.read(&self.reader.socket).map_err(|error| self.context.fail(error))
     }
 
     fn stats_socket(&self) -> Result<Option<StatsSocket>> {
-        StatsSocket::of(&self.socket, &self.statistics, &self.context).map(Some)
+        StatsSocket::of(&self.reader.socket, &self.statistics, &self.context).map(Some)
     }
 
     fn fill(&mut self) -> Option<Occupancy> {
-        let memory = self.socket.receive_memory().ok()?;
+        let memory = self.reader.socket.receive_memory().ok()?;
         Occupancy::new(memory.used, memory.of)
     }
 

@@ -6,37 +6,38 @@ use capbench_sys::SysError;
 use capbench_sys::busy_poll::{BusyPoll, incoming_napi};
 use capbench_sys::packet::{FanoutRule, PacketSocket, Protocol, Version};
 
-use crate::context::Context;
-use crate::error::Result;
-use crate::filter::{self, Keep};
-use crate::interface::Interface;
-use crate::method::SettingInfo;
-use crate::method::duration_of;
+use crate::filter::Keep;
 use crate::stats_socket::NOTHING;
+use crate::{Context, Interface, Method, Result, SettingInfo, VlanTags, duration_of, filter};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::Running;
 
-/// The options that every AF_PACKET method uses.
-pub(super) const COMMON_OPTIONS: [&str; 5] =
-    ["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"];
+/// What every AF_PACKET method has in common.
+pub(super) const SOCKET: Method = Method {
+    options: &["--ring", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
+    settings: &[
+        SettingInfo::optional(
+            "busy-poll",
+            "TIME",
+            "SO_BUSY_POLL, SO_PREFER_BUSY_POLL [50us]; says so where the kernel does not do it",
+        ),
+        SPIN,
+    ],
+    fanout: true,
+    socket_filter: true,
+    in_default: true,
+    vlan_tags: VlanTags::Reported,
+    ..Method::BASE
+};
 
-/// The settings that every AF_PACKET method knows.
-pub(super) const SOCKET_SETTINGS: [SettingInfo; 2] = [
-    SettingInfo {
-        name: "busy-poll",
-        value: Some("TIME"),
-        optional: true,
-        summary: "SO_BUSY_POLL, SO_PREFER_BUSY_POLL [50us]; says so where the kernel does not do it",
-    },
-    SettingInfo {
-        name: "spin",
-        value: Some("TIME"),
-        optional: true,
-        summary: "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
-    },
-];
+/// Spinning before sleeping.
+pub(super) const SPIN: SettingInfo = SettingInfo::optional(
+    "spin",
+    "TIME",
+    "looks for frames again and again in user space before it sleeps [1ms]; as --spin",
+);
 
 /// Polling of an AF_PACKET method: spinning in user space, and busy polling by the kernel.
 #[derive(Clone, Debug)]
@@ -158,6 +159,13 @@ pub(super) fn bind(
         None => socket.detach_filter().map_err(fail)?,
     }
     Ok(Some(format!("member of fanout group {id} ({fanout})")))
+}
+
+/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
+pub(super) fn promiscuous(interface: &Interface) -> capbench_sys::Result<PacketSocket> {
+    let socket = PacketSocket::open()?;
+    socket.set_promiscuous(interface.index)?;
+    Ok(socket)
 }
 
 /// Whether a packet socket can be opened, with this ring version if there is one.

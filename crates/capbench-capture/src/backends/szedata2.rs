@@ -5,17 +5,11 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::szedata2::{Card, Sze2};
 
-use super::vendor::{self, LIBRARY, Reader};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::method::{Argument, CapturePoint, Method, VlanTags};
-use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use super::vendor::{self, CARD, LIBRARY, Reader};
+use crate::{Argument, Batch, Capture, Interface, Method, Packing, Result};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::SnapLength;
 
@@ -23,25 +17,12 @@ use capbench_model::units::SnapLength;
 pub static METHOD: Method = Method {
     name: "szedata2",
     summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
-    privilege: "the device node",
-    options: &["--snaplen", "--spin", "--direction"],
-    argument: Some(Argument {
-        placeholder: "DEVICE",
-        summary: "the card's device node [/dev/szedataII0]",
-        required: false,
-    }),
+    argument: Some(Argument { placeholder: "DEVICE", summary: "the card's device node [/dev/szedataII0]" }),
     settings: &[LIBRARY],
-    fanout: false,
-    variants: &[],
-    socket_filter: false,
-    in_default: false,
     untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
-    capture_point: CapturePoint::stack,
-    takes_frames: |_| true,
-    has_queues: true,
-    vlan_tags: VlanTags::InFrames,
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
+    ..CARD
 };
 
 const LIBRARIES: [&str; 1] = ["libsze2.so"];
@@ -107,16 +88,8 @@ impl Capture for Szedata2 {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        Ok(Counters {
-            accepted: None,
-            losses: vec![Loss {
-                place: Place::Ring,
-                count: None,
-                source: "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)".into(),
-            }],
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw: vec![("packets read".into(), self.packets)],
-        })
+        let source = "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)";
+        Ok(Counters::of_ring(None, None, source, vec![("packets read".into(), self.packets)]))
     }
 
     fn waits(&self) -> WaitCounts {

@@ -5,9 +5,7 @@ use std::time::Duration;
 use capbench_sys::packet::Frame;
 use capbench_sys::{Fetch, SysError};
 
-use crate::error::{CaptureError, Result};
-use crate::method::SettingInfo;
-use crate::wait::Waiter;
+use crate::{CaptureError, Method, Result, SettingInfo, VlanTags, Waiter};
 use capbench_model::counters::WaitCounts;
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
@@ -15,11 +13,20 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::units::SnapLength;
 
 /// Which build of the library to use.
-pub(super) const LIBRARY: SettingInfo = SettingInfo {
-    name: "library",
-    value: Some("PATH"),
-    optional: false,
-    summary: "the library's file, where the system's linker does not find it or finds another",
+pub(super) const LIBRARY: SettingInfo = SettingInfo::valued(
+    "library",
+    "PATH",
+    "the library's file, where the system's linker does not find it or finds another",
+);
+
+/// What cards have in common that their library reads.
+pub(super) const CARD: Method = Method {
+    privilege: "the device node",
+    options: &["--snaplen", "--spin", "--direction"],
+    takes_frames: |_| true,
+    has_queues: true,
+    vlan_tags: VlanTags::InFrames,
+    ..Method::BASE
 };
 
 /// Opens the library that `spec` names, or the first usable one of the usual `names`. The error is that of the first.
@@ -129,11 +136,7 @@ impl<S: Fetch> Reader<S> {
 
 /// The error of a device that could not be opened. `hint` says what to check.
 pub(super) fn not_opened(spec: &MethodSpec, device: &str, source: &SysError, hint: &str) -> CaptureError {
-    CaptureError::Unsupported {
-        method: spec.to_string(),
-        interface: device.into(),
-        reason: format!("it cannot be opened: {source}; {hint}"),
-    }
+    CaptureError::unsupported(spec, device, format!("it cannot be opened: {source}; {hint}"))
 }
 
 /// A frame cut to the snap length.

@@ -1,8 +1,7 @@
 //! `xdp-count`: an XDP program counts frames on arrival and passes none to user space: the modern form of the in-kernel
 //! capture module of `deri-2004`.
 
-use crate::method::{CapturePoint, Method, SettingInfo, VlanTags};
-use capbench_model::method_spec::MethodSpec;
+use crate::{CapturePoint, Method, SettingInfo};
 
 #[cfg(feature = "bpf")]
 mod counting;
@@ -21,36 +20,21 @@ pub static METHOD: Method = Method {
     summary: "frames counted in the kernel by an XDP program, each CPU for itself; nothing is handed over",
     privilege: "CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW",
     options: &["--no-promiscuous", "--direction"],
-    argument: None,
     settings: &[
-        SettingInfo {
-            name: "generic",
-            value: None,
-            optional: false,
-            summary: "the stack runs the program instead of the driver; any interface will do",
-        },
-        SettingInfo {
-            name: "pass",
-            value: None,
-            optional: false,
-            summary: "all frames go on to the stack; otherwise those of the trial end here",
-        },
-        SettingInfo {
-            name: "record",
-            value: Some("SIZE"),
-            optional: false,
-            summary: "memory to know repeated frames by, one bit per sequence number [16MiB]",
-        },
+        SettingInfo::flag(
+            "generic",
+            "the stack runs the program instead of the driver; any interface will do",
+        ),
+        SettingInfo::flag("pass", "all frames go on to the stack; otherwise those of the trial end here"),
+        SettingInfo::valued(
+            "record",
+            "SIZE",
+            "memory to know repeated frames by, one bit per sequence number [16MiB]",
+        ),
     ],
-    fanout: false,
     variants: &["xdp-count+generic"],
-    socket_filter: false,
-    in_default: false,
-    untested: None,
-    capture_point,
+    capture_point: CapturePoint::of_xdp,
     takes_frames: |spec| !spec.has("pass"),
-    has_queues: false,
-    vlan_tags: VlanTags::Unknown,
     #[cfg(feature = "bpf")]
     check: counting::check,
     #[cfg(feature = "bpf")]
@@ -59,8 +43,5 @@ pub static METHOD: Method = Method {
     check: |_, _, _| Ok(()),
     #[cfg(not(feature = "bpf"))]
     supported: |_| Err("built without the feature bpf".into()),
+    ..Method::BASE
 };
-
-fn capture_point(spec: &MethodSpec) -> CapturePoint {
-    if spec.has("generic") { CapturePoint::Stack } else { CapturePoint::Driver }
-}

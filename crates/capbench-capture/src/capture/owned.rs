@@ -14,12 +14,22 @@ use std::sync::Arc;
 
 use capbench_sys::packet::{Block, Frame};
 
-use crate::capture::{Batch, TimeSpan};
 use crate::capture::{Place, SeekableBatch};
 use crate::pool::{Buffer, Pool};
+use crate::{Batch, TimeSpan};
 use capbench_model::counters::LossMark;
 
 pub use packing::Packing;
+
+/// Calls a method of whichever kind it is.
+macro_rules! either {
+    ($self:ident, $method:ident($($argument:ident)?)) => {
+        match $self {
+            Self::Block(block) => block.$method($($argument)?),
+            Self::Packed(packed) => packed.$method($($argument)?),
+        }
+    };
+}
 
 /// A batch of frames with an owner.
 #[derive(Debug)]
@@ -41,39 +51,24 @@ impl Batch for OwnedBatch {
 
     #[inline]
     fn loss_mark(&self) -> LossMark {
-        match self {
-            Self::Block(block) => block.loss_mark(),
-            Self::Packed(packed) => packed.loss_mark(),
-        }
+        either!(self, loss_mark())
     }
 
     #[inline]
     fn queue(&self) -> Option<u32> {
-        match self {
-            Self::Block(block) => block.queue(),
-            Self::Packed(packed) => packed.queue(),
-        }
+        either!(self, queue())
     }
 
     fn frame_count(&self) -> usize {
-        match self {
-            Self::Block(block) => block.frame_count(),
-            Self::Packed(packed) => packed.frame_count(),
-        }
+        either!(self, frame_count())
     }
 
     fn block_sequence(&self) -> Option<u64> {
-        match self {
-            Self::Block(block) => block.block_sequence(),
-            Self::Packed(packed) => packed.block_sequence(),
-        }
+        either!(self, block_sequence())
     }
 
     fn time_span(&self) -> Option<TimeSpan> {
-        match self {
-            Self::Block(block) => block.time_span(),
-            Self::Packed(packed) => packed.time_span(),
-        }
+        either!(self, time_span())
     }
 }
 
@@ -92,18 +87,12 @@ where
 
     #[inline]
     fn next(&mut self) -> Option<Frame<'f>> {
-        match self {
-            Self::Block(frames) => frames.next(),
-            Self::Packed(frames) => frames.next(),
-        }
+        either!(self, next())
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::Block(frames) => frames.size_hint(),
-            Self::Packed(frames) => frames.size_hint(),
-        }
+        either!(self, size_hint())
     }
 }
 
@@ -165,18 +154,12 @@ impl SeekableBatch for Packed {
 impl SeekableBatch for OwnedBatch {
     #[inline]
     fn start(&self) -> Place {
-        match self {
-            Self::Block(block) => block.start(),
-            Self::Packed(packed) => packed.start(),
-        }
+        either!(self, start())
     }
 
     #[inline]
     fn frame_at(&self, place: &mut Place) -> Option<Frame<'_>> {
-        match self {
-            Self::Block(block) => block.frame_at(place),
-            Self::Packed(packed) => packed.frame_at(place),
-        }
+        either!(self, frame_at(place))
     }
 }
 

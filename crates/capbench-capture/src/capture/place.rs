@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use capbench_sys::packet::{Block, Frame};
 
-use crate::capture::Batch;
+use crate::Batch;
 
 /// A position in a batch. Valid only for the batch that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The program for a socket: the user's filter, snap length and direction in one.
 
+use capbench_model::filter::program::Filter;
 use capbench_sys::packet::FilterInstruction;
 
 use capbench_model::direction::Direction;
-use capbench_model::filter::program::Filter;
 use capbench_model::units::SnapLength;
 
 const LOAD_WORD: u16 = 0x20;

@@ -1,9 +1,9 @@
 //! A method's metadata of frames: what a program that runs here can load.
 
+use capbench_model::filter::operation::Ancillary;
 use capbench_sys::host::ethtool::{Offload, offload};
 use capbench_sys::host::interface::InterfaceIndex;
 
-use capbench_model::filter::operation::Ancillary;
 use capbench_model::running::Running;
 
 /// Where the VLAN tags of a method's frames are.

@@ -3,13 +3,12 @@
 //! Only a live handle knows that this kernel moves VLAN tags from frames to metadata. With a dead one (pcap_open_dead(3PCAP))
 //! `vlan 100` becomes a program that looks for tags in the octets, and finds none.
 
-use capbench_sys::SysError;
-use capbench_sys::pcap::{self, LinkType, Pcap, PcapLibrary, Settings};
+use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
+use capbench_sys::pcap::{LinkType, Pcap, PcapLibrary, Settings};
+use capbench_sys::{SysError, pcap};
 
 use super::place;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use capbench_model::filter::program::{Expression, Filter, MOST_INSTRUCTIONS};
+use crate::{CaptureError, Interface, Result};
 use capbench_model::units::SnapLength;
 
 /// The name in messages.
@@ -128,9 +127,11 @@ fn failed(interface: &str, source: SysError) -> CaptureError {
 
 #[cfg(test)]
 mod tests {
-    use super::{PcapLibrary, failed, missing};
-    use capbench_sys::SysError;
     use std::io;
+
+    use capbench_sys::SysError;
+
+    use super::{PcapLibrary, failed, missing};
 
     #[test]
     fn what_is_missing_is_said_with_the_next_step() {

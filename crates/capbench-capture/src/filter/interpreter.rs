@@ -4,14 +4,14 @@
 //! The program is decoded and checked before the first frame. All jumps are forward, so that it ends. No frame content can
 //! make it panic.
 
-use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
-
-use super::beside::{Answer, Beside};
-use crate::error::{CaptureError, Result};
-use capbench_model::counters::Loss;
 use capbench_model::filter::check::MEMORY;
 use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operand, Operation, Width};
 use capbench_model::filter::program::Filter;
+use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
+
+use super::beside::{Answer, Beside};
+use crate::{CaptureError, Result};
+use capbench_model::counters::Loss;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
 

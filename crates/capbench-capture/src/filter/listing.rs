@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
+use capbench_model::filter::program::Filter;
 use capbench_sys::pcap::PcapLibrary;
 
 use super::compile::library;
-use crate::error::{CaptureError, Result};
-use capbench_model::filter::program::Filter;
+use crate::{CaptureError, Result};
 
 /// The formats in which tcpdump(8) prints programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,14 @@
 //! The user's filter: an expression or a program.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::io::Read;
 use std::path::Path;
 
-use super::compile::{Compiler, Optimise};
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
 use capbench_model::filter::program::Filter;
+
+use super::compile::{Compiler, Optimise};
+use crate::{CaptureError, Interface, Result};
 use capbench_model::units::SnapLength;
 
 /// Maximum number of octets of a filter. tcpdump has no limit, and no real filter is as long.

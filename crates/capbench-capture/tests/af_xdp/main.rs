@@ -27,7 +27,7 @@ use capbench_model::places::Place as At;
 use capbench_model::units::ByteCount;
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, Place, eventually, privileged_turn};
+use network::{Namespaces, Place, eventually};
 
 const MODES: [&str; 2] = ["af-xdp", "af-xdp+generic"];
 
@@ -73,9 +73,5 @@ fn losses(counters: &Counters) -> [Option<u64>; 3] {
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {
-    let Some(_turn) = privileged_turn() else { return };
-    for method in MODES {
-        eprintln!("{test}: {method}");
-        work(method, &Namespaces::new());
-    }
+    wire::with_each(test, &MODES, work);
 }

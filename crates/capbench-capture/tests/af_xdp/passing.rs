@@ -6,11 +6,11 @@ use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{Wire, drain, take};
 use crate::{frame, losses, open_as, options};
-use capbench_testing::network::{Namespaces, RIGHT_MAC, in_turn, privileged_turn, privileges};
+use capbench_testing::network::{Namespaces, RIGHT_MAC, privileges};
 
 #[test]
 fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
@@ -49,7 +49,7 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
 #[test]
 fn root_what_could_not_be_passed_on_is_said() {
     let Some(()) = privileges() else { return };
-    let (_turn, spaces) = (in_turn(), Namespaces::new());
+    let spaces = Namespaces::new();
     for (place, end) in [(&spaces.left, "left"), (&spaces.right, "right")] {
         place.ip(&format!("link set dev {end} mtu 3490"));
     }

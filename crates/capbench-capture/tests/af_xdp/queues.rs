@@ -8,7 +8,7 @@ use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
 use crate::wire::{OTHER_MAC, take};
 use crate::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
-use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileged_turn};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileges};
 
 /// A pair whose ends have two queues each.
 fn with_two_queues() -> Namespaces {
@@ -58,7 +58,7 @@ impl QueueWire {
 
 #[test]
 fn root_all_queues_are_one_source_and_each_keeps_its_order() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     for method in MODES {
         let (spaces, is_native) = (with_two_queues(), method == MODES[0]);
         let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));

@@ -10,12 +10,12 @@ use capbench_capture::{Capture, Interface};
 use capbench_model::method_spec::MethodSpec;
 
 use crate::wire::{OTHER_MAC, Wire, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
-use capbench_testing::network::{self, Namespaces, PATIENCE, eventually, privileged_turn, program};
+use crate::{counters_after, frame, is_attached, losses, network, open_as, options, refusal, with_each_mode};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges, program};
 
 #[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let right = &spaces.right;
     for (method, mtu, words) in [

@@ -1,7 +1,6 @@
 //! A table of expressions: the kernel, tcpdump and the interpreter agree on random frames.
 
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, Tags};
+use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_model::units::SnapLength;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

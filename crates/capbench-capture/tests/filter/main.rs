@@ -3,17 +3,10 @@
 mod expressions;
 mod frames;
 mod kernel;
-use capbench_testing::network;
 mod on_interfaces;
 mod programs;
 mod refusals;
 #[path = "../wire/mod.rs"]
 mod wire;
 
-use capbench_capture::Interface;
-use network::Place;
-
-/// The interface of a place, for work inside of it.
-fn interface_of(place: &Place) -> Interface {
-    Interface::of_name(place.interface, 1500).unwrap()
-}
+use wire::interface_of;

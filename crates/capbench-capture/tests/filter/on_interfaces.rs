@@ -2,8 +2,7 @@
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, Tags};
+use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_capture::{Capture, Filter, METHODS, Visitor, open_with};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -13,7 +12,7 @@ use etherparse::PacketBuilder;
 use crate::frames::beside;
 use crate::interface_of;
 use crate::wire::{Seen, Wire, drain, take};
-use capbench_testing::network::{Namespaces, Place, privileged_turn, privileges};
+use capbench_testing::network::{Namespaces, Place, privileges};
 
 /// A frame of UDP or TCP to a port, full of its number, with tags.
 fn datagram(number: u8, tags: &[(u16, u16)], is_udp: bool, port: u16) -> Vec<u8> {
@@ -86,7 +85,7 @@ fn number(seen: &Seen) -> u8 {
 
 #[test]
 fn root_tags_that_the_kernel_took_out_are_filtered_by() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let spaces = Namespaces::new();
     let (wire, sent) = (Wire::new(&spaces.left), traffic());
     let place = &spaces.right;
@@ -130,7 +129,7 @@ impl Visitor for Numbers {
 
 #[test]
 fn root_every_method_with_a_filter_heeds_it() {
-    let Some(_turn) = privileged_turn() else { return };
+    let Some(()) = privileges() else { return };
     let methods = METHODS.iter().filter(|method| method.socket_filter).map(|method| method.name);
     for method in methods.chain(["libpcap+next-ex", "libpcap+immediate"]) {
         let spaces = Namespaces::new();

@@ -1,8 +1,7 @@
 //! Programs of any kind: what is hostile does no harm, what the kernel takes is taken, and both run it alike.
 
-use capbench_capture::filter::SoftwareFilter;
-use capbench_capture::filter::{Beside, Filter, Tags};
-use capbench_capture::{Frame, PacketType, VlanTag};
+use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::{CaptureError, Frame, PacketType, VlanTag};
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
 use capbench_sys::host::interface::InterfaceIndex;
@@ -103,6 +102,11 @@ fn equal(number: u32, value: u32) -> Filter {
     format!("4,32 0 0 {},21 0 1 {value},6 0 0 7,6 0 0 0", 0xffff_f000 + number).parse().unwrap()
 }
 
+/// The same, to run here on frames with this metadata.
+fn here(number: u32, value: u32, beside: &Beside) -> Result<SoftwareFilter, CaptureError> {
+    SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, beside)
+}
+
 #[test]
 fn ancillary_data_is_told_where_it_is_known() {
     let data = frame_of(0x86dd);
@@ -118,50 +122,34 @@ fn ancillary_data_is_told_where_it_is_known() {
     let cases =
         [(0, 0x86dd), (4, 2), (8, 5), (24, 3), (28, 1), (32, 77), (44, 0x6064), (48, 1), (60, 0x88a8)];
     for (number, value) in cases {
-        let keeps = |value| {
-            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &told).unwrap().matches(&frame)
-        };
+        let keeps = |value| here(number, value, &told).unwrap().matches(&frame);
         assert_eq!(keeps(value), Some(SnapLength::new(7)), "{number}");
         assert_eq!(keeps(value + 1), None, "{number}");
-        let nothing =
-            SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, &Beside::tags(Tags::Unknown));
+        let nothing = here(number, value, &Beside::tags(Tags::Unknown));
         match nothing {
             Ok(_) => assert_eq!(number, 0, "the protocol follows from the octets"),
             Err(error) => assert!(error.to_string().contains("cannot tell"), "{error}"),
         }
     }
     for number in [12, 16, 20, 36, 52, 56] {
-        let said =
-            SoftwareFilter::new(&equal(number, 0), SnapLength::EVERYTHING, &told).unwrap_err().to_string();
+        let said = here(number, 0, &told).unwrap_err().to_string();
         assert!(said.contains("cannot tell of its frames"), "{said}");
     }
     // Tags that are among the octets are none beside.
     let among = Beside { tags: Tags::InFrames, ..told };
-    assert!(
-        SoftwareFilter::new(&equal(48, 0), SnapLength::EVERYTHING, &among).unwrap().matches(&frame).is_some()
-    );
+    assert!(here(48, 0, &among).unwrap().matches(&frame).is_some());
 }
 
 #[test]
 fn the_protocol_is_that_of_the_kernel() {
     for (kind, protocol) in [(0x0800, 0x0800), (0x0600, 0x0600), (0x05ff, 4), (46, 4)] {
-        let filter = SoftwareFilter::new(&equal(0, protocol), SnapLength::EVERYTHING, &known()).unwrap();
+        let filter = here(0, protocol, &known()).unwrap();
         assert!(filter.matches(&plain(&frame_of(kind))).is_some(), "{kind:#x}");
     }
     let mut raw = frame_of(46);
     raw[14..16].fill(0xff);
-    assert!(
-        SoftwareFilter::new(&equal(0, 1), SnapLength::EVERYTHING, &known())
-            .unwrap()
-            .matches(&plain(&raw))
-            .is_some()
-    );
-    assert!(
-        SoftwareFilter::new(&equal(0, 0), SnapLength::EVERYTHING, &known())
-            .unwrap()
-            .matches(&plain(&[0; 13]))
-            .is_none()
-    );
+    assert!(here(0, 1, &known()).unwrap().matches(&plain(&raw)).is_some());
+    assert!(here(0, 0, &known()).unwrap().matches(&plain(&[0; 13])).is_none());
 }
 
 #[test]

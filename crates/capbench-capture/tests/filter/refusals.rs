@@ -26,99 +26,66 @@ fn root_errors_in_expressions_are_found() {
     let place = Place::with_pair();
     place.inside(|| {
         let mut compiler = Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap();
-        errors_are_found(&mut compiler);
+        // Parser errors: the token that is wrong, or the end.
+        for (expression, start, token) in [
+            ("tcp prot 80", 4, "prot"),
+            ("tcp port 80 and and udp", 16, "and"),
+            ("tcp port 80 andd udp", 12, "andd"),
+            (") udp", 0, ")"),
+            ("(tcp or udp", 11, ""),
+            ("(tcp or udp)) and ip", 12, ")"),
+            ("tcp port", 8, ""),
+            ("not", 3, ""),
+            ("tcp[13 & 2 != 0", 11, "!="),
+            ("ip[0] & = 1", 8, "="),
+            ("ether host 00:11:22:33:44:55 or or tcp", 32, "or"),
+            ("host 10.0.0.1 10.0.0.2", 14, "10.0.0.2"),
+            ("udp\nor tcp portt 80 or ip6", 11, "portt"),
+            ("vlan 1 2", 7, "2"),
+            ("len >", 5, ""),
+            ("ip proto tcp udp", 9, "tcp"),
+            ("tcp ? udp", 4, "?"),
+        ] {
+            let (text, found) = refusal(&mut compiler, expression);
+            assert_eq!(found, Some((start, token.into(), true)), "{expression}: {text}");
+            let caret = text.lines().last().unwrap().find('^').unwrap() - 4;
+            let column = start - expression[..start].rfind('\n').map_or(0, |end| end + 1);
+            assert_eq!(caret, column, "{text}");
+        }
+        // Of the others the last token that was read.
+        for (expression, token, said) in [
+            ("ip and port nonsense and tcp", "nonsense", "nonsense"),
+            ("tcp and port 99999999999999 and udp", "99999999999999", "overflows"),
+            ("tcp and host 1.2.3.4.5 and udp", "1.2.3.4.5", "1.2.3.4.5"),
+            ("udp and net 10.0.0.1/8 and ip", "10.0.0.1/8", "non-network bits"),
+            ("ip broadcast and tcp", "broadcast", "netmask not known"),
+            ("udp or tcp port 70000", "70000", "70000"),
+        ] {
+            let (text, found) = refusal(&mut compiler, expression);
+            assert!(text.contains(said), "{text}");
+            let (start, found, is_exact) = found.unwrap_or_else(|| panic!("no place: {text}"));
+            assert!(!is_exact && found == token && start > 0, "{text}");
+        }
+        let (text, place) = refusal(&mut compiler, "ip and ip6");
+        assert!(place.is_none() && text.contains("\"ip and ip6\""), "{text}");
+        let (text, _) = refusal(&mut compiler, "ip6 protochain 6");
+        assert!(text.contains("protochain"), "{text}");
+        let zero = compiler.compile("tcp\0", Optimise::Yes).unwrap_err().to_string();
+        assert!(zero.contains("zero octet"), "{zero}");
     });
-}
-
-fn errors_are_found(compiler: &mut Compiler) {
-    // Parser errors: the token that is wrong, or the end.
-    for (expression, start, token) in [
-        ("tcp prot 80", 4, "prot"),
-        ("tcp port 80 and and udp", 16, "and"),
-        ("tcp port 80 andd udp", 12, "andd"),
-        (") udp", 0, ")"),
-        ("(tcp or udp", 11, ""),
-        ("(tcp or udp)) and ip", 12, ")"),
-        ("tcp port", 8, ""),
-        ("not", 3, ""),
-        ("tcp[13 & 2 != 0", 11, "!="),
-        ("ip[0] & = 1", 8, "="),
-        ("ether host 00:11:22:33:44:55 or or tcp", 32, "or"),
-        ("host 10.0.0.1 10.0.0.2", 14, "10.0.0.2"),
-        ("udp\nor tcp portt 80 or ip6", 11, "portt"),
-        ("vlan 1 2", 7, "2"),
-        ("len >", 5, ""),
-        ("ip proto tcp udp", 9, "tcp"),
-        ("tcp ? udp", 4, "?"),
-    ] {
-        let (text, found) = refusal(compiler, expression);
-        assert_eq!(found, Some((start, token.into(), true)), "{expression}: {text}");
-        let caret = text.lines().last().unwrap().find('^').unwrap() - 4;
-        let column = start - expression[..start].rfind('\n').map_or(0, |end| end + 1);
-        assert_eq!(caret, column, "{text}");
-    }
-    // Of the others the last token that was read.
-    for (expression, token, said) in [
-        ("ip and port nonsense and tcp", "nonsense", "nonsense"),
-        ("tcp and port 99999999999999 and udp", "99999999999999", "overflows"),
-        ("tcp and host 1.2.3.4.5 and udp", "1.2.3.4.5", "1.2.3.4.5"),
-        ("udp and net 10.0.0.1/8 and ip", "10.0.0.1/8", "non-network bits"),
-        ("ip broadcast and tcp", "broadcast", "netmask not known"),
-        ("udp or tcp port 70000", "70000", "70000"),
-    ] {
-        let (text, found) = refusal(compiler, expression);
-        assert!(text.contains(said), "{text}");
-        let (start, found, is_exact) = found.unwrap_or_else(|| panic!("no place: {text}"));
-        assert!(!is_exact && found == token && start > 0, "{text}");
-    }
-    let (text, place) = refusal(compiler, "ip and ip6");
-    assert!(place.is_none() && text.contains("\"ip and ip6\""), "{text}");
-    let (text, _) = refusal(compiler, "ip6 protochain 6");
-    assert!(text.contains("protochain"), "{text}");
-    let zero = compiler.compile("tcp\0", Optimise::Yes).unwrap_err().to_string();
-    assert!(zero.contains("zero octet"), "{zero}");
 }
 
 #[test]
 fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
     let Some(()) = privileges() else { return };
-    const WORDS: [&str; 30] = [
-        "tcp",
-        "udp",
-        "ip",
-        "ip6",
-        "vlan",
-        "port",
-        "host",
-        "net",
-        "src",
-        "dst",
-        "and",
-        "or",
-        "not",
-        "(",
-        ")",
-        "[",
-        "]",
-        "&",
-        "=",
-        "!=",
-        "<",
-        "1",
-        "80",
-        "10.0.0.1",
-        "10.0.0.0/8",
-        "::1",
-        "ether",
-        "proto",
-        "len",
-        "\\tcp",
-    ];
+    let words = "tcp udp ip ip6 vlan port host net src dst and or not ( ) [ ] & = != < 1 80 10.0.0.1 10.0.0.0/8 ::1 ether \
+                 proto len \\tcp";
+    let words: Vec<_> = words.split(' ').collect();
     let place = Place::with_pair();
     place.inside(|| {
         let compiler = RefCell::new(Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap());
         let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::with_cases(2000) });
-        let rows = proptest::collection::vec((select(&WORDS[..]), select(&[" ", "\n", "  "][..])), 1..12);
+        let rows = proptest::collection::vec((select(words), select(&[" ", "\n", "  "][..])), 1..12);
         let outcome = runner.run(&rows, |row| {
             let text: String = row.into_iter().flat_map(|(word, space)| [word, space]).collect();
             let Err(error) = compiler.borrow_mut().compile(&text, Optimise::No) else { return Ok(()) };
@@ -145,15 +112,11 @@ fn root_a_program_that_is_too_long_is_refused() {
     let place = Place::with_pair();
     place.inside(|| {
         let mut compiler = Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap();
-        too_long_is_refused(&mut compiler);
+        let hosts: Vec<_> = (0..3000).map(|n| format!("src host 10.0.{}.{}", n / 250, n % 250)).collect();
+        let said = compiler.compile(&hosts.join(" or "), Optimise::No).unwrap_err().to_string();
+        assert!(said.contains("4093") && said.contains("optimised"), "{}", &said[..200]);
+        assert!(said.len() < 100_000);
     });
-}
-
-fn too_long_is_refused(compiler: &mut Compiler) {
-    let hosts: Vec<_> = (0..3000).map(|n| format!("src host 10.0.{}.{}", n / 250, n % 250)).collect();
-    let said = compiler.compile(&hosts.join(" or "), Optimise::No).unwrap_err().to_string();
-    assert!(said.contains("4093") && said.contains("optimised"), "{}", &said[..200]);
-    assert!(said.len() < 100_000);
 }
 
 #[test]

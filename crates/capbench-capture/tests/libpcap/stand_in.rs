@@ -26,8 +26,7 @@ impl StandIn {
 
     /// The same, with these arguments for the linker.
     pub fn linked(macros: &[&str], arguments: &[&str]) -> Self {
-        let folder = Scratch::new();
-        let stand_in = Self { folder, settings: String::new() };
+        let stand_in = Self { folder: Scratch::new(), settings: String::new() };
         let source =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../capbench-capture/tests/libpcap/stand_in.c");
         let mut cc = Command::new("cc");
@@ -72,9 +71,14 @@ impl StandIn {
         let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         log.lines().map(String::from).collect()
     }
+}
 
-    /// Fails when a contract was broken, or when what was opened is not closed.
-    pub fn check(&self) {
+/// Fails when a contract was broken, or when what was opened is not closed.
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
         let calls = self.calls();
         let broken: Vec<_> = calls.iter().filter(|call| call.starts_with("broken")).collect();
         assert!(broken.is_empty(), "{broken:?}");
@@ -82,6 +86,7 @@ impl StandIn {
         assert_eq!(of("create"), of("close"), "{calls:?}");
     }
 }
+
 /// A frame's octets, its length on the wire, and its time.
 pub type Taken = (Vec<u8>, u32, u64);
 

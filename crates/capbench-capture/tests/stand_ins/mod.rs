@@ -8,8 +8,9 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{Batch, Capture, Interface, PacketType};
+use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
 use capbench_testing::Scratch;
 
 /// Where the sources are, from every crate of the workspace.
@@ -41,10 +42,10 @@ impl StandIn {
     }
 
     /// A device that behaves as `script` says.
-    pub fn device(&self, script: &str) -> Device {
+    pub fn device(self, script: &str) -> Device {
         let path = self.folder.join("device");
         fs::write(&path, script).unwrap();
-        Device { log: self.folder.join("device.log"), path: path.to_str().unwrap().into() }
+        Device { log: self.folder.join("device.log"), path: path.to_str().unwrap().into(), library: self }
     }
 
     /// The method that uses this library: its name, argument and settings.
@@ -74,16 +75,81 @@ pub struct Device {
     /// What the library opens.
     pub path: String,
     log: PathBuf,
+    /// The library that opens it.
+    pub library: StandIn,
 }
 
 impl Device {
-    /// The calls that were made. None of them may have broken the contract.
+    /// The calls that were made.
     pub fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
-        let calls: Vec<_> = text.lines().map(String::from).collect();
-        let faults: Vec<_> = calls.iter().filter(|call| call.starts_with("FAULT")).collect();
-        assert!(faults.is_empty(), "{faults:?} in {calls:?}");
-        calls
+        text.lines().map(String::from).collect()
+    }
+}
+
+/// None of the calls may have broken the contract.
+impl Drop for Device {
+    fn drop(&mut self) {
+        let calls = self.calls();
+        let is_kept = !calls.iter().any(|call| call.starts_with("FAULT"));
+        assert!(is_kept || std::thread::panicking(), "{calls:?}");
+    }
+}
+
+/// A capture by a vendor's method.
+pub struct Vendor<C> {
+    /// The stand-in.
+    pub library: &'static str,
+    /// The method's name, which the device follows.
+    pub method: &'static str,
+    pub open: fn(&Device, &MethodSpec, &CaptureOptions) -> Result<C, CaptureError>,
+}
+
+impl<C: Capture> Vendor<C> {
+    /// The device that behaves as `script` says, with the default stand-in.
+    pub fn device(&self, script: &str) -> Device {
+        StandIn::build(self.library, &[]).device(script)
+    }
+
+    /// Opens a device, named behind a module's `prefix`, with these settings and options.
+    pub fn open_with(
+        &self,
+        device: &Device,
+        (prefix, settings): (&str, &str),
+        options: &CaptureOptions,
+    ) -> Result<C, String> {
+        let spec = device.library.spec(&format!("{}:{prefix}{}{settings}", self.method, device.path));
+        (self.open)(device, &spec, options).map_err(|error| error.to_string())
+    }
+
+    /// A device that behaves as `script` says, and its capture.
+    pub fn opened(&self, script: &str, reading: (&str, &str)) -> (Device, C) {
+        let device = self.device(script);
+        let capture = self.open_with(&device, reading, &CaptureOptions::default()).unwrap();
+        (device, capture)
+    }
+
+    /// Frames of a device that behaves as scripted, then the error that ends them.
+    pub fn fails(&self, script: &str, reading: (&str, &str), frames: usize) -> String {
+        let (device, mut capture) = self.opened(script, reading);
+        assert_eq!(octets(&take(&mut capture, frames)), (0..frames).map(frame).collect::<Vec<_>>());
+        let error = failure(&mut capture);
+        drop(capture);
+        assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
+        error
+    }
+
+    /// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
+    pub fn refuses(&self, script: &str, settings: &str) -> String {
+        let device = self.device(script);
+        let refused = self.open_with(&device, ("", settings), &CaptureOptions::default());
+        let calls = device.calls();
+        let count = |name: &str| calls.iter().filter(|call| call.starts_with(name)).count();
+        // What a library opens besides the device, such as queues, begins with the same words.
+        assert_eq!(count("open"), count("close"), "{calls:?}");
+        assert_eq!(count("open queue"), count("close queue"), "{calls:?}");
+        assert_eq!(count("unloaded"), 0, "{calls:?}");
+        refused.map(drop).unwrap_err()
     }
 }
 

@@ -5,13 +5,20 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use capbench_capture::{Batch, Capture, PacketType, VlanTag};
+use capbench_capture::{
+    Capture, CaptureError, Frame, Interface, OwnedBatch, PacketType, Visitor, VlanTag, open_with,
+};
+use capbench_model::counters::Counters;
+use capbench_model::options::CaptureOptions;
+use capbench_model::running::Running;
+use capbench_model::units::ByteCount;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
-use capbench_testing::network::{LEFT_MAC, PATIENCE, Place};
+use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, privileges};
 
 /// A host that is not there.
 pub const OTHER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -74,30 +81,151 @@ pub struct Seen {
     pub time_ns: u64,
 }
 
+impl From<&Frame<'_>> for Seen {
+    fn from(frame: &Frame<'_>) -> Self {
+        Self {
+            data: frame.data.to_vec(),
+            wire_length: frame.wire_length,
+            vlan: frame.vlan,
+            packet_type: frame.packet_type,
+            time_ns: frame.time_ns,
+        }
+    }
+}
+
 /// The next `count` frames.
 pub fn take(capture: &mut impl Capture, count: usize) -> Vec<Seen> {
     let (start, mut seen) = (Instant::now(), Vec::new());
     while seen.len() < count {
         assert!(start.elapsed() < PATIENCE, "{} of {count} frames: {seen:?}", seen.len());
-        if let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() {
-            seen.extend(batch.frames().map(|frame| Seen {
-                data: frame.data.to_vec(),
-                wire_length: frame.wire_length,
-                vlan: frame.vlan,
-                packet_type: frame.packet_type,
-                time_ns: frame.time_ns,
-            }));
-        }
+        capture.for_each(Duration::from_millis(20), |frame| seen.push(Seen::from(frame))).unwrap();
     }
     seen
+}
+
+/// The methods on packet sockets, which promise the same to the last counter.
+pub const AF_PACKET: [&str; 5] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"];
+
+/// The calls of the system's libpcap that read frames.
+pub const LIBPCAP: [&str; 6] = [
+    "libpcap",
+    "libpcap+loop",
+    "libpcap+next-ex",
+    "libpcap+next",
+    "libpcap+immediate",
+    "libpcap+next-ex+immediate",
+];
+
+/// Small rings.
+pub fn options() -> CaptureOptions {
+    CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
+}
+
+/// Runs a test with each of these methods, on a pair of its own.
+pub fn with_each(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
+    let Some(()) = privileges() else { return };
+    for &method in methods {
+        eprintln!("{test}: {method}");
+        work(method, &Namespaces::new());
+    }
+}
+
+/// The interface of a place.
+pub fn interface_of(place: &Place) -> Interface {
+    Interface::of_name(place.interface, 1500).unwrap()
+}
+
+/// The error that ends a capture.
+pub fn failure(capture: &mut impl Capture) -> CaptureError {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if let Err(error) = capture.next_batch(Duration::from_millis(20)).map(drop) {
+            return error;
+        }
+    }
+    panic!("no error within {PATIENCE:?}");
+}
+
+/// Ends what runs until then, also when the test fails.
+pub struct SetOnDrop<'f>(pub &'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What the tests want of a capture, whatever its method.
+pub trait Probe {
+    /// The next `count` frames.
+    fn take(&mut self, count: usize) -> Vec<Seen>;
+    /// Frames until none comes any more.
+    fn drain(&mut self) -> u64;
+    /// The error that ends it.
+    fn failure(&mut self) -> CaptureError;
+    fn counters(&mut self) -> Counters;
+    /// How full it is, from 0 to 1.
+    fn fill(&mut self) -> f64;
+    /// The next batch to keep.
+    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch>;
+    fn running(&self) -> &Running;
+}
+
+impl<C: Capture> Probe for C {
+    fn take(&mut self, count: usize) -> Vec<Seen> {
+        take(self, count)
+    }
+
+    fn drain(&mut self) -> u64 {
+        drain(self)
+    }
+
+    fn failure(&mut self) -> CaptureError {
+        failure(self)
+    }
+
+    fn counters(&mut self) -> Counters {
+        Capture::counters(self).unwrap()
+    }
+
+    fn fill(&mut self) -> f64 {
+        Capture::fill(self).unwrap().share()
+    }
+
+    fn next(&mut self, timeout: Duration) -> Option<OwnedBatch> {
+        self.next_owned(timeout).unwrap()
+    }
+
+    fn running(&self) -> &Running {
+        Capture::running(self)
+    }
+}
+
+/// Work on a capture, for [`open_with`].
+pub struct With<F>(pub F);
+
+impl<T, F: FnOnce(&mut dyn Probe) -> T> Visitor for With<F> {
+    type Output = T;
+
+    fn visit<C: Capture>(self, mut capture: C) -> T {
+        (self.0)(&mut capture)
+    }
+}
+
+/// Opens a method on the interface of a place and works with it.
+pub fn capture<T: Send>(
+    place: &Place,
+    method: &str,
+    options: &CaptureOptions,
+    work: impl FnOnce(&mut dyn Probe) -> T + Send,
+) -> T {
+    place.inside(|| open_with(&method.parse().unwrap(), &interface_of(place), options, With(work)).unwrap())
 }
 
 /// Frames until none comes any more.
 pub fn drain(capture: &mut impl Capture) -> u64 {
     let mut frames = 0;
     // Longer than a partly filled block waits.
-    while let Some(batch) = capture.next_batch(Duration::from_millis(100)).unwrap() {
-        frames += batch.frames().count() as u64;
-    }
+    while capture.for_each(Duration::from_millis(100), |_| frames += 1).unwrap() {}
     frames
 }

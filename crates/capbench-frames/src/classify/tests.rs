@@ -1,9 +1,7 @@
-use super::*;
-use crate::frame::FrameWriter;
-use crate::layout::Flows;
-use crate::stamp::StreamId;
-use crate::units::FrameSize;
 use proptest::prelude::*;
+
+use super::*;
+use crate::{Flows, FrameSize, FrameWriter, StreamId};
 
 const TRIAL: TrialId = TrialId(7);
 

@@ -1,5 +1,6 @@
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn pps(rate: f64) -> Pps {
     Pps::new(rate).unwrap()

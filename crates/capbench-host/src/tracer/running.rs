@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use capbench_sys::SysError;
 use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
 use capbench_sys::bpf::object::{Loaded, Opened, Traces, object_file};
-use capbench_sys::bpf::statistics::RunTimeStatistics;
+use capbench_sys::bpf::statistics::measure_run_times;
 use capbench_sys::host::{CpuId, clock};
 
 use super::cost::TracerCost;
@@ -202,7 +202,7 @@ impl Tracer {
         let measuring = || {
             let nothing = Opened::read("nothing", object_file!("nothing"))?.load()?;
             let attached = nothing.attach_traces()?;
-            Ok((RunTimeStatistics::enable()?, nothing, attached))
+            Ok((measure_run_times()?, nothing, attached))
         };
         let measured = match measuring() {
             Ok((statistics, nothing, attached)) => {

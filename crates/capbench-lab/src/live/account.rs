@@ -6,7 +6,7 @@ use std::time::Duration;
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_sys::host::CpuId;
-use capbench_traffic::report::SendReport;
+use capbench_traffic::SendReport;
 
 use super::disturbance::wakeups;
 use super::far_end;

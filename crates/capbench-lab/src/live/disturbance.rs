@@ -1,7 +1,7 @@
 //! Disturbances of a trial's CPUs and clocks that the trial did not cause.
 
 use capbench_sys::host::CpuId;
-use capbench_traffic::report::SendReport;
+use capbench_traffic::SendReport;
 
 use super::account::Account;
 use crate::Result;

@@ -351,8 +351,7 @@ impl Laboratory for LiveLaboratory {
 }
 
 fn describe_traffic(plan: &FramePlan, burst: Option<NonZeroU32>) -> String {
-    let raised =
-        if plan.sizes().raised().is_empty() { "" } else { ", small sizes raised to what headers need" };
+    let raised = if plan.sizes().is_raised() { ", small sizes raised to what headers need" } else { "" };
     let bursts = burst.map_or(String::new(), |frames| format!(", in bursts of {frames} frames"));
     format!("{}, {}{raised}{bursts}", plan.layout(), plan.asked())
 }

@@ -12,7 +12,7 @@ use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::TrialId;
 use capbench_model::places::Place;
 use capbench_sys::host::{CpuId, clock};
-use capbench_traffic::report::SendReport;
+use capbench_traffic::SendReport;
 
 use super::account::{Account, Snapshot};
 use super::calibration::Calibration;

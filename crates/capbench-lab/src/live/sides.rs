@@ -11,7 +11,7 @@ use capbench_frames::plan::FramePlan;
 use capbench_frames::schedule::Schedule;
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 use capbench_sys::host::{affinity, clock};
-use capbench_traffic::report::SendReport;
+use capbench_traffic::SendReport;
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 

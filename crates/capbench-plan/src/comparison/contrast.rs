@@ -40,8 +40,8 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// The figure became worse, by more than the threshold and by more than chance explains. If no trial lost a frame before and
-    /// most do now, the size does not matter.
+    /// It became worse, by more than the threshold and than chance explains. Of a loss where none was, the size does not
+    /// matter.
     Regression,
     /// It became better, under the same conditions.
     Improvement,
@@ -78,8 +78,7 @@ pub struct Contrast {
     pub judgement: Judgement,
 }
 
-/// Figures of one set-up with their trials, of both sides. If trials ran in pairs, each pair is a stratum. Otherwise each pace
-/// of the CPUs is a stratum.
+/// Figures of one set-up with their trials. A stratum is a pair that ran together, else trials of one pace of the CPUs.
 #[derive(Clone, Debug)]
 pub struct Matched {
     /// The set-up.
@@ -93,21 +92,18 @@ pub struct Matched {
 }
 
 impl Matched {
-    /// Values of one side, in all strata.
     fn values(&self, side: usize) -> impl Iterator<Item = f64> {
         self.strata.iter().flat_map(move |hands| &hands[side]).map(|(value, _)| *value)
     }
 
-    /// Whether the lower value is only what the generator sent, not a limit of the method. Then the difference is the
-    /// generator's.
-    pub fn is_of_generator(&self) -> bool {
+    /// Whether the lower value is what the generator sent, and not a limit of the method.
+    pub(crate) fn is_of_generator(&self) -> bool {
         let medians = [0, 1].map(|side| median(self.values(side)).unwrap_or_default());
         let lower = usize::from(medians[1] < medians[0]);
         2 * self.at_least[lower] > self.values(lower).count()
     }
 
-    /// Number of trials of both sides.
-    pub fn trials(&self) -> u32 {
+    pub(crate) fn trials(&self) -> u32 {
         (self.values(0).count() + self.values(1).count()) as u32
     }
 }
@@ -186,11 +182,10 @@ pub fn all(matched: &[Matched]) -> Vec<Tested> {
     groups.iter().filter_map(|group| Tested::of(group)).collect()
 }
 
-/// Judges all contrasts together. Also returns how many of them could be tested.
-///
-/// A contrast with too few trials for the level, or with equal values in all trials, can never be significant. So it does not
-/// count as a comparison (Tarone, 1990). This is known without the assignment of values to sides.
-pub fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
+/// Judges all contrasts together, and counts those that could be tested. A contrast with too few trials for the level, or with
+/// equal values, is never significant and counts as no comparison (Tarone, 1990). The assignment to sides does not matter for
+/// that.
+pub(crate) fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, usize) {
     let within = |part: usize| {
         let level = FALSE_ALARMS / part as f64;
         tested.iter().map(move |tested| !tested.is_constant && tested.least <= level).collect::<Vec<bool>>()
@@ -217,9 +212,8 @@ pub fn judged(tested: Vec<Tested>, thresholds: Thresholds) -> (Vec<Contrast>, us
     (contrasts, number)
 }
 
-/// Number of visits per set-up and side with which each contrast of one set-up could become significant among all of them;
-/// `None` if each could already.
-pub fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
+/// Visits per set-up and side with which each contrast of one set-up could be significant; `None` if each could already.
+pub(crate) fn visits_needed(contrasts: &[Contrast], paired: bool) -> Option<u32> {
     let single = || contrasts.iter().filter(|contrast| contrast.setups == 1);
     let is_short = single().any(|contrast| contrast.judgement == Judgement::TooFewVisits);
     // Contrasts of several set-ups are judged in the same family.
@@ -252,8 +246,7 @@ impl Contrast {
         }
     }
 
-    /// If there was no loss before, its size does not matter: all trials of one side delivered every frame, and most of the
-    /// other did not.
+    /// Loss on one side only: one delivered every frame in all trials, and the other lost some in most, of any size.
     fn onset(&self) -> Option<Judgement> {
         let (then, now) = self.then.lossy.zip(self.now.lossy)?;
         let is_most = |lossy: u32, side: &Side| 2 * lossy as usize > side.trials.len();

@@ -16,8 +16,7 @@ pub enum Measure {
     LossRatio,
     /// The highest load that a goal of a search accepts.
     Throughput,
-    /// CPU time of application and kernel together per frame, nanoseconds, in trials that sustained their load. In an overload
-    /// it would be the available CPU time divided by the received frames.
+    /// CPU time of application and kernel per frame, ns, if the load was sustained. In an overload it shows the time available.
     TotalCost,
     /// CPU time of the application per frame, nanoseconds. If only a range is known, it is not compared.
     ApplicationCost,
@@ -49,8 +48,7 @@ pub enum Better {
 const LEAST: f64 = 1e-9;
 
 impl Measure {
-    /// The figures that a trial can have.
-    pub const OF_TRIALS: [Self; 6] = [
+    pub(crate) const OF_TRIALS: [Self; 6] = [
         Self::DeliveredRate,
         Self::LossRatio,
         Self::TotalCost,
@@ -98,8 +96,7 @@ impl Measure {
         }
     }
 
-    /// Its value in a trial; `None` if the trial does not know it.
-    pub fn of(self, trial: &TrialResult) -> Option<f64> {
+    pub(crate) fn of(self, trial: &TrialResult) -> Option<f64> {
         let is_maximum = trial.intended_pps.is_none() && trial.load.is_none();
         let total = trial.latency.as_ref().and_then(|latency| latency.total.as_ref());
         match self {

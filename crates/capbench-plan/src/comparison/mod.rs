@@ -8,13 +8,12 @@
 //! |---|---|
 //! | [`measure`] | the compared figures, their units, and the better direction |
 //! | [`setup`] | what trials must have in common |
-//! | `samples`, `pace` | the figures of a trial, and which trials have none |
+//! | `samples` | the figures of a trial, the pace of its CPUs, and which trials have none |
 //! | [`contrast`] | one figure on both sides: change, interval, probability, judgement |
 //! | `pairs` | pairs of trials of one run |
 
 pub mod contrast;
 pub mod measure;
-pub mod pace;
 mod pairs;
 pub mod samples;
 pub mod setup;
@@ -73,20 +72,18 @@ pub struct Comparison {
     pub differences: Vec<String>,
     /// Notes to read before the figures.
     pub notes: Vec<String>,
-    /// Whether the host disturbed more than half of the trials of a run. Then the host may cause a difference, which no test
-    /// within two runs can detect. Trials that took turns were disturbed equally.
+    /// Whether the host disturbed most trials of a run, unless they took turns. It may then cause differences that no test
+    /// detects.
     #[serde(default)]
     pub disturbed: bool,
-    /// Whether the file of a run is not as written: cut off, damaged, or with ledgers that do not sum up. The missing or changed
-    /// part could contain a regression.
+    /// Whether a run's file is not as written: cut off, damaged, or with ledgers that do not sum up. It may hide a regression.
     #[serde(default)]
     pub damaged: bool,
     /// All contrasts: set-up by set-up, then several set-ups together.
     pub contrasts: Vec<Contrast>,
     /// Number of tested contrasts, for which the probabilities are corrected.
     pub tested: usize,
-    /// Number of visits per set-up and side with which each contrast could become significant separately; absent if each could
-    /// already.
+    /// Visits per set-up and side with which each contrast could become significant; absent if each could already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits_needed: Option<u32>,
     /// Set-ups that only the first has.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::contrast::{self, Matched};
-use super::pace::Fastest;
+use super::samples::Fastest;
 use super::samples::{self, LeftOut, Sample};
 use super::setup::Field;
 use super::{Comparison, Thresholds};

@@ -142,8 +142,7 @@ impl Setup {
         open
     }
 
-    /// The common properties of all of these.
-    pub fn common(setups: &[&Self]) -> Self {
+    pub(crate) fn common(setups: &[&Self]) -> Self {
         let Some((first, others)) = setups.split_first() else { return Self::default() };
         let mut common = (*first).clone();
         for field in Field::ALL {

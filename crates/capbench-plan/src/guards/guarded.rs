@@ -192,7 +192,6 @@ impl GuardedTrial<'_> {
 }
 
 impl Memory {
-    /// Judges the trial by facts that its own account lacks.
     fn judged(&mut self, mut trial: TrialResult) -> TrialResult {
         if let Some(contradiction) = line_rate::contradiction(&trial) {
             trial.invalidate(contradiction);
@@ -212,8 +211,7 @@ impl Memory {
     }
 }
 
-/// Why an attempt is discarded if another one is possible. Slow CPUs are not a reason: they stay slow for many trials in a row,
-/// so the next attempt would be no better. Those trials are only marked.
+/// Why an attempt is discarded if another is possible. Slow CPUs stay slow for many trials, which are only marked.
 fn disturbances(trial: &TrialResult) -> Vec<String> {
     let disturbed = trial.disturbance.beside_pace();
     let mut because: Vec<_> = disturbed.reasons().into_iter().map(String::from).collect();

@@ -9,8 +9,7 @@ use capbench_model::trial::{Departed, TrialResult};
 
 /// Largest difference of two clocks: crystals of links are accurate to 100 ppm each.
 const CLOCKS: f64 = 2e-4;
-/// On-chip buffer of a card, in seconds of its link: the driver releases a frame once it is there. The 82599 has 160 KiB for 10
-/// Gbit/s, older cards up to 40 KiB for 1 Gbit/s.
+/// On-chip buffer of a card in seconds of its link: the 82599 has 160 KiB for 10 Gbit/s, older ones 40 KiB for 1 Gbit/s.
 const ON_CHIP_S: f64 = 5e-4;
 /// The first frame is sent at the very start, so a phase has one frame more than rate times duration.
 const FIRST: f64 = 1.0;
@@ -21,7 +20,10 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
     let Departed { after_s, under_way } = trial.departed?;
     let seconds = after_s.max(trial.sending_s);
     let carried = line * (seconds * (1.0 + CLOCKS) + ON_CHIP_S) + under_way as f64 + FIRST;
-    let claimed = trial.delivered.max(trial.sent.saturating_sub(booked_before_the_wire(trial)));
+    // These frames certainly never reached the wire.
+    let before_wire: u64 =
+        trial.losses().iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum();
+    let claimed = trial.delivered.max(trial.sent.saturating_sub(before_wire));
     (claimed as f64 > carried).then(|| {
         format!(
             "{claimed} frames in {seconds:.4} s are more than the link carries ({} packets/s of this size, and \
@@ -34,10 +36,4 @@ pub(crate) fn contradiction(trial: &TrialResult) -> Option<String> {
 /// Whether a rate equals the link's capacity, within the error of two clocks and whole frames.
 pub(crate) fn is_reached(line: Pps, pps: f64) -> bool {
     pps >= (line.get() * (1.0 - CLOCKS)).floor()
-}
-
-/// Sent frames that certainly never reached the wire.
-fn booked_before_the_wire(trial: &TrialResult) -> u64 {
-    let lost = trial.losses();
-    lost.iter().filter(|(place, _)| *place == Place::Transmit).map(|(_, count)| count).sum()
 }

@@ -3,8 +3,7 @@
 
 use capbench_model::trial::{Livelock, TrialResult, Verdict};
 
-/// Smallest relative increase of the load and decrease of the delivered rate that count as livelock: the same trial repeated on a
-/// busy virtual machine differed by up to 10 %.
+/// Relative change of load and delivered rate that counts as livelock: repeats on a busy virtual machine differ by 10 %.
 const NOTABLE: f64 = 0.1;
 
 /// Marks the trials of a run that were offered more than another of their set-up and delivered less.
@@ -15,7 +14,6 @@ pub fn mark(trials: &mut [TrialResult]) {
     }
 }
 
-/// The livelock mark of one trial among the trials of its run.
 fn livelock(trial: &TrialResult, trials: &[TrialResult]) -> Option<Livelock> {
     let best = trials
         .iter()

@@ -14,8 +14,6 @@
 //! on the delivered rate: it is the first undisturbed one, else the last valid one. The other attempts and all probes are stored
 //! with it, and are not results.
 
-#[cfg(test)]
-mod disturbance_tests;
 mod guarded;
 pub(crate) mod line_rate;
 pub mod livelock;
@@ -35,9 +33,8 @@ pub(crate) use saturation::{OVERLOAD, PROBE};
 pub struct Policy {
     /// Largest number of repeats of a disturbed trial.
     pub repeats: u32,
-    /// Share of the time of all trials so far that repeats of disturbed trials may use; beyond it trials are only marked.
-    /// Otherwise a host that is always noisy would multiply a run's time and the run would be as noisy. Invalid trials are always
-    /// repeated, because callers of guarded trials do not repeat them.
+    /// Share of the time of all trials so far for repeats of disturbed trials, which are only marked beyond it: on a noisy host
+    /// repeats are as noisy. Invalid trials are always repeated, because callers do not repeat them.
     pub repeat_share: f64,
     /// Number of probes after an overload before the path is given up.
     pub probes: u32,

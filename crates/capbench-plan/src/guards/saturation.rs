@@ -11,8 +11,7 @@ use capbench_model::trial::{Load, Phase, Trial, TrialResult, Verdict};
 
 /// A trial overloaded the path if it lost more than this share of the sent frames; smaller losses are single losses.
 pub(crate) const OVERLOAD: f64 = 1e-3;
-/// Load of the first probe in packets per second. Each further probe has half the previous load, so that a slow set-up passes:
-/// the fifth leaves it 16 ms per packet.
+/// Load of the first probe, packets/s. Each further one has half of it: the fifth leaves a slow set-up 16 ms per packet.
 const PROBE_PPS: f64 = 1000.0;
 /// Length of a probe.
 pub(crate) const PROBE: Duration = Duration::from_millis(100);

@@ -4,61 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CpuDisturbance, Disturbance, Guarded, Policy, livelock};
+use super::{CpuDisturbance, Disturbance, Guarded, Pace, Policy, Standstill, livelock};
+use crate::for_tests::at;
+use crate::simulated::tampered::{self, Tampered, lose_all};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
-use capbench_frames::rates::Pps;
-use capbench_model::Result;
+use capbench_model::disturbance::ClockDrift;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::trial::{Departed, Load, Phase, Trial, TrialResult, Verdict};
+use capbench_model::trial::{Departed, Load, Phase, TrialResult, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
-pub(super) const MS: u64 = 1_000_000;
+const MS: u64 = 1_000_000;
 
 /// A path on which something happens to chosen trials, counted from 1.
-pub(super) struct Disturbed<F> {
-    path: SimulatedLaboratory,
-    happens: F,
-    /// How long it was left idle.
-    rests: Vec<Duration>,
-}
-
-struct DisturbedTrial<'l, F> {
-    trial: Box<dyn Trial + 'l>,
-    happens: &'l mut F,
-}
-
-impl<F: FnMut(&mut TrialResult)> Laboratory for Disturbed<F> {
-    fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(DisturbedTrial { trial: self.path.prepare(setup)?, happens: &mut self.happens }))
-    }
-
-    fn rest(&mut self, while_idle: Duration) {
-        self.rests.push(while_idle);
-    }
-
-    fn number_after(&mut self, last: u32) {
-        self.path.number_after(last);
-    }
-
-    fn statements(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-impl<F: FnMut(&mut TrialResult)> Trial for DisturbedTrial<'_, F> {
-    fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        let mut trial = self.trial.run(load, duration)?;
-        (self.happens)(&mut trial);
-        Ok(trial)
-    }
-
-    fn line_rate(&self) -> Option<Pps> {
-        self.trial.line_rate()
-    }
-}
-
-pub(super) fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturbed<F>> {
+fn guarded(
+    mut happens: impl FnMut(&mut TrialResult),
+) -> Guarded<Tampered<SimulatedLaboratory, impl FnMut(u32, &mut TrialResult)>> {
     let path = SimulatedLaboratory::new(
         1_000_000.0,
         vec![
@@ -66,25 +27,14 @@ pub(super) fn guarded<F: FnMut(&mut TrialResult)>(happens: F) -> Guarded<Disturb
             SimulatedMethod::new("recv", 400_000.0).livelock(0.5),
         ],
     );
-    let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
-    Guarded::new(Disturbed { path, happens, rests: Vec::new() }, policy, Arc::new(AtomicBool::new(false)))
+    tampered::guarded(path, move |_, trial| happens(trial))
 }
 
-pub(super) fn at(pps: f64) -> Load {
-    Load::Rate(Pps::new(pps).unwrap())
-}
-
-pub(super) fn run<F: FnMut(&mut TrialResult)>(path: &mut Guarded<Disturbed<F>>, load: Load) -> TrialResult {
+fn run(path: &mut dyn Laboratory, load: Load) -> TrialResult {
     path.prepare(&setup(64)).unwrap().run(load, SECOND).unwrap()
 }
 
-/// Loses every frame of the trial in the ring.
-fn lose_all(trial: &mut TrialResult) {
-    trial.delivered = 0;
-    trial.verdict = Verdict::Lossy;
-}
-
-pub(super) fn stolen(steal_ns: u64) -> Disturbance {
+fn stolen(steal_ns: u64) -> Disturbance {
     let cpu = CpuDisturbance { cpu: 1, window_ns: 1000 * MS, steal_ns, ..CpuDisturbance::default() };
     Disturbance { cpus: vec![cpu], tick_ns: 10 * MS, sending_ns: 1000 * MS, ..Disturbance::default() }
 }
@@ -102,7 +52,7 @@ fn nothing_is_done_to_a_trial_that_nothing_disturbs() {
     let trials = [run(&mut path, at(400_000.0)), run(&mut path, at(400_000.0))];
     assert!(trials.iter().all(|trial| trial.guarding.is_none()));
     assert_eq!([trials[0].number, trials[1].number], [1, 2]);
-    assert!(path.statements()[0].starts_with("guards: 0 attempts were set aside"), "{:?}", path.statements());
+    assert!(path.statements()[1].starts_with("guards: 0 attempts were set aside"), "{:?}", path.statements());
 }
 
 #[test]
@@ -288,12 +238,12 @@ fn a_disturbed_trial_is_no_livelock() {
 fn a_stop_ends_repeats_and_pauses() {
     let stop = Arc::new(AtomicBool::new(true));
     let path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 5e5)]);
-    let happens = |trial: &mut TrialResult| {
+    let happens = |_, trial: &mut TrialResult| {
         trial.disturbance = stolen(30 * MS);
         lose_all(trial);
     };
     let policy = Policy { pause: Duration::from_secs(3600), ..Policy::default() };
-    let mut path = Guarded::new(Disturbed { path, happens, rests: Vec::new() }, policy, stop);
+    let mut path = Guarded::new(Tampered::new(path, happens), policy, stop);
     assert!(run(&mut path, at(1e6)).guarding.is_none());
     let next = run(&mut path, at(1e5));
     assert_eq!(next.guarding.unwrap().recovery.unwrap().probes.len(), 1);
@@ -328,4 +278,61 @@ fn what_guards_did_survives_json() {
     let trial = run(&mut path, at(100_000.0));
     let text = serde_json::to_string(&trial).unwrap();
     assert_eq!(serde_json::from_str::<TrialResult>(&text).unwrap(), trial);
+}
+
+#[test]
+fn what_spoils_a_trial_and_what_does_not() {
+    // A window that is twice as long as frames were sent: shares are of the latter.
+    let cpu = |steal_ns, foreign_ns| CpuDisturbance {
+        window_ns: 2000 * MS,
+        steal_ns,
+        foreign_ns,
+        ..CpuDisturbance::default()
+    };
+    let reasons = |cpu, clocks| {
+        let (cpus, tick_ns, sending_ns) = (vec![cpu], 10 * MS, 1000 * MS);
+        Disturbance { cpus, tick_ns, clocks, sending_ns, backlog_lasts_ns: None }.reasons().join("; ")
+    };
+    let still = ClockDrift::default();
+    assert_eq!(reasons(cpu(10 * MS, 30 * MS), still), "", "a tick of steal, three of others");
+    assert!(reasons(cpu(20 * MS, 0), still).contains("(steal)"));
+    assert!(reasons(cpu(0, 60 * MS), still).contains("(foreign load)"));
+    assert_eq!(reasons(cpu(0, 50 * MS), still), "", "not more than a twentieth");
+    let stepped = |ns| reasons(cpu(0, 0), ClockDrift { realtime_step_ns: ns, ..still });
+    assert!(stepped(-2_000_000).contains("clock was set") && stepped(20_000).is_empty());
+    let slewed = |ppm| reasons(cpu(0, 0), ClockDrift { slew_ppm: ppm, ..still });
+    assert!(slewed(-600.0).contains("another speed") && slewed(500.0).is_empty());
+    let suspended = ClockDrift { suspended_ns: 3_000_000_000, ..still };
+    assert!(reasons(cpu(0, 0), suspended).contains("suspended"));
+    assert_eq!(Disturbance::default().reasons(), Vec::<&str>::new(), "nothing known, nothing said");
+}
+
+/// A CPU that stood still for 3 to 5 ms, while the backlog lasts so long.
+fn stood_still(backlog_lasts_ns: Option<u64>) -> Disturbance {
+    let stall = Standstill { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+    let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
+    Disturbance { cpus: vec![cpu], backlog_lasts_ns, sending_ns: 1000 * MS, ..stolen(0) }
+}
+
+#[test]
+fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() {
+    let reasons = |lasts: Option<u64>| stood_still(lasts).reasons();
+    assert_eq!(reasons(Some(4 * MS)), ["one of its CPUs stood still for longer than the backlog lasts"]);
+    assert!(reasons(Some(5 * MS)).is_empty() && reasons(None).is_empty());
+    assert!(stood_still(Some(MS)).reasons_for_rates().is_empty(), "5 ms are no share of a second");
+}
+
+#[test]
+fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
+    let paced = |before_ns: f64, after_ns: f64| {
+        let pace = Pace { before_ns, after_ns, fastest_ns: 0.4 };
+        let cpus = vec![CpuDisturbance { cpu: 1, pace: Some(pace), ..CpuDisturbance::default() }];
+        Disturbance { cpus, ..stolen(0) }
+    };
+    assert!(paced(0.41, 0.45).reasons().is_empty(), "an eighth slower");
+    for slow in [paced(0.47, 0.4), paced(0.4, 0.8)] {
+        assert_eq!(slow.reasons_for_rates(), slow.reasons());
+        assert!(slow.reasons()[0].contains("slower than it can"), "{:?}", slow.reasons());
+        assert!(slow.beside_pace().reasons().is_empty());
+    }
 }

@@ -15,8 +15,8 @@ use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
+use crate::bursts::Percent;
 use crate::bursts::{BurstEnd, BurstSearch, Longest};
-use crate::percent::Percent;
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
@@ -101,8 +101,7 @@ pub struct Benchmark {
     pub implied_buffer_s: f64,
     /// The same, minus what was read from the buffer meanwhile.
     pub corrected_buffer_s: f64,
-    /// The lowest rate at which one of the longest bursts was sent, in percent of the theoretical rate. Below 99 it is not a
-    /// burst.
+    /// The lowest rate of the longest bursts, in percent of the theoretical rate. Below 99 it is not a burst.
     pub offered_percent: Option<f64>,
 }
 
@@ -123,13 +122,10 @@ impl BackToBackTest {
         }
     }
 
-    /// Frames of the longest burst.
     fn limit_frames(&self) -> u64 {
         self.search.limit_frames(self.maximum.pps)
     }
 
-    /// # Errors
-    /// When the test is meaningless or its parameters contradict each other.
     fn check(&self) -> Result<()> {
         let refuse = |reason| Err(PlanError::unsupported("a back-to-back test", reason));
         let (throughput, maximum) = (self.throughput.get(), self.maximum.pps.get());
@@ -150,10 +146,7 @@ impl BackToBackTest {
         Ok(())
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// When the test is meaningless, and when a trial cannot be saved.
+    /// Runs the test. Fails when the test is meaningless, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate};
-use crate::percent::Percent;
+use crate::bursts::Percent;
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -62,8 +62,7 @@ pub struct LossPoint {
     pub sent: u64,
     /// Frames delivered.
     pub delivered: u64,
-    /// Whether the generator left more frames unsent than a clock's rounding explains. Then the point does not represent this
-    /// load.
+    /// Whether the generator left frames unsent, so that the point does not represent this load.
     #[serde(default)]
     pub generator_limited: bool,
     /// How its trial ended.
@@ -73,10 +72,7 @@ pub struct LossPoint {
 }
 
 impl FrameLossTest {
-    /// The loads, highest first.
-    ///
-    /// # Errors
-    /// A step that is coarser than the standard allows.
+    /// The loads, highest first. Fails for a step that is coarser than the standard allows.
     pub fn loads(&self) -> Result<Vec<Percent>> {
         if self.step > COARSEST {
             return Err(PlanError::unsupported(
@@ -90,10 +86,7 @@ impl FrameLossTest {
         (0..).map(down).take_while(above_nothing).map(Percent::new).collect()
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// A step that is too coarse, and a trial that cannot be saved.
+    /// Runs the test. Fails for a step that is too coarse, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -79,10 +79,7 @@ pub struct Across {
 }
 
 impl LatencyTest {
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// A trial that ends before recording starts, and one that cannot be saved.
+    /// Runs the test. Fails when a trial ends before recording starts, and when one cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

@@ -27,7 +27,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-pub use crate::percent::Percent;
+pub use crate::bursts::Percent;
 pub use back_to_back::{BackToBackOutcome, BackToBackTest};
 pub use frame_loss::{FrameLossOutcome, FrameLossTest};
 pub use latency::{LatencyOutcome, LatencyTest};
@@ -162,8 +162,7 @@ impl Found {
     }
 }
 
-/// The highest rate of a test: the line rate, which is the theoretical maximum of the standards (RFC 2544 appendix B). On a link
-/// without a rate, such as a virtual one, the generator's maximum replaces it, and results depend on it.
+/// The highest rate of a test: the line rate (RFC 2544 appendix B), or the generator's maximum on a link without a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MaximumRate {
     /// Frames per second.
@@ -192,9 +191,6 @@ impl fmt::Display for MaximumRate {
 
 impl MaximumRate {
     /// A share of it.
-    ///
-    /// # Errors
-    /// A rate that is too small.
     pub(super) fn part(self, percent: Percent) -> Result<Pps> {
         Ok(Pps::new(self.pps.get() * percent.ratio())?)
     }

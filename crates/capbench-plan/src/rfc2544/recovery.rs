@@ -12,15 +12,14 @@ use capbench_frames::schedule::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Finished, MaximumRate, repeated};
-use crate::percent::Percent;
+use crate::bursts::Percent;
 use crate::session::{Observer, Session};
 use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, TrialResult};
 
-/// At the end of a trial, this share of the time after the overload must pass without loss. Otherwise it is unknown whether the
-/// loss is over. A generator that is ever later than this did not send the intended load.
+/// Share of the time after the overload that must end without loss. A generator later than this did not send the load.
 const QUIET: f64 = 0.1;
 
 /// A test of system recovery.
@@ -113,10 +112,7 @@ impl RecoveryTest {
         }
     }
 
-    /// The load.
-    ///
-    /// # Errors
-    /// An overload that is not above the throughput, or a rate after it that is.
+    /// The load. Fails for an overload that is not above the throughput, or a rate after it that is.
     pub fn load(&self) -> Result<Step> {
         let refuse = |reason: String| PlanError::unsupported("a recovery test", reason);
         let whole = Percent::WHOLE;
@@ -151,10 +147,7 @@ impl RecoveryTest {
         Ok(Step { before, at: self.overloaded, after })
     }
 
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// Rates and times that contradict each other, and a trial that cannot be saved.
+    /// Runs the test. Fails when rates and times contradict each other, and when a trial cannot be saved.
     pub fn run(
         &self,
         setup: &Setup,

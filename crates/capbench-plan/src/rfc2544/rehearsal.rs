@@ -15,7 +15,6 @@ use capbench_model::laboratory::Setup;
 
 /// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
 const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
-/// A minimal buffer.
 const LITTLE: Room = Room::Frames(16);
 /// Throughputs that the estimate tries, as shares of the maximum rate. The closer they are to it, the longer are bursts.
 const SHARES: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99];
@@ -36,10 +35,7 @@ pub struct Estimate {
 }
 
 impl Suite {
-    /// The cost with this set-up.
-    ///
-    /// # Errors
-    /// Goals that need too many trials.
+    /// The cost with this set-up. Fails for goals that need too many trials.
     pub fn estimate(&self, setup: &Setup) -> Result<Estimate> {
         let (maximum, capacities, searching) = match &self.throughput {
             Throughput::Given { throughput, maximum } => (*maximum, vec![*throughput], None),
@@ -90,8 +86,7 @@ impl Suite {
 }
 
 impl Extent {
-    /// Buffer sizes: that of the ring, a minimal one, and if the ring can be that large, one that is full shortly before the
-    /// longest burst ends.
+    /// Buffer sizes: the ring's, a minimal one, and if possible one that is full shortly before the longest burst ends.
     fn rooms(&self, setup: &Setup, capacity: Pps, maximum: Pps) -> impl Iterator<Item = Room> {
         let filling = (maximum.get() - capacity.get()).max(0.0) * self.longest_burst.as_secs_f64() * LONG;
         let most = SLOTS.map(|slot| Room::Slots(slot).frames(&setup.capture)).into_iter().max();

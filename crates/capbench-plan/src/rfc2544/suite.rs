@@ -79,15 +79,11 @@ pub struct Suite {
 /// Follows a suite.
 pub trait Follower: session::Observer {
     /// A test has ended, for any reason.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the suite.
     fn tested(&mut self, tested: Tested) -> Result<()>;
     /// A test is meaningless here, and is skipped.
     fn passes_over(&mut self, setup: &Setup, test: Test, why: String);
 }
 
-/// The rates on which tests depend.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rates {
     pub(super) throughput: Pps,
@@ -143,24 +139,20 @@ impl Extent {
 
     /// The parameters of a first look.
     pub fn quick() -> Self {
-        let seconds = Duration::from_secs;
         Self {
-            trial: seconds(1),
+            trial: Duration::from_secs(1),
             latency: 3,
-            step: COARSEST,
             bursts: NonZeroU32::MIN.saturating_add(2),
-            longest_burst: seconds(2),
+            longest_burst: Duration::from_secs(2),
             depletion: Duration::from_millis(200),
             recovery: 3,
+            ..Self::standard()
         }
     }
 }
 
 impl Suite {
-    /// Runs the suite. Returns whether the user stopped it.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and results that cannot be saved.
+    /// Runs the suite. Returns whether the user stopped it. Fails for a plan that contradicts itself, or if a save fails.
     pub fn run(
         &self,
         setup: &Setup,
@@ -249,10 +241,6 @@ impl Rates {
 }
 
 impl Test {
-    /// Runs the test.
-    ///
-    /// # Errors
-    /// As the test's own.
     pub(super) fn run(
         self,
         extent: &Extent,

@@ -31,12 +31,10 @@ pub(super) struct Trials<'t> {
 }
 
 impl<'t> Trials<'t> {
-    /// The trials of a search whose traffic sends `burst_frames` at once.
     pub(super) fn new(trials: &'t [TrialResult], burst_frames: u32) -> Self {
         Self { by_number: trials.iter().map(|trial| (trial.number, trial)).collect(), burst_frames }
     }
 
-    /// The trial with this number.
     pub(super) fn get(&self, number: u32) -> Option<&'t TrialResult> {
         self.by_number.get(&number).copied()
     }
@@ -46,7 +44,6 @@ impl<'t> Trials<'t> {
         self.by_number.values().any(|trial| trial.profile.load_depends_because.is_some())
     }
 
-    /// The trials that these observations describe.
     pub(super) fn of(&self, seen: &[Observation]) -> Vec<&'t TrialResult> {
         seen.iter().filter_map(|trial| self.get(trial.number)).collect()
     }
@@ -56,10 +53,9 @@ impl<'t> Trials<'t> {
         trial.buffered_frames(self.burst_frames)
     }
 
-    /// A trial that loses frames in at least half of its 100 ms windows is overloaded: the load is too high all the time. A
-    /// trial that loses in fewer windows met moments in which nobody read frames. If the frames were not inspected, the
-    /// threshold is a loss of 1 % of the frames. A trial whose frames were read more slowly than they arrived is overloaded,
-    /// even if the buffer had room for them.
+    /// Whether the load was too high all the time: the trial lost frames in half of its 100 ms windows, or frames were read
+    /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
+    /// decide.
     pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
         match &trial.loss_shape {
             _ if self.backlogged(trial) > 0 => true,
@@ -81,8 +77,7 @@ pub struct Bound {
     pub seconds: f64,
     /// Their numbers.
     pub trials: Vec<u32>,
-    /// High-loss trials among its full-length ones: they lost more than the goal allows, or left it unsent. Absent in results of
-    /// the first versions. Early versions counted all its trials.
+    /// High-loss trials among its full-length ones, which lost or left unsent more than allowed. Absent in the first versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_loss: Option<HighLoss>,
     /// The losses of these trials; absent if they lost nothing.
@@ -91,8 +86,7 @@ pub struct Bound {
     /// Frames that high-loss trials delivered only because the buffer had room; absent if there were none.
     #[serde(rename = "untaken", default, skip_serializing_if = "Option::is_none")]
     pub backlogged: Option<Backlogged>,
-    /// Trials among them that the host disturbed. They count like the others, because repeats were used up, or because a slow
-    /// CPU causes no repeat.
+    /// Trials that the host disturbed. They count, because repeats were used up, or because a slow CPU causes none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<u32>,
 }
@@ -166,7 +160,6 @@ impl HighLoss {
 }
 
 impl Losses {
-    /// The losses of these trials; `None` if they lost nothing.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         let lossy = || trials.iter().filter(|trial| trial.lost() > 0);
         let most_of_a_trial = lossy().map(|trial| trial.sent_loss_ratio()).reduce(f64::max)?;
@@ -176,8 +169,7 @@ impl Losses {
 }
 
 impl Moments {
-    /// The times of the losses of all these trials; `None` if one lost frames that were not inspected. A trial without losses
-    /// needs no inspection.
+    /// The times of all these losses; `None` if one lost frames that were not inspected.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         trials.iter().try_fold(Self::default(), |all, trial| {
             let Some(shape) = trial.loss_shape.as_ref().filter(|_| trial.lost() > 0) else {
@@ -234,8 +226,7 @@ impl Bound {
     }
 }
 
-/// High-loss trials among the full-length ones. Short trials lose less often, so a mix of both would also depend on their
-/// lengths.
+/// High-loss trials among the full-length ones: short trials lose less often.
 pub(super) fn hits(seen: &[Observation], criteria: &Criteria) -> Hits {
     let full = || seen.iter().filter(|trial| trial.duration >= criteria.full_length);
     let high = full().filter(|trial| trial.loss_ratio > criteria.loss_ratio.get());

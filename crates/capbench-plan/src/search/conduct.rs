@@ -8,10 +8,9 @@ use super::bound::{Buffered, Trials};
 use super::database::{Database, Observation};
 use super::maximum::{self, MaximumLoad, MaximumSource, SelfTest};
 use super::numbers::LossNumbers;
-use super::observer::Observer;
 use super::outcome::{GoalResult, SearchOutcome};
 use super::plan::SearchPlan;
-use super::runner::{End, Halt, Runner, Stored};
+use super::runner::{End, Halt, Observer, Runner, Stored};
 use super::strategist::{Request, pursue};
 use crate::Result;
 use capbench_model::trial::{Load, Phase, Trial, TrialResult};
@@ -26,15 +25,9 @@ pub struct Finished {
 }
 
 impl SearchPlan {
-    /// Runs the search, on the link of the trial. The outcome contains all trials and their results, no matter what ends the
-    /// search.
-    ///
-    /// `what` names the set-up when trials are announced. `stored` are trials of an earlier run of the same search. Their
-    /// duration counts as time spent, and they are not announced again. A trial that cannot run ends the search; the outcome
-    /// records that.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and a trial that cannot be saved.
+    /// Runs the search, on the link of the trial, announced as `what`. Whatever ends it, the outcome has all its trials and
+    /// results. `stored` are trials of an earlier run of the same search; their duration counts, and they are not announced
+    /// again. Fails for a plan that contradicts itself, and when a trial cannot be saved.
     pub fn run(
         &self,
         what: &str,
@@ -45,11 +38,7 @@ impl SearchPlan {
         self.run_nth(None, what, trial, stored, observer)
     }
 
-    /// Like [`Self::run`], as one of several searches of its set-up, counted from 1. Its trials and its outcome contain that
-    /// number.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
+    /// Like [`Self::run`], as one of several searches of its set-up, counted from 1.
     pub fn run_nth(
         &self,
         nth: Option<u32>,
@@ -179,8 +168,7 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
     doubts
 }
 
-/// Converts a trial into an observation of the search. Unsent frames count as lost, and so do frames that were delivered only
-/// because the buffer had room. The load is the sent one, not the requested one.
+/// A trial as the search sees it: unsent and backlogged frames count as lost, and the load is the sent one.
 fn observation(result: &TrialResult, request: Request, burst_frames: u32) -> Observation {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let lost = result.lost();

@@ -37,7 +37,6 @@ fn ns(duration: Duration) -> f64 {
     duration.as_nanos() as f64
 }
 
-/// How a trial counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     is_full: bool,
@@ -66,8 +65,7 @@ impl Tally {
 }
 
 impl Criteria {
-    /// Classifies one load by these trials. Missing time is assumed to be all good, then all bad. If both assumptions give the
-    /// same class, the load is decided.
+    /// Classifies one load. It is decided if it has the same class with all missing time good, and with all of it bad.
     pub fn classify<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> Class {
         let mut tally = Tally::default();
         trials
@@ -81,7 +79,6 @@ impl Criteria {
         Kind { is_full: duration >= self.full_length, is_high: loss_ratio > self.loss_ratio.get() }
     }
 
-    /// The class that follows from the sums.
     pub(super) fn decide(&self, tally: &Tally) -> Class {
         let Tally { full_low, full_high, short_low, short_high } = *tally;
         let exceed = self.exceed_ratio.get();
@@ -97,8 +94,8 @@ impl Criteria {
         }
     }
 
-    /// The loss ratio of the trial from which the conditional throughput is computed. This is the worst of the best full-length
-    /// trials that make up the share of the time which must not exceed the goal. 1 if there are too few.
+    /// The loss ratio that determines the conditional throughput: the worst of the best full-length trials that make up the
+    /// share of the time which must not exceed the goal. 1 if there are too few.
     pub fn quantile_loss<'t>(&self, trials: impl IntoIterator<Item = &'t Observation>) -> f64 {
         let mut full: Vec<_> =
             trials.into_iter().filter(|trial| trial.duration >= self.full_length).collect();

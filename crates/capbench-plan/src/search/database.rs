@@ -44,24 +44,6 @@ pub struct Bounds {
     pub upper: Option<Pps>,
 }
 
-/// A load that orders trials.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Key(Pps);
-
-impl Eq for Key {}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.get().total_cmp(&other.0.get())
-    }
-}
-
 /// The loss of a trial that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LossOf {
@@ -81,7 +63,6 @@ struct Sums {
     trials: usize,
 }
 
-/// The trials of one load.
 #[derive(Clone, Debug, Default)]
 struct AtLoad {
     trials: Vec<Observation>,
@@ -114,43 +95,49 @@ impl AtLoad {
 /// Trials by load.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
-    loads: BTreeMap<Key, AtLoad>,
+    /// By the bits of the load, which order rates as numbers.
+    loads: BTreeMap<u64, (Pps, AtLoad)>,
 }
 
 impl Database {
     /// Adds a trial.
     pub fn add(&mut self, trial: Observation) {
-        self.loads.entry(Key(trial.load)).or_default().trials.push(trial);
+        let load = trial.load;
+        self.loads.entry(load.get().to_bits()).or_insert((load, AtLoad::default())).1.trials.push(trial);
+    }
+
+    fn at_load(&self, load: Pps) -> Option<&AtLoad> {
+        self.loads.get(&load.get().to_bits()).map(|(_, at)| at)
     }
 
     /// Trials of one load, in the order in which they came.
     pub fn at(&self, load: Pps) -> &[Observation] {
-        self.loads.get(&Key(load)).map_or(&[], |at| &at.trials)
+        self.at_load(load).map_or(&[], |at| &at.trials)
     }
 
     /// Loads with their trials, lowest first.
     pub fn loads(&self) -> impl Iterator<Item = (Pps, &[Observation])> {
-        self.loads.iter().map(|(key, at)| (key.0, at.trials.as_slice()))
+        self.loads.values().map(|(load, at)| (*load, at.trials.as_slice()))
     }
 
     /// The class of one load by its trials.
     pub fn classify(&self, load: Pps, criteria: &Criteria) -> Class {
-        self.loads.get(&Key(load)).map_or(Class::Undecided, |at| at.classify(criteria, LossOf::Trial))
+        self.at_load(load).map_or(Class::Undecided, |at| at.classify(criteria, LossOf::Trial))
     }
 
     /// Whether a load that is not sustained exceeds the path's capacity, and not only the generator's.
     pub(super) fn is_limit_of_path(&self, load: Pps, criteria: &Criteria) -> bool {
-        self.loads.get(&Key(load)).is_some_and(|at| at.classify(criteria, LossOf::Path) == Class::Upper)
+        self.at_load(load).is_some_and(|at| at.classify(criteria, LossOf::Path) == Class::Upper)
     }
 
     /// The relevant bounds. A sustained load above an unsustained one (loss inversion) is ignored.
     pub fn bounds(&self, criteria: &Criteria) -> Bounds {
         let mut bounds = Bounds::default();
-        for (load, at) in &self.loads {
+        for (load, at) in self.loads.values() {
             match at.classify(criteria, LossOf::Trial) {
-                Class::Lower => bounds.lower = Some(load.0),
+                Class::Lower => bounds.lower = Some(*load),
                 Class::Upper => {
-                    bounds.upper = Some(load.0);
+                    bounds.upper = Some(*load);
                     break;
                 }
                 Class::Undecided => {}

@@ -20,10 +20,7 @@ impl Ratio {
     /// Zero.
     pub const ZERO: Self = Self(0.0);
 
-    /// Creates a ratio.
-    ///
-    /// # Errors
-    /// When it is not from 0 to below 1.
+    /// Creates a ratio. Fails when it is not from 0 to below 1.
     pub fn new(value: f64) -> std::result::Result<Self, String> {
         if (0.0..1.0).contains(&value) {
             Ok(Self(value))
@@ -32,7 +29,6 @@ impl Ratio {
         }
     }
 
-    /// A ratio that is constant in the source code.
     pub(super) const fn fixed(value: f64) -> Self {
         assert!(value >= 0.0 && value < 1.0);
         Self(value)
@@ -81,38 +77,27 @@ impl From<Ratio> for f64 {
 pub(super) mod seconds {
     use std::time::Duration;
 
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(in crate::search) fn serialize<S: Serializer>(
-        duration: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(duration.as_secs_f64())
+    pub(crate) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(time.as_secs_f64())
     }
 
-    pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        Duration::try_from_secs_f64(f64::deserialize(from)?).map_err(D::Error::custom)
     }
 
-    /// The same for optional durations.
-    pub(in crate::search) mod optional {
-        use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
+    pub(crate) mod optional {
+        use super::{Deserialize, Deserializer, Duration, Error, Serialize, Serializer};
 
-        pub(in crate::search) fn serialize<S: Serializer>(
-            duration: &Option<Duration>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            duration.map(|duration| duration.as_secs_f64()).serialize(serializer)
+        pub(crate) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+            time.map(|time| time.as_secs_f64()).serialize(to)
         }
 
-        pub(in crate::search) fn deserialize<'de, D: Deserializer<'de>>(
-            deserializer: D,
-        ) -> Result<Option<Duration>, D::Error> {
-            Option::<f64>::deserialize(deserializer)?
-                .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom))
-                .transpose()
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+            let seconds = Option::<f64>::deserialize(from)?;
+            seconds.map(Duration::try_from_secs_f64).transpose().map_err(D::Error::custom)
         }
     }
 }
@@ -130,10 +115,7 @@ pub enum Strategy {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mlr => "mlr",
-            Self::Binary => "binary",
-        })
+        self.serialize(f)
     }
 }
 
@@ -215,10 +197,7 @@ impl Goal {
     /// The clocks of two hosts differ by more than this.
     const LEAST_WIDTH: Ratio = Ratio::fixed(1e-6);
 
-    /// Checks that its attributes are consistent.
-    ///
-    /// # Errors
-    /// [`PlanError::Goal`] with the contradiction.
+    /// Checks that its attributes are consistent. Fails with the contradiction.
     pub fn validate(&self) -> Result<()> {
         let (sum, last, first) = (self.duration_sum, self.final_duration, self.initial_duration);
         let (width, share, targets) = (self.width, self.width.ratio(), self.preceding_targets);
@@ -295,8 +274,7 @@ impl Goal {
         }
     }
 
-    /// The criteria of each of its targets, coarsest first, the goal last. Coarser targets decide with less trial time and
-    /// narrow the range. A goal of [`Strategy::Binary`] has only one target.
+    /// The criteria of its targets, coarsest first, the goal last. Coarser ones narrow the range with less trial time.
     pub(super) fn chain(&self) -> Vec<Criteria> {
         let preceding = match self.strategy {
             Strategy::Mlr => self.preceding_targets,

@@ -9,15 +9,13 @@ use crate::{PlanError, Result};
 /// A load by its index in the series: 0 is the minimum.
 pub(super) type Step = i64;
 
-/// How close a width in whole steps is to the requested width. It is never larger, so that a regular result has the goal's width
-/// after rounding.
+/// How close a width in whole steps is to the requested one. Never larger, so that a regular result has the goal's width.
 const CLOSE: std::ops::RangeInclusive<f64> = 0.99..=0.999_999;
 /// Maximum length of a series. All widths above 100 steps are close enough, so only widths below a millionth reach it.
 const LONGEST: Step = 100_000_000;
 /// Loads of the series, computed back from a rate, are off by less than this share of a step.
 const ROUNDING: f64 = 1e-6;
 
-/// The series.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
     least: Pps,
@@ -64,7 +62,6 @@ impl Grid {
         Ok(Self { least, maximum, unit: span / top as f64, top })
     }
 
-    /// The index of the maximum load.
     pub(super) fn top(&self) -> Step {
         self.top
     }
@@ -74,7 +71,6 @@ impl Grid {
         (logarithm(width) / self.unit).floor() as Step
     }
 
-    /// The load at an index.
     pub(super) fn load(&self, step: Step) -> Pps {
         match step {
             0 => self.least,

@@ -11,7 +11,8 @@ use super::plan::SearchPlan;
 use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
 use capbench_model::figures::grouped;
-use capbench_model::trial::{Load, Phase};
+use capbench_model::statistics::by_key;
+use capbench_model::trial::{Load, Phase, TrialResult};
 
 /// Number of trials at the generator's full speed. A momentarily busy host is not a limit of the generator.
 pub(super) const UNPACED: u32 = 2;
@@ -89,19 +90,15 @@ impl SearchPlan {
     }
 }
 
-/// Measures the generator: first at full speed, then at that rate by plan, which is lower if following a plan costs time. An
-/// unsustained rate is lowered. The next rate is in the middle between the highest sustained and the lowest unsustained one.
+/// Measures the generator at full speed, then at that rate by plan, and then in the middle between the highest sustained and
+/// the lowest unsustained rate.
 pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<MaximumLoad, Halt> {
     let duration = plan.self_test_trial();
     let mut tries: Vec<Try> = Vec::new();
     for _ in 0..UNPACED {
         let unpaced = runner.measure(Load::Maximum, duration, Phase::SelfTest)?;
-        tries.push(Try {
-            trial: unpaced.number,
-            asked_pps: None,
-            offered_pps: unpaced.offered_pps,
-            held: true,
-        });
+        let TrialResult { number: trial, offered_pps, .. } = unpaced;
+        tries.push(Try { trial, asked_pps: None, offered_pps, held: true });
     }
     let unpaced_pps = most(tries.iter().map(|unpaced| unpaced.offered_pps));
     // A ring accepts frames faster than the link carries them.
@@ -141,7 +138,6 @@ pub(super) fn self_test(plan: &SearchPlan, runner: &mut Runner<'_>) -> Result<Ma
 struct Rate {
     pps: f64,
     offered: Vec<f64>,
-    /// Whether one of them sent everything.
     held: bool,
 }
 
@@ -163,18 +159,13 @@ impl Rate {
 
 /// Tries by plan, grouped by rate, in the order in which rates were requested.
 fn rates(tries: &[Try]) -> Vec<Rate> {
-    let mut rates: Vec<Rate> = Vec::new();
-    for paced in tries {
-        let Some(pps) = paced.asked_pps else { continue };
-        match rates.iter_mut().find(|rate| rate.pps == pps) {
-            Some(rate) => {
-                rate.offered.push(paced.offered_pps);
-                rate.held |= paced.held;
-            }
-            None => rates.push(Rate { pps, offered: vec![paced.offered_pps], held: paced.held }),
-        }
-    }
-    rates
+    let paced = tries.iter().filter_map(|paced| Some((paced.asked_pps?, paced)));
+    let rate = |(pps, tries): (f64, Vec<(f64, &Try)>)| Rate {
+        pps,
+        offered: tries.iter().map(|(_, paced)| paced.offered_pps).collect(),
+        held: tries.iter().any(|(_, paced)| paced.held),
+    };
+    by_key(paced, |(pps, _)| *pps).into_iter().map(rate).collect()
 }
 
 /// The rate of the next try; `None` if the highest sustained rate is known.

@@ -12,7 +12,6 @@ use super::grid::{Grid, Step};
 use super::selector::{Candidate, Interval, Selector, Target, middle, targets};
 use super::strategist::{Request, Strategist};
 
-/// The search of all goals of this strategy.
 #[derive(Debug)]
 pub(super) struct Mlr {
     grid: Grid,
@@ -37,21 +36,19 @@ struct Start {
     width: Step,
 }
 
-/// The next step.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// A trial at maximum load.
     AtMaximum,
-    /// A trial at the rate that was delivered there.
     AtDelivered(Step),
     /// A trial on the other side of the sought load, so that there is an interval.
-    Beside { delivered: Step, beside: Step },
-    /// The trials that the selectors nominate.
+    Beside {
+        delivered: Step,
+        beside: Step,
+    },
     Selecting,
 }
 
 impl Mlr {
-    /// A search for these goals, at least one, on this grid.
     pub(super) fn new(goals: &[Goal], grid: Grid) -> Self {
         let chains: Vec<_> = goals.iter().map(|goal| targets(goal, &grid)).collect();
         let coarsest = || chains.iter().filter_map(|chain| chain.first());

@@ -14,7 +14,7 @@
 //! | `conduct` | a search from its first trial to its outcome |
 //! | `outcome`, `bound` | the saved data: a result per goal; its bounds, their losses, and whether chance explains them |
 //! | `numbers` | strict lossless rate, NDR, PDR and loss events together |
-//! | `repeats`, `ranking` | several searches of the same set-up, and of several methods |
+//! | `ranking` | several searches of the same set-up, and of several methods |
 //!
 //! Strategies choose trials and run none. So the same code serves the path, the replay of stored trials and the estimate.
 
@@ -28,11 +28,9 @@ mod maximum;
 mod mlr;
 pub(crate) mod notation;
 mod numbers;
-mod observer;
 mod outcome;
 pub mod plan;
 pub mod ranking;
-pub mod repeats;
 mod runner;
 mod selector;
 mod strategist;
@@ -45,7 +43,6 @@ pub use goal::{Goal, Ratio, Strategy, Width};
 pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
 pub use notation::{Listed, parse, presets, read};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
-pub use observer::Observer;
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
 pub use plan::{Estimate, SearchPlan};
-pub use runner::{End, Stored};
+pub use runner::{End, Observer, Stored};

@@ -15,8 +15,7 @@ const OF_MAXIMUM: &str = "max";
 const EXCEED_RATIO: Ratio = Ratio::fixed(0.5);
 const WIDTH: Width = Width::Relative(Ratio::fixed(0.005));
 
-/// The presets in list order: the preset's name, the goal's name in results, the source of its attributes, and the attributes in
-/// the user's notation.
+/// The presets: name, the goal's name in results, source, and attributes in the user's notation.
 #[rustfmt::skip]
 const PRESETS: [[&str; 4]; 10] = [
     ["rfc2544", "rfc2544", "RFC 2544 26.1: throughput",
@@ -84,10 +83,7 @@ fn names() -> String {
 ///
 /// Keys: `from` (a preset of one goal, whose attributes are the defaults), `loss`, `duration`, `sum`, `exceed`, `width` (`0.5%`
 /// of the upper bound, `0.1%max` of the maximum load), `initial`, `targets`, `strategy` (`mlr` or `binary`). `loss` and
-/// `duration` are required without `from`.
-///
-/// # Errors
-/// [`PlanError::Goal`] with the invalid or contradictory part.
+/// `duration` are required without `from`. Fails with the invalid or contradictory part.
 pub fn parse(text: &str) -> Result<Vec<Goal>> {
     let Some((name, settings)) = text.split_once(':') else {
         let goals: Result<Vec<_>> = text.split(',').map(|name| named(name.trim())).collect();
@@ -97,10 +93,7 @@ pub fn parse(text: &str) -> Result<Vec<Goal>> {
     Ok(vec![checked(name.trim(), goal)?])
 }
 
-/// The goals of a TOML file, in the order of their names.
-///
-/// # Errors
-/// A file that cannot be read, is not TOML, or defines no valid goal.
+/// The goals of a TOML file by name. Fails when it cannot be read, is not TOML, or defines no valid goal.
 pub fn read(path: &Path) -> Result<Vec<Goal>> {
     let text =
         std::fs::read_to_string(path).map_err(|source| PlanError::File { path: path.into(), source })?;
@@ -182,7 +175,6 @@ fn checked(name: &str, goal: std::result::Result<Goal, String>) -> Result<Goal> 
 const KEYS: [&str; 9] =
     ["from", "loss", "duration", "sum", "exceed", "width", "initial", "targets", "strategy"];
 
-/// The goal with this name and these attributes.
 pub(super) fn goal(name: &str, pairs: &[(String, String)]) -> std::result::Result<Goal, String> {
     let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for (key, value) in pairs {

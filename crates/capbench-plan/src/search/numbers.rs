@@ -18,8 +18,7 @@ use capbench_model::trial::{TrialResult, Verdict};
 /// The numbers of a search, computed only from its trials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LossNumbers {
-    /// The highest load at which no trial lost a frame, below all loads at which one did. Its value as evidence depends on its
-    /// seconds.
+    /// The highest load below all lossy ones. Its value as evidence depends on its seconds.
     pub strict_lossless: Held,
     /// The no-drop rate: frames may be lost only in a share of the time, set by the goal's exceed ratio.
     pub ndr: Held,
@@ -36,8 +35,7 @@ pub struct Held {
     pub by: String,
     /// Offered load of the lower bound; absent if the trials decide no load.
     pub pps: Option<f64>,
-    /// Whether no higher load could show the path's limit: the maximum load of the search is sustained, or the generator left
-    /// frames unsent at the next one. The sustained load is then at least this; it is not a throughput.
+    /// Whether no higher load showed the path's limit: the maximum is sustained, or the generator left frames unsent.
     pub at_least: bool,
     /// Intended load of the upper bound: the lowest unsustained load. Absent if the trials decide no load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,8 +58,7 @@ pub struct LossEvents {
     pub trials: u32,
     /// Trials among them that lost frames.
     pub lossy_trials: u32,
-    /// Attempts at those trials that were retried because the host disturbed them. They decide no load, but they count here:
-    /// otherwise the loss of exactly those moments would be missing. 0 in results of early versions, which left them out.
+    /// Attempts that were retried because the host disturbed them. They decide no load; here they count. 0 in early versions.
     #[serde(default)]
     pub set_aside: u32,
     /// Retried attempts that lost frames.
@@ -101,8 +98,7 @@ const STRICT: Criteria = Criteria {
 };
 
 impl LossNumbers {
-    /// Computes the numbers from the trials of a search and the results of its goals. NDR and PDR are the goals with these
-    /// names, or goals with the same attributes. If there are none, the presets `ndr` and `pdr` apply, as far as the trials
+    /// Computes the numbers. NDR and PDR are the goals with these names or attributes, else the presets, as far as the trials
     /// decide them.
     pub(super) fn new(goals: &[GoalResult], seen: &Database, trials: &Trials<'_>, top: Option<Pps>) -> Self {
         let held = |by: &str, criteria: &Criteria| Held::new(by, criteria, seen, top);

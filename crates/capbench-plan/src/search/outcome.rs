@@ -62,8 +62,7 @@ pub struct SearchOutcome {
 pub enum Status {
     /// A regular goal result: both bounds are known, and their distance is within the goal's width.
     Regular,
-    /// The lower bound is the highest load that the generator, the link or the user allowed: an irregular result. It means "at
-    /// least", and is never a throughput.
+    /// The lower bound is the highest load that generator, link or user allowed: an irregular result, never a throughput.
     AtLeast,
     /// Any other irregular result.
     Irregular,
@@ -125,8 +124,7 @@ pub struct GoalResult {
     pub upper: Option<Bound>,
     /// Distance of the bounds as a share of the upper one.
     pub relative_width: Option<f64>,
-    /// Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent if the result means
-    /// "at least", which is not a throughput.
+    /// Conditional Throughput: the rate forwarded at the lower bound in the worst trial that counts. Absent for "at least".
     pub conditional_throughput_pps: Option<f64>,
     /// If the search ended before the goal had both bounds: those of the finest coarser target that has both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,8 +132,7 @@ pub struct GoalResult {
     /// Whether the trials distinguish its bounds; absent unless both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<Apart>,
-    /// The limiting component, from the places where trials at the upper bound lost frames and from their backlog; absent
-    /// without either.
+    /// The limiting component, by losses and backlog at the upper bound; absent without either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 }
@@ -243,8 +240,7 @@ impl GoalResult {
         self.upper.as_ref().or(self.so_far.as_ref().map(|so_far| &so_far.upper))
     }
 
-    /// When frames were lost at the upper bound, if the loss occurred in single moments and not because the load was too high. A
-    /// backlog makes a load too high regardless of other losses.
+    /// When frames were lost at the upper bound, if in single moments and not because the load was too high.
     pub fn stalls(&self) -> Option<Moments> {
         let upper = self.best_upper().filter(|upper| !upper.is_too_much_to_take())?;
         let moments = upper.losses.as_ref()?.moments?;
@@ -253,19 +249,13 @@ impl GoalResult {
 
     /// Numbers of the trials that support its bounds, including those of the coarser target. Duplicates are possible.
     pub fn trials(&self) -> Vec<u32> {
-        let coarser = self.so_far.as_ref();
-        let bounds = [
-            self.lower.as_ref(),
-            self.upper.as_ref(),
-            coarser.map(|so_far| &so_far.lower),
-            coarser.map(|so_far| &so_far.upper),
-        ];
-        bounds.into_iter().flatten().flat_map(|bound| bound.trials.iter().copied()).collect()
+        let coarser = self.so_far.iter().flat_map(|so_far| [&so_far.lower, &so_far.upper]);
+        let bounds = self.lower.iter().chain(&self.upper).chain(coarser);
+        bounds.flat_map(|bound| bound.trials.iter().copied()).collect()
     }
 }
 
-/// The limiting component, from the places where trials at an upper bound lost frames, or from their backlog. If the backlog
-/// makes the load too high, minor losses at other places are not the cause.
+/// The limiting component, by losses or backlog at an upper bound. Next to a backlog, minor losses are not the cause.
 fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
     if upper.is_too_much_to_take() {
         return Some(Limit::Application);

@@ -94,10 +94,8 @@ impl SearchPlan {
         Self { line_rate_pps: line_rate, ..self.clone() }
     }
 
-    /// Checks whether the plan can run. Doubtful but possible settings come back as warnings.
-    ///
-    /// # Errors
-    /// [`PlanError::Goal`] and [`PlanError::Search`] with the contradiction, and when the allowed time cannot suffice.
+    /// Checks the plan, with warnings for doubtful settings. Fails with a contradiction, and if the allowed time cannot
+    /// suffice.
     pub fn validate(&self) -> Result<Vec<String>> {
         let refuse = |reason: String| Err(PlanError::Search { reason });
         if self.goals.is_empty() {
@@ -131,26 +129,24 @@ impl SearchPlan {
         if self.self_test.is_zero() {
             return refuse("the self-test of the generator needs a duration above 0".into());
         }
+        let least = grouped(self.least_pps.get());
         if let Some(line) = self.line_rate_pps.filter(|line| self.least_pps >= *line) {
             return refuse(format!(
-                "the least load, {} packets/s, is not below the line rate, {} packets/s of this size",
-                grouped(self.least_pps.get()),
+                "the least load, {least} packets/s, is not below the line rate, {} packets/s of this size",
                 grouped(line.get().floor())
             ));
         }
         if let Some(maximum) = self.maximum_pps {
+            let given = grouped(maximum.get());
             if maximum <= self.least_pps {
                 return refuse(format!(
-                    "the maximum load, {} packets/s, is not above the least, {} packets/s",
-                    grouped(maximum.get()),
-                    grouped(self.least_pps.get())
+                    "the maximum load, {given} packets/s, is not above the least, {least} packets/s"
                 ));
             }
             if let Some(line) = self.line_rate_pps.filter(|line| maximum > *line) {
                 return refuse(format!(
-                    "the maximum load, {} packets/s, is above the line rate, {} packets/s of this size; give \
+                    "the maximum load, {given} packets/s, is above the line rate, {} packets/s of this size; give \
                      at most that, or no maximum load",
-                    grouped(maximum.get()),
                     grouped(line.get().floor())
                 ));
             }
@@ -160,7 +156,6 @@ impl SearchPlan {
         Ok(warnings)
     }
 
-    /// Warnings about settings that can run but are doubtful.
     fn doubts(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mlr = || self.goals.iter().filter(|goal| goal.strategy == Strategy::Mlr);
@@ -188,8 +183,7 @@ impl SearchPlan {
         warnings
     }
 
-    /// The strategies that choose the trials. All goals of the multiple loss ratio search share one; every other goal has one.
-    /// Short trials come first: the others use their results.
+    /// The strategies that choose the trials: one for all MLR goals, one for each other goal. Short trials come first.
     pub(super) fn strategists(&self, maximum: Pps) -> Result<Vec<Box<dyn Strategist>>> {
         let (mlr, others): (Vec<Goal>, Vec<Goal>) =
             self.goals.iter().cloned().partition(|goal| goal.strategy == Strategy::Mlr);
@@ -205,10 +199,7 @@ impl SearchPlan {
         Ok(strategists)
     }
 
-    /// Estimates the cost of the search.
-    ///
-    /// # Errors
-    /// Goals that cannot be searched together, or that need too many trials.
+    /// Estimates the cost of the search. Fails for goals that cannot be searched together, or that need too many trials.
     pub fn estimate(&self) -> Result<Estimate> {
         let maximum = self.supposed_maximum()?;
         let at_maximum = self.cost(maximum, maximum)?;
@@ -226,7 +217,6 @@ impl SearchPlan {
         Ok(self.maximum_pps.unwrap_or(Pps::new(supposed)?))
     }
 
-    /// Capacities over the range of loads.
     fn capacities(&self, maximum: Pps) -> impl Iterator<Item = Pps> {
         let (least, span) = (self.least_pps.get(), maximum.get() / self.least_pps.get());
         (1..CAPACITIES).filter_map(move |position| {
@@ -235,9 +225,6 @@ impl SearchPlan {
     }
 
     /// The cost of the search on a path with this capacity.
-    ///
-    /// # Errors
-    /// As [`Self::estimate`].
     pub(crate) fn cost(&self, maximum: Pps, capacity: Pps) -> Result<Cost> {
         let mut meter = Meter::default();
         if self.maximum_pps.is_none() {
@@ -273,8 +260,7 @@ fn loss_ratio(capacity: Pps, load: Pps) -> f64 {
     (1.0 - capacity.get() / load.get()).max(0.0)
 }
 
-/// Checks whether the allowed time and traffic can suffice; returns warnings if they may not. The traffic has a certain minimum.
-/// The overhead of trials is a guess and causes no refusal.
+/// Checks whether the allowed time and traffic suffice, by the certain minimum of traffic; the overhead is a guess.
 pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
     type Uses = fn(Cost, Duration) -> Duration;
     let limits: [(_, _, Uses); 2] = [

@@ -1,14 +1,14 @@
-//! Ranks methods by their lower bounds, and shows which differences chance explains.
+//! Several searches: the ranks of methods by their lower bounds, and the spread of the searches of one set-up.
 //!
-//! A search of a method is one sample. Two searches of the same method differ by some tenths of a per cent, often with bounds
-//! that do not overlap. So one search per method proves no order. Several searches do: by their ranks, corrected for all
-//! comparisons of the run.
+//! A search is one sample, independent of the others including its self-test. Two searches of the same method differ by some
+//! tenths of a per cent, often with bounds that do not overlap. So one search per method proves no order. Several searches do:
+//! by their ranks, corrected for all comparisons of the run.
 
-use super::outcome::{SearchOutcome, Status};
-use super::repeats;
+use super::outcome::{GoalResult, SearchOutcome, Status};
 use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{self, Stratum};
-use capbench_model::statistics::{FALSE_ALARMS, holm, least_by_chance};
+use capbench_model::statistics::{FALSE_ALARMS, by_key, holm, least_by_chance, median};
+use capbench_model::trial::SizeLabel;
 
 /// With fewer searches of each method, no order can be distinguished from chance, for any number of methods.
 const FEWEST: usize = 4;
@@ -22,8 +22,7 @@ pub struct Ranking {
     pub scene: Option<String>,
     /// Highest median first.
     pub methods: Vec<Ranked>,
-    /// For each method but the last: the probability that chance alone puts it this far above the next one, corrected for every
-    /// comparison of the run.
+    /// For each method but the last: the corrected probability that chance puts it this far above the next one.
     by_chance: Vec<f64>,
     /// Searches per method needed to distinguish this number of methods and goals.
     pub needed: usize,
@@ -44,11 +43,10 @@ pub struct Ranked {
 
 impl Ranked {
     fn median(&self) -> f64 {
-        Estimate::of(self.lower.iter().copied()).map_or(0.0, |estimate| estimate.median)
+        median(self.lower.iter().copied()).unwrap_or_default()
     }
 
-    /// The probability that chance alone puts this method so far above another. It compares this method's lower bounds with the
-    /// other's upper bounds. The order was not known before, so the test is two-sided.
+    /// The two-sided probability that chance puts its lower bounds this far above the other's upper bounds.
     fn above_by_chance(&self, other: &Self) -> f64 {
         let strata = [Stratum { low: other.upper.len(), high: self.lower.len() }];
         (2.0 * ranks::by_chance(ranks::against(&other.upper, &self.lower), &strata)).min(1.0)
@@ -57,14 +55,9 @@ impl Ranked {
 
 /// For each goal of several methods in one scene, the ranked methods.
 pub fn of(searches: &[SearchOutcome]) -> Vec<Ranking> {
-    let mut scenes: Vec<(Vec<Option<String>>, Vec<&SearchOutcome>)> = Vec::new();
-    for search in searches.iter().filter(|search| search.method.is_some()) {
-        let scene = repeats::scene(search)[1..].to_vec();
-        match scenes.iter_mut().find(|(known, _)| *known == scene) {
-            Some((_, group)) => group.push(search),
-            None => scenes.push((scene, vec![search])),
-        }
-    }
+    let scenes = by_key(searches.iter().filter(|search| search.method.is_some()), |search| {
+        scene(search)[1..].to_vec()
+    });
     let mut rankings: Vec<Ranking> = scenes.iter().flat_map(|(_, group)| of_scene(group)).collect();
     correct(&mut rankings);
     rankings
@@ -90,7 +83,7 @@ fn methods(group: &[&SearchOutcome], goal: &str) -> Vec<Ranked> {
     for search in group {
         let Some(method) = search.method.as_deref() else { continue };
         let Some(result) = search.goals.iter().find(|result| result.goal.name == goal) else { continue };
-        let Some((lower, _)) = repeats::lower(result) else { continue };
+        let Some((lower, _)) = lower(result) else { continue };
         // An "at least" result has no upper bound of the method.
         let upper = match result.status {
             Status::AtLeast => f64::INFINITY,
@@ -156,5 +149,92 @@ impl Ranking {
     /// Whether a method is above the next by more than chance explains; `None` if there are too few searches.
     pub fn is_above_next(&self, nth: usize) -> Option<bool> {
         self.is_told().then(|| self.by_chance.get(nth).is_some_and(|by_chance| *by_chance <= FALSE_ALARMS))
+    }
+}
+
+/// The results of a set-up's searches for one goal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repeated {
+    /// The goal's name.
+    pub goal: String,
+    /// The method.
+    pub method: String,
+    /// The placement.
+    pub placement: String,
+    /// The frame size.
+    pub frame_size: SizeLabel,
+    /// The work per packet.
+    pub work: String,
+    /// The lower bounds of the goal, or of a coarser target if a search ended early, frames per second, with an interval.
+    pub lower_pps: Estimate,
+    /// The lowest of them.
+    pub least_pps: f64,
+    /// The highest.
+    pub most_pps: f64,
+    /// Number of searches.
+    pub searches: u32,
+    /// Regular searches.
+    pub regular: u32,
+    /// Searches with an "at least" result.
+    pub at_least: u32,
+    /// Searches whose lower bound is that of a coarser target.
+    pub coarser: u32,
+    /// Searches without a lower bound, which no figure includes.
+    pub without: u32,
+    /// The trials of the lower bounds.
+    pub trials: Vec<u32>,
+}
+
+/// For each set-up with several searches, and each goal: their results, unless no search found a lower bound.
+pub fn repeated(searches: &[SearchOutcome]) -> Vec<Repeated> {
+    let repeated = searches.iter().filter(|search| search.nth.is_some() && search.method.is_some());
+    by_key(repeated, |search| scene(search))
+        .iter()
+        .filter(|(_, group)| group.len() > 1)
+        .flat_map(|(_, group)| {
+            group[0].goals.iter().filter_map(|first| Repeated::of(&first.goal.name, group))
+        })
+        .collect()
+}
+
+/// The properties that distinguish set-ups.
+fn scene(search: &SearchOutcome) -> [Option<String>; 4] {
+    let SearchOutcome { method, placement, work, frame_size, .. } = search;
+    [method.clone(), placement.clone(), work.clone(), frame_size.as_ref().map(ToString::to_string)]
+}
+
+/// The lower bound of a search for a goal, or of its finest target that has one: frames per second and trials.
+fn lower(result: &GoalResult) -> Option<(f64, &[u32])> {
+    let bound = result.lower.as_ref().or(result.so_far.as_ref().map(|so_far| &so_far.lower))?;
+    Some((bound.achieved_pps, &bound.trials))
+}
+
+impl Repeated {
+    fn of(goal: &str, group: &[&SearchOutcome]) -> Option<Self> {
+        let first = group.first()?;
+        let results: Vec<&GoalResult> = group
+            .iter()
+            .flat_map(|search| search.goals.iter().filter(|result| result.goal.name == goal))
+            .collect();
+        let found: Vec<_> = results.iter().filter_map(|result| lower(result)).collect();
+        let values = || found.iter().map(|(pps, _)| *pps);
+        let count =
+            |is: &dyn Fn(&GoalResult) -> bool| results.iter().filter(|result| is(result)).count() as u32;
+        Some(Self {
+            goal: goal.into(),
+            method: first.method.clone()?,
+            placement: first.placement.clone()?,
+            frame_size: first.frame_size.clone()?,
+            work: first.work.clone()?,
+            lower_pps: Estimate::of(values())?,
+            least_pps: values().reduce(f64::min)?,
+            most_pps: values().reduce(f64::max)?,
+            searches: results.len() as u32,
+            regular: count(&|result| result.status == Status::Regular),
+            at_least: count(&|result| result.status == Status::AtLeast),
+            coarser: count(&|result| result.lower.is_none() && lower(result).is_some()),
+            without: count(&|result| lower(result).is_none()),
+            trials: found.iter().flat_map(|(_, trials)| trials.iter().copied()).collect(),
+        })
     }
 }

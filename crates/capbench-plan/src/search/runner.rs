@@ -8,10 +8,40 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::observer::Observer;
+use super::SearchOutcome;
 use crate::PlanError;
 use crate::guards::line_rate;
+use capbench_model::TrialError;
+use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult, Verdict};
+
+/// Follows trials while they run, and can stop them. Each kind of run with more reports has a trait that extends this one.
+pub trait Observer {
+    /// A trial begins.
+    fn starts(&mut self, _what: &str) {}
+    /// A trial ended. The observer is responsible for saving it.
+    fn ends(&mut self, _result: &TrialResult) -> crate::Result<()> {
+        Ok(())
+    }
+    /// A set-up could not be measured; the others continue.
+    fn skips(&mut self, _setup: &Setup, _load: Load, _why: &TrialError) {}
+    /// Whether the user wants to stop.
+    fn stopping(&self) -> bool {
+        false
+    }
+    /// Whether the observer keeps intermediate outcomes of a search. They are computed after each trial only if it does.
+    fn keeps_searches(&self) -> bool {
+        false
+    }
+    /// The intermediate outcome of the running search: its outcome if it were stopped now.
+    fn searching(&mut self, _so_far: SearchOutcome) {}
+    /// A search that is part of a larger plan has ended, for any reason.
+    fn searched(&mut self, _outcome: SearchOutcome) -> crate::Result<()> {
+        Ok(())
+    }
+}
+
+impl Observer for () {}
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -45,18 +75,13 @@ pub enum End {
     },
 }
 
-/// Why there is no trial.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The search is over.
     Ended(End),
-    /// A trial could not be saved.
     Unsaved(PlanError),
 }
 
-/// The data needed to run trials.
 pub(super) struct Runner<'r> {
-    /// The set-up in announcements of trials.
     pub(super) what: &'r str,
     /// The number of this search among those of this set-up, if there are several.
     pub(super) nth: Option<u32>,
@@ -65,7 +90,6 @@ pub(super) struct Runner<'r> {
     pub(super) stored: Stored,
     pub(super) time_allowed: Option<Duration>,
     pub(super) traffic_allowed: Option<Duration>,
-    /// Every trial so far.
     pub(super) trials: Vec<TrialResult>,
     /// Total time of the trials.
     pub(super) spent: Duration,
@@ -80,7 +104,7 @@ impl Runner<'_> {
         load: Load,
         duration: Duration,
         phase: Phase,
-    ) -> std::result::Result<TrialResult, Halt> {
+    ) -> Result<TrialResult, Halt> {
         let result = self.once(load, duration, phase)?;
         self.trials.push(result.clone());
         if line_rate::contradiction(&result).is_some() {
@@ -94,12 +118,7 @@ impl Runner<'_> {
     }
 
     /// Runs one trial, valid or not. It does not begin if it would take more time than is left.
-    fn once(
-        &mut self,
-        load: Load,
-        duration: Duration,
-        phase: Phase,
-    ) -> std::result::Result<TrialResult, Halt> {
+    fn once(&mut self, load: Load, duration: Duration, phase: Phase) -> Result<TrialResult, Halt> {
         if self.observer.stopping() {
             return Err(Halt::Ended(End::Stopped));
         }
@@ -110,9 +129,7 @@ impl Runner<'_> {
             return Err(Halt::Ended(End::TrafficUp));
         }
         if let Some(result) = self.stored.take(load, duration, phase) {
-            self.spent += took(&result);
-            self.traffic += sent_for(&result);
-            return Ok(result);
+            return Ok(self.counted(result, Duration::ZERO));
         }
         self.observer.starts(&format!("{}, {load} for {duration:?}", self.what));
         let begun = Instant::now();
@@ -125,22 +142,18 @@ impl Runner<'_> {
         result.phase = phase;
         result.search = self.nth;
         self.stored.agrees(&result).map_err(|reason| Halt::Ended(End::Failed { reason }))?;
-        // A computed path takes no time; its simulated time counts.
-        self.spent += begun.elapsed().max(took(&result));
-        self.traffic += sent_for(&result);
+        let result = self.counted(result, begun.elapsed());
         self.observer.ends(&result).map_err(Halt::Unsaved)?;
         Ok(result)
     }
-}
 
-/// Sending and drain time of a trial, its probes and its attempts.
-fn took(result: &TrialResult) -> Duration {
-    Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default()
-}
-
-/// Sending time of a trial, its probes and its attempts.
-fn sent_for(result: &TrialResult) -> Duration {
-    Duration::try_from_secs_f64(result.traffic_s()).unwrap_or_default()
+    /// Adds the time of a trial, its probes and its attempts. A computed path takes no time; its simulated time counts.
+    fn counted(&mut self, result: TrialResult, elapsed: Duration) -> TrialResult {
+        let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        self.spent += elapsed.max(seconds(result.spent_s()));
+        self.traffic += seconds(result.traffic_s());
+        result
+    }
 }
 
 /// Numbers read from a file may be off in their last digit.
@@ -154,10 +167,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Selects the valid trials of one search from a run. `is_of_search` selects its set-ups.
-    ///
-    /// # Errors
-    /// When these set-ups differ: the trials would not belong to one search.
+    /// Selects the valid trials of one search from a run, by its set-ups. Fails when these differ.
     pub fn new(run: &[TrialResult], is_of_search: impl Fn(&Profile) -> bool) -> Result<Self, String> {
         let is_ours = |trial: &&TrialResult| {
             matches!(trial.phase, Phase::Search | Phase::SelfTest) && is_of_search(&trial.profile)
@@ -193,9 +203,6 @@ impl Stored {
     }
 
     /// Whether a new trial is of the same set-up as the stored ones.
-    ///
-    /// # Errors
-    /// What differs, and what to do.
     pub(super) fn agrees(&self, result: &TrialResult) -> Result<(), String> {
         match &self.profile {
             Some(profile) if *profile != result.profile => Err(format!(

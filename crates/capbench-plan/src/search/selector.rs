@@ -10,11 +10,8 @@ use super::grid::{Grid, Step};
 /// A goal, or a coarser goal on the way to it: wider, with less trial time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// The criteria that decide a load.
     pub(super) criteria: Criteria,
-    /// Length of its trials.
     pub(super) duration: Duration,
-    /// Its width.
     pub(super) width: Step,
 }
 
@@ -38,7 +35,6 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// Its width, where both ends are known.
     fn span(self) -> Option<Step> {
         Some(self.upper? - self.lower?)
     }
@@ -107,7 +103,6 @@ impl Selector {
         }
     }
 
-    /// The bounds of the current target.
     fn found(&self, grid: &Grid, seen: &Database) -> Interval {
         let bounds = seen.bounds(&self.targets[self.current].criteria);
         Interval {
@@ -162,8 +157,7 @@ impl Selector {
         Candidate { step, duration: self.targets[self.current].duration, width, outwards }
     }
 
-    /// Nominates a load within `width` of other known loads. After it is measured, for any goal, no later step out of a bound
-    /// starts wider than twice that.
+    /// Nominates a load within `width` of known ones. No later step out of a bound then starts wider than twice that.
     fn inside(&mut self, step: Step, width: Step) -> Candidate {
         self.next_width = width.saturating_mul(2);
         self.candidate(step, width, None)
@@ -175,8 +169,7 @@ impl Selector {
         candidate.width
     }
 
-    /// Called after a trial of its candidate. If a step out of a bound missed, the next one goes further, for any goal. Returns
-    /// the width of the search then. Nothing changes while the load is undecided.
+    /// If a step out of a bound missed, the next one goes further, for any goal. Returns the width of the search then.
     pub(super) fn missed(&mut self, grid: &Grid, seen: &Database) -> Option<Step> {
         let candidate = self.pending?;
         let found = self.found(grid, seen);
@@ -212,8 +205,7 @@ impl Room {
             && self.found.upper.is_none_or(|upper| step < upper)
     }
 
-    /// The load to nominate for a wish: never closer than a width to a bound, since no goal requires such a narrow interval. If
-    /// the wish is near a limit of the search, it nominates the limit.
+    /// The load to nominate for a wish: a width away from both bounds, or a limit of the search if that is near.
     fn limit(self, wish: Step) -> Option<Step> {
         let (low, high) = (self.found.lower.unwrap_or(0), self.found.upper.unwrap_or(self.top));
         let (low_is_open, high_is_open) = (self.found.lower.is_none(), self.found.upper.is_none());

@@ -26,8 +26,7 @@ pub(super) trait Strategist {
     fn learn(&mut self, _trial: &Observation) {}
 }
 
-/// Runs the trials that strategies request until none requests more. Trials of one strategy may change the result of another, so
-/// all are asked again.
+/// Runs the trials that strategies request until none requests more: trials of one may change the result of another.
 pub(super) fn pursue<E>(
     strategists: &mut [Box<dyn Strategist>],
     seen: &mut Database,
@@ -49,8 +48,7 @@ pub(super) fn pursue<E>(
     }
 }
 
-/// Plain binary search over the rate for one goal (RFC 2544 section 26.1). Each load gets full-length trials until the goal's
-/// criteria decide it: one trial if the goal requires one, more with loss verification (TST 009).
+/// Plain binary search for one goal (RFC 2544 26.1): full-length trials until its criteria decide a load (TST 009).
 #[derive(Debug)]
 pub(super) struct Binary {
     goal: Goal,
@@ -63,8 +61,7 @@ impl Binary {
         Self { goal, least, maximum }
     }
 
-    /// The next load to decide: the maximum, then the middle between the bounds. The minimum load serves as lower bound until
-    /// the bounds are so close that it must be one.
+    /// The next load to decide: the maximum, then the middle between the bounds, of which the lower is at first the minimum.
     fn load(&self, seen: &Database) -> Option<Pps> {
         let bounds = seen.bounds(&self.goal.criteria());
         let is_close =

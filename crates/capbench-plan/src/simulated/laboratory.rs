@@ -7,15 +7,14 @@ use capbench_frames::schedule::Step;
 use capbench_model::counters::{Counters, Loss};
 use capbench_model::places::Place;
 
-use super::interrupts::Interrupts;
 use super::method::{Ability, SimulatedMethod};
-use super::noise::{Chance, LossBursts, Noise};
+use super::passage::Interrupts;
+use super::passage::{Chance, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::latency::{Delays, Latency, Recording};
-use capbench_model::moderation::Moderation;
+use capbench_model::latency::{Delays, Latency};
 use capbench_model::trial::{
     CpuAccount, Cpus, Departed, Emptying, Load, Measured, Phase, Profile, Trial, TrialResult,
 };
@@ -107,24 +106,21 @@ impl SimulatedLaboratory {
 
 impl Laboratory for SimulatedLaboratory {
     fn prepare(&mut self, setup: &Setup) -> Result<Box<dyn Trial + '_>> {
-        let method =
-            self.methods.iter().find(|method| method.name == setup.method.to_string()).cloned().ok_or_else(
-                || TrialError::Unsupported {
-                    what: setup.method.to_string(),
-                    reason: "it is not on the simulated path".into(),
-                },
-            )?;
+        let unsupported =
+            |what: String, reason: &str| Err(TrialError::Unsupported { what, reason: reason.into() });
+        let name = setup.method.to_string();
+        let Some(method) = self.methods.iter().find(|method| method.name == name).cloned() else {
+            return unsupported(name, "it is not on the simulated path");
+        };
         if let (Some(asked), None) = (setup.moderation, self.interrupts) {
-            return Err(TrialError::Unsupported {
-                what: format!("interrupt moderation {asked}"),
-                reason: "this simulated path has no interrupts".into(),
-            });
+            return unsupported(
+                format!("interrupt moderation {asked}"),
+                "this simulated path has no interrupts",
+            );
         }
         if let Some(frames) = setup.burst {
-            return Err(TrialError::Unsupported {
-                what: format!("traffic in bursts of {frames} frames"),
-                reason: "a simulated path takes evenly spaced ones only".into(),
-            });
+            let what = format!("traffic in bursts of {frames} frames");
+            return unsupported(what, "a simulated path takes evenly spaced ones only");
         }
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
@@ -140,16 +136,12 @@ impl Laboratory for SimulatedLaboratory {
             work: setup.work.to_string(),
         };
         let (ability, room) = (method.ability(setup, octets), method.waiting(&setup.capture));
-        let waits = matches!(setup.work.model, WorkModel::Loop(_) | WorkModel::Nanoseconds(_));
         Ok(Box::new(SimulatedTrial {
             laboratory: self,
             method,
             ability,
             room,
-            quiet: setup.quiet,
-            moderation: setup.moderation,
-            latency: setup.latency,
-            iteration_ns: waits.then_some(1.0),
+            setup: setup.clone(),
             profile,
         }))
     }
@@ -170,11 +162,7 @@ struct SimulatedTrial<'l> {
     method: SimulatedMethod,
     ability: Ability,
     room: u64,
-    quiet: Duration,
-    moderation: Option<Moderation>,
-    latency: Option<Recording>,
-    /// An iteration of the wait loop takes 1 ns on this path.
-    iteration_ns: Option<f64>,
+    setup: Setup,
     profile: Profile,
 }
 
@@ -188,7 +176,7 @@ impl Trial for SimulatedTrial<'_> {
         let sending = Duration::from_secs_f64(stretches.iter().map(|stretch| stretch.seconds).sum());
         let conditions = self.laboratory.conditions;
         let pps = stretches.iter().map(|stretch| stretch.pps).fold(0.0, f64::max);
-        let held = self.laboratory.interrupts.map(|interrupts| interrupts.at(pps, self.moderation));
+        let held = self.laboratory.interrupts.map(|interrupts| interrupts.at(pps, self.setup.moderation));
         let missed = |frames: u64| held.map_or(0, |held| (frames as f64 * held.missed).round() as u64);
         let taken: Vec<Offered> = stretches
             .iter()
@@ -209,7 +197,7 @@ impl Trial for SimulatedTrial<'_> {
         );
         let delivered = passage.delivered;
         let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
-        let latency = self.latency.map(|recording| Latency {
+        let latency = self.setup.latency.map(|recording| Latency {
             total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
             ..Latency::unknown(recording, "a simulated path stamps no frames")
         });
@@ -266,7 +254,7 @@ impl SimulatedTrial<'_> {
             moments.between(0.0, sending.as_secs_f64());
         }
         let shows_moments = self.laboratory.shows_moments && delivered < sent;
-        let quiet = if delivered < sent { self.quiet } else { Duration::ZERO };
+        let quiet = if delivered < sent { self.setup.quiet } else { Duration::ZERO };
         Measured {
             intended,
             evidence: Evidence {
@@ -311,6 +299,7 @@ impl SimulatedTrial<'_> {
     fn cpu(&self, ability: Ability, taken: u64, arrived: u64) -> CpuAccount {
         let application = (taken as f64 * ability.application_ns).round() as u64;
         let kernel = (arrived as f64 * ability.kernel_ns).round() as u64;
+        let waits = matches!(self.setup.work.model, WorkModel::Loop(_) | WorkModel::Nanoseconds(_));
         let of_taken = |per_frame: f64| (taken as f64 * per_frame).round() as u64;
         CpuAccount {
             app_ns: Some(application),
@@ -318,7 +307,8 @@ impl SimulatedTrial<'_> {
             kernel_ns: Some(kernel),
             total_ns: Some(application + kernel),
             voluntary_switches: ability.batching.map(|batching| of_taken(batching.wakeups)),
-            wait_ns_per_iteration: self.iteration_ns,
+            // An iteration of the wait loop takes 1 ns on this path.
+            wait_ns_per_iteration: waits.then_some(1.0),
             batches: ability.batching.map_or(0, |batching| of_taken(batching.batches)),
             ..CpuAccount::default()
         }

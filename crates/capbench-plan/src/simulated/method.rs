@@ -5,14 +5,13 @@ use std::time::Duration;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
-use super::interrupts::Held;
+use super::passage::Held;
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::work::WorkModel;
 
-/// Cost per packet without the application's work, as a function of that work: the shape of the results of Dain (2004). Below one
-/// amount of work the application falls asleep between packets and each packet wakes it; above another it never sleeps; in
-/// between it sleeps less and less often.
+/// Cost per packet besides the application's work, by that work, shaped as Dain's results (2004): below one amount each packet
+/// wakes the application, above another it never sleeps, and in between it sleeps less and less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRegimes {
     /// Per packet, while each wakes the application.
@@ -84,9 +83,7 @@ pub struct SimulatedMethod {
 pub(super) struct Ability {
     /// Frames per second that it reads when it does nothing else.
     pub(super) capacity: f64,
-    /// The application's CPU time per frame read, in nanoseconds.
     pub(super) application_ns: f64,
-    /// CPU time of the kernel for every frame that arrives.
     pub(super) kernel_ns: f64,
     /// Whether the application's CPU also provides the kernel's time.
     pub(super) shares_cpu: bool,
@@ -95,8 +92,7 @@ pub(super) struct Ability {
 }
 
 impl Ability {
-    /// The same behind a card that interrupts: the frames of an interrupt share its cost and arrive in one batch, unless the
-    /// method has its own batching.
+    /// The same behind a card: frames of an interrupt share its cost and, unless the method batches itself, arrive together.
     pub(super) fn interrupted(self, held: Held) -> Self {
         let together = Batching { wakeups: 1.0 / held.frames, batches: 1.0 / held.frames };
         Self { kernel_ns: self.kernel_ns + held.cost_ns, batching: self.batching.or(Some(together)), ..self }
@@ -106,9 +102,7 @@ impl Ability {
 /// How frames reach the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Batching {
-    /// Wake-ups per frame.
     pub(super) wakeups: f64,
-    /// Batches per frame.
     pub(super) batches: f64,
 }
 
@@ -147,8 +141,7 @@ impl SimulatedMethod {
         Self { bursts_above: rate, ..self }
     }
 
-    /// CPU time per frame of application and kernel, in nanoseconds. It appears in the account, and limits nothing unless
-    /// [`Self::sharing_cpu`] is set.
+    /// CPU time per frame of application and kernel, ns. It limits nothing unless [`Self::sharing_cpu`] is set.
     #[must_use]
     pub fn cost(self, application_ns: u64, kernel_ns: u64) -> Self {
         Self { application_ns, kernel_ns, ..self }
@@ -178,12 +171,10 @@ impl SimulatedMethod {
         Self { shares_cpu: true, ..self }
     }
 
-    /// Frames that can wait in this set-up.
     pub(super) fn waiting(&self, capture: &CaptureOptions) -> u64 {
         self.room.frames(capture).min(self.most_room)
     }
 
-    /// Its abilities with this set-up and frames of this mean size.
     pub(super) fn ability(&self, setup: &Setup, octets: f64) -> Ability {
         let work = work(setup.work.model, octets);
         let octets = self.per_octet.as_secs_f64() * octets;

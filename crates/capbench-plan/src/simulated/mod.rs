@@ -5,23 +5,17 @@
 //! |---|---|
 //! | [`laboratory`] | the path: generator, backlog, noise, bursts of loss; runs trials |
 //! | [`method`] | a method with its capacity, its cost regimes and its room |
-//! | [`interrupts`] | interrupts of a card, and their moderation |
-//! | [`noise`] | the random parts of a trial |
-//! | `passage`, `moments` | where the frames of one trial go, and when they are lost |
+//! | `passage` | where the frames of one trial go, and when they are lost; noise, and interrupts of a card |
 
-pub mod interrupts;
 pub mod laboratory;
 pub mod method;
-mod moments;
-pub mod noise;
 mod passage;
 #[cfg(test)]
 pub(crate) mod tampered;
 
-pub use interrupts::Interrupts;
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
-pub use noise::{LossBursts, Noise};
+pub use passage::{Interrupts, LossBursts, Noise};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use crate::guards::{Guarded, Policy};
+use crate::simulated::SimulatedLaboratory;
 use capbench_model::Result;
 use capbench_model::disturbance::ClockDrift;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
@@ -65,7 +66,6 @@ impl<F: FnMut(u32, &mut TrialResult)> Trial for TamperedTrial<'_, F> {
     }
 }
 
-/// Removes a delivered frame.
 pub(crate) fn lose_one(result: &mut TrialResult) {
     result.delivered -= 1;
     result.verdict = Verdict::Lossy;
@@ -80,7 +80,6 @@ pub(crate) fn guarded<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     Guarded::new(Tampered::new(path, change), policy, Arc::default())
 }
 
-/// Loses every frame.
 pub(crate) fn lose_all(result: &mut TrialResult) {
     (result.delivered, result.delivered_pps, result.loss_ratio) = (0, 0.0, 1.0);
     result.verdict = Verdict::Lossy;
@@ -161,17 +160,12 @@ pub(crate) fn exceeds_the_line(line_pps: f64, at: impl Fn(u32) -> bool) -> impl 
 /// Counts of what guards did with the trials of a run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guarding {
-    /// Results.
     pub(crate) stand: usize,
-    /// Attempts that were repeated.
     pub(crate) set_aside: usize,
     /// Overloads that were followed by probes.
     pub(crate) recoveries: usize,
-    /// Probes.
     pub(crate) probes: usize,
-    /// Disturbed results.
     pub(crate) marked: usize,
-    /// Reasons for repeats, each once.
     pub(crate) because: BTreeSet<String>,
 }
 
@@ -212,4 +206,46 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     assert!(said.contains(&format!("guards: {repeats} attempts were set aside")), "{said} {guarding:?}");
     assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
     guarding
+}
+
+/// Whatever guards repeat or wait for, a plan finds what it finds on the bare path: where overloads spoil so many trials, where
+/// the host disturbs every `nth` trial, and where trials contradict themselves. `plan` returns its trials and what it found.
+pub(crate) fn assert_guards_change_nothing(
+    path: fn() -> SimulatedLaboratory,
+    spoiled: u32,
+    nth: u32,
+    plan: impl Fn(&mut dyn Laboratory) -> (Vec<TrialResult>, String),
+) {
+    type Change = Box<dyn FnMut(u32, &mut TrialResult)>;
+    let (bare, exact) = plan(&mut path());
+    let run = |change: Change| {
+        let mut path = guarded(path(), change);
+        let (trials, found) = plan(&mut path);
+        assert_eq!(found, exact);
+        assert_eq!(trials.len(), bare.len());
+        accounted(&path, &trials)
+    };
+    let overload = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
+    let probes = bare[..bare.len() - 1].iter().filter(overload).count();
+    assert!(probes > 5, "{probes}");
+    let usual = Guarding { stand: bare.len(), recoveries: probes, probes, ..Guarding::default() };
+    assert_eq!(run(Box::new(|_, _| {})), usual);
+    let slow = run(Box::new(recovers_after(spoiled)));
+    assert_eq!(slow, Guarding { probes: (spoiled as usize + 1) * probes, ..usual });
+    let disturbed = run(Box::new(disturbs_every(nth)));
+    // Attempts are set aside until as many stand as were asked for.
+    let attempts = disturbed.stand + disturbed.set_aside;
+    assert_eq!((disturbed.marked, disturbed.set_aside), (0, attempts / nth as usize));
+    let all: BTreeSet<String> =
+        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
+    assert_eq!((disturbed.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
+    let contradictions: [(Change, &str); 2] = [
+        (Box::new(contradicts_itself(|trial| trial % 9 == 2)), "negative loss"),
+        (Box::new(exceeds_the_line(1e6, |trial| trial % 9 == 2)), "more than the link carries"),
+    ];
+    for (change, because) in contradictions {
+        let repeated = run(change);
+        assert!(repeated.set_aside > 2, "{repeated:?}");
+        assert!(repeated.because.iter().all(|why| why.contains(because)), "{repeated:?}");
+    }
 }

@@ -1,20 +1,16 @@
 use std::time::Duration;
 
-use capbench_frames::rates::Pps;
+use capbench_model::for_tests::setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
 use proptest::prelude::*;
 
-use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
-use capbench_model::for_tests::setup;
+use super::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
+use crate::for_tests::{at, dain};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult, Verdict};
-
-fn at(pps: f64) -> Load {
-    Load::Rate(Pps::new(pps).unwrap())
-}
 
 fn named(method: &str) -> Setup {
     Setup { method: MethodSpec::plain(method), ..setup(64) }
@@ -29,16 +25,6 @@ fn lost(trial: &TrialResult, place: Place) -> u64 {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-
-fn regimes() -> TwoRegimes {
-    TwoRegimes {
-        asleep: Duration::from_nanos(17_300),
-        busy: Duration::from_nanos(4_600),
-        asleep_until: Duration::from_micros(9),
-        busy_from: Duration::from_micros(18),
-        batch: 20.0,
-    }
-}
 
 #[test]
 fn what_exceeds_the_capacity_waits_in_the_ring_until_it_is_full() {
@@ -76,7 +62,7 @@ fn loss_is_booked_where_it_happens() {
 
 #[test]
 fn an_application_that_is_kept_busy_pays_less_per_packet() {
-    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", regimes())]);
+    let mut path = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::with_regimes("recv", dain())]);
     let mut capacity = |work: &str| {
         let setup = Setup { work: work.parse().unwrap(), ..named("recv") };
         let trial = run(&mut path, &setup, Load::Maximum, SECOND);

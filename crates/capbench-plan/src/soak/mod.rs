@@ -39,9 +39,6 @@ pub struct SoakPlan {
 /// Follows a soak while it runs, and can stop it.
 pub trait Observer: session::Observer {
     /// A segment ended, which `record` contains as this interval. The observer is responsible for saving it.
-    ///
-    /// # Errors
-    /// When it cannot be saved, which ends the soak.
     fn segment(&mut self, segment: &Segment, interval: &Interval, record: &SoakRecord) -> Result<()>;
 }
 
@@ -62,11 +59,7 @@ impl SoakPlan {
         self.length.as_nanos().div_ceil(self.interval.as_nanos().max(1)) as u64
     }
 
-    /// Runs the soak.
-    ///
-    /// # Errors
-    /// When no segment could be measured, or when the record cannot be saved. A later failure ends the soak and is in the
-    /// outcome.
+    /// Runs the soak. Fails when no segment could be measured, or the record cannot be saved; the outcome has a later failure.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SoakOutcome> {
         let mut record = SoakRecord::new(self.rate, self.length, self.interval);
         let mut prepared = laboratory.prepare(&self.setup)?;

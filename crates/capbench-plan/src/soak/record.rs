@@ -13,35 +13,52 @@ use capbench_model::loss_shape::Burst;
 use capbench_model::places::Place;
 use capbench_model::trial::{TrialResult, Verdict};
 
-/// Maximum number of stored intervals. At this number, each two neighbours are merged: three days in segments of 10 s are stored
-/// in intervals of 80 s.
+/// Maximum number of stored intervals; then neighbours are merged: three days in 10 s segments become intervals of 80 s.
 pub const INTERVALS: usize = 4096;
 /// Maximum number of stored bursts; the largest are kept.
 pub const EVENTS: usize = 256;
 /// Maximum number of stored noise reasons.
 const REASONS: usize = 64;
 
-/// Counts that can be summed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Counts {
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)+) => {
+        /// Counts that can be summed.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: $type,)+
+        }
+
+        impl Counts {
+            fn of(trial: &TrialResult) -> Self {
+                Self { $($name: trial.$name),+ }
+            }
+
+            fn add(&mut self, next: &Self) {
+                $(self.$name += next.$name;)+
+            }
+        }
+    };
+}
+
+counts! {
     /// Frames to send.
-    pub intended: u64,
+    intended: u64,
     /// Frames passed to the kernel.
-    pub sent: u64,
+    sent: u64,
     /// Distinct frames that the application received intact.
-    pub delivered: u64,
+    delivered: u64,
     /// Duplicate frames.
-    pub duplicates: u64,
+    duplicates: u64,
     /// Frames that arrived after a later one.
-    pub reordered: u64,
+    reordered: u64,
     /// Frames of other senders.
-    pub foreign: u64,
+    foreign: u64,
     /// Frames cut short.
-    pub truncated: u64,
+    truncated: u64,
     /// Frames damaged.
-    pub corrupt: u64,
+    corrupt: u64,
     /// Sent frames that no place in the ledger accounts for.
-    pub unexplained: i64,
+    unexplained: i64,
 }
 
 /// A part of a soak: one segment, or several in succession.
@@ -66,8 +83,8 @@ pub struct Interval {
     /// Segments at whose end the buffers contained more frames than batches explain.
     #[serde(default)]
     pub buffered: u64,
-    /// Frames of these segments that were delivered only because the buffer had room until the generator paused. Without the
-    /// pauses they would have accumulated until frames were lost.
+    /// Frames delivered only because the buffer had room until the generator paused. Without pauses they would be lost in the
+    /// end.
     #[serde(default)]
     pub untaken: u64,
     /// Longest time that the application was behind at the end of a segment, seconds.
@@ -222,7 +239,6 @@ impl SoakRecord {
         }
     }
 
-    /// Adds bursts of a segment: the longest, out of `count`.
     fn note_events(&mut self, longest: &[Burst], count: u64, segment: &Interval) {
         self.bursts += count;
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -257,17 +273,7 @@ impl Interval {
             buffered: u64::from(trial.backlogged(1).unwrap_or(0) > 0),
             untaken: trial.backlogged(1).unwrap_or(0),
             behind_s: trial.behind_s(1).unwrap_or(0.0),
-            counts: Counts {
-                intended: trial.intended,
-                sent: trial.sent,
-                delivered: trial.delivered,
-                duplicates: trial.duplicates,
-                reordered: trial.reordered,
-                foreign: trial.foreign,
-                truncated: trial.truncated,
-                corrupt: trial.corrupt,
-                unexplained: trial.unexplained,
-            },
+            counts: Counts::of(trial),
             lost: lost.collect(),
             worst_100ms_lost: trial
                 .loss_shape
@@ -314,21 +320,6 @@ impl Interval {
     }
 }
 
-impl Counts {
-    fn add(&mut self, next: &Self) {
-        self.intended += next.intended;
-        self.sent += next.sent;
-        self.delivered += next.delivered;
-        self.duplicates += next.duplicates;
-        self.reordered += next.reordered;
-        self.foreign += next.foreign;
-        self.truncated += next.truncated;
-        self.corrupt += next.corrupt;
-        self.unexplained += next.unexplained;
-    }
-}
-
-/// Adds the entries of a ledger to those of the whole.
 fn add_up(whole: &mut Vec<Entry>, next: &[Entry]) {
     if whole.is_empty() {
         *whole = next.to_vec();

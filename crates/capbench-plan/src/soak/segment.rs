@@ -25,14 +25,12 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment that has just ended.
     pub(super) fn ended(number: u64, began_unix_s: f64, trial: TrialResult) -> Self {
         Self { number, began_unix_s, resident_bytes: resident_bytes(), trial }
     }
 }
 
-/// Adds the segments of these lines to a record that was saved before they ended. Segments that it already contains are skipped.
-/// Returns the fault of the lines, if any; lines from the first damaged one on are ignored.
+/// Adds the segments of these lines that a saved record lacks, up to the first damaged line, whose fault it returns.
 pub fn add_lines(record: &mut SoakRecord, lines: &[u8]) -> Option<String> {
     let mut rest = lines;
     let mut number = 0u64;

@@ -35,14 +35,7 @@ pub enum AxisKind {
 
 impl fmt::Display for AxisKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Work => "work",
-            Self::Size => "size",
-            Self::Ring => "ring",
-            Self::Placement => "placement",
-            Self::Load => "load",
-            Self::Coalesce => "coalesce",
-        })
+        self.serialize(f)
     }
 }
 
@@ -61,22 +54,14 @@ const PAGE: u64 = 4096;
 const BLOCK: u64 = 1 << 20;
 
 impl RingSize {
-    /// A ring for this number of frames in slots of this size: one block if it is small, else blocks of 1 MiB.
-    ///
-    /// Blocks are whole pages, so a ring for very few small slots has room for more.
-    ///
-    /// # Errors
-    /// Zero frames.
+    /// A ring for this number of frames in slots of this size: one block, or blocks of 1 MiB. Fails for zero frames.
     pub fn of_frames(frames: u32, slot: ByteCount) -> Result<Self> {
         let whole = u64::from(frames).saturating_mul(slot.0).min(u64::MAX / 2).next_multiple_of(PAGE);
         let ring = if whole > BLOCK { whole.next_multiple_of(BLOCK) } else { whole };
         Self::new(ByteCount(ring), ByteCount(ring.min(BLOCK)))
     }
 
-    /// A ring in blocks.
-    ///
-    /// # Errors
-    /// An empty ring, or less than a block.
+    /// A ring in blocks. Fails for an empty ring, or less than a block.
     pub fn new(ring: ByteCount, block: ByteCount) -> Result<Self> {
         if block.0 == 0 || block > ring {
             return Err(contradiction(format!(
@@ -130,8 +115,7 @@ impl Point {
         }
     }
 
-    /// A point half-way between two of the same kind, by ratio for rings, whose sizes usually double. Absent if they are already
-    /// neighbours.
+    /// A point half-way between two of the same kind, by ratio for rings. Absent if they are already neighbours.
     pub fn between(&self, other: &Self) -> Option<Self> {
         let middle = |a: u32, b: u32| {
             let middle = a.midpoint(b);
@@ -213,10 +197,7 @@ pub enum Spacing {
 }
 
 impl Axis {
-    /// An axis of these points: in the given order if they are names, else in ascending order.
-    ///
-    /// # Errors
-    /// No point, a repeated one, or points of different kinds.
+    /// An axis of these points, in ascending order unless they are names. Fails for none, repeated ones, and different kinds.
     pub fn new(mut points: Vec<Point>) -> Result<Self> {
         let Some(first) = points.first() else { return Err(contradiction("no point was given; name one")) };
         let (kind, unit) = (first.kind(), first.coordinate().map(|(_, unit)| unit));
@@ -237,10 +218,8 @@ impl Axis {
         Ok(Self { kind, points })
     }
 
-    /// Work from `from` to `to` at this number of points, ends included, in the unit of the two: loop iterations or nanoseconds.
-    ///
-    /// # Errors
-    /// Models of different kinds or without a number, ends out of order, and fewer than 2 points.
+    /// Work from `from` to `to` at this number of points, in the unit of the two. Fails for models of different kinds or
+    /// without a number, for ends out of order, and for fewer than 2 points.
     pub fn work(from: WorkModel, to: WorkModel, points: usize, spacing: Spacing) -> Result<Self> {
         type Make = fn(u32) -> WorkModel;
         let (from, to, make): (u32, u32, Make) = match (from, to) {
@@ -256,10 +235,7 @@ impl Axis {
         Self::new(steps.into_iter().map(|number| Point::Work(make(number))).collect())
     }
 
-    /// Rings for `from` to `to` frames in slots of this size, doubling.
-    ///
-    /// # Errors
-    /// Zero frames, or ends out of order.
+    /// Rings for `from` to `to` frames in slots of this size, doubling. Fails for zero frames, or ends out of order.
     pub fn rings(from: u32, to: u32, slot: ByteCount) -> Result<Self> {
         if from == 0 || from > to {
             return Err(contradiction(format!(

@@ -114,8 +114,7 @@ impl BackToBack {
     }
 }
 
-/// The rate at which frames were read in an overload, after the longest burst: the burst itself fitted in the buffer. Frames in
-/// the buffer when sending ended are delivered too, but say nothing about the rate.
+/// The rate at which frames were read in an overload, once its first `burst` frames had filled the buffer.
 fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
     let after = overload.sending_s - burst as f64 / overload.offered_pps;
     match overload.delivered.checked_sub(burst) {
@@ -125,16 +124,12 @@ fn drained_pps(overload: &TrialResult, burst: u64) -> f64 {
 }
 
 impl BackToBackTest {
-    pub(super) fn check(&self) -> Result<()> {
-        if self.0.resolution >= Percent::WHOLE {
+    /// Checks that the limit permits a search at this rate.
+    pub(super) fn check(&self, rate: Pps) -> Result<()> {
+        let BurstSearch { first, limit, resolution, .. } = self.0;
+        if resolution >= Percent::WHOLE {
             return Err(contradiction("a resolution of 100 % or more tells no burst from another"));
         }
-        Ok(())
-    }
-
-    /// Checks that the limit permits a search at this rate.
-    pub(super) fn check_rate(&self, rate: Pps) -> Result<()> {
-        let BurstSearch { first, limit, .. } = self.0;
         if self.0.limit_frames(rate) <= first.get() {
             return Err(contradiction(format!(
                 "{limit:?} at {rate} packets/s are no more than the {first} frames of the shortest burst; give a longer limit"
@@ -148,8 +143,8 @@ impl BackToBackTest {
         1 + self.0.trials(rate)
     }
 
-    /// Runs one search: the load for the length of a trial, then bursts. Returns `None` if the first trial could not run, or if
-    /// the user stopped before it ended. The result has no burst if the user stopped later, or if the first trial is invalid.
+    /// Runs one search: the load for the length of a trial, then bursts. `None` without a first trial; no burst if the user
+    /// stopped later, or if the first trial is invalid.
     pub(super) fn search(
         &self,
         session: &mut Session<'_>,

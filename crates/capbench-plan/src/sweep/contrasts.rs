@@ -1,12 +1,11 @@
 //! Searches for differences over a series, and between two methods at the same points. Every difference found is corrected for
 //! all comparisons made (see [`capbench_model::statistics`]).
 
+use super::outcome::Swept;
 use super::outcome::{Reading, Series};
-use super::swept::Swept;
-use capbench_model::statistics::FALSE_ALARMS;
 use capbench_model::statistics::holm::corrected;
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::ranks::{Stratum, against, by_chance};
+use capbench_model::statistics::{FALSE_ALARMS, median};
 use capbench_model::trial::TrialResult;
 
 /// Up to this number of neighbouring points are compared as a block: a difference over several points needs fewer repeats.
@@ -25,8 +24,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Evidence that two groups of repeats differ in either direction, as one of `comparisons`. It counts as the smallest of
-    /// them, so the correction covers all.
+    /// Evidence that two groups of repeats differ, as the smallest of `comparisons`, so that the correction covers all.
     pub fn of_difference(one: &[f64], other: &[f64], comparisons: usize) -> Self {
         let strata = [Stratum { low: one.len(), high: other.len() }];
         let fewer = against(one, other).min(against(other, one));
@@ -93,7 +91,7 @@ impl<'r> Rises<'r> {
                     all.push(Rise {
                         low: &readings[low..low + width],
                         high: &readings[high..high + width],
-                        gain: median(&above) - median(&below),
+                        gain: middle(above) - middle(below),
                         evidence: Evidence { by_chance: 1.0, comparisons: 0 },
                     });
                 }
@@ -150,9 +148,8 @@ impl<'r> Leads<'r> {
         Self::by(scene, |reading| swept.sustained(reading))
     }
 
-    /// Compares every two methods of a scene at every block of neighbouring points, by a value of their repeats. A method's
-    /// repeats are compared only with the other's repeats at the same point, which ran next to them. Readings without values are
-    /// not compared.
+    /// Compares every two methods at every block of neighbouring points, by a value of their repeats, each with those that ran
+    /// next to it at the same point.
     pub fn by(scene: &[&'r Series], values: impl Fn(&Reading) -> Vec<f64>) -> Self {
         let mut all: Vec<Lead<'r>> = Vec::new();
         let mut chances = Vec::new();
@@ -173,13 +170,15 @@ impl<'r> Leads<'r> {
                         let against = rates.iter().map(|[one, other]| against(other, one)).sum();
                         chances.push(chance(against, &strata));
                         let evidence = Evidence { by_chance: 1.0, comparisons: 0 };
-                        let medians = rates.iter().map(|hands| hands.each_ref().map(|hand| median(hand)));
+                        let medians = rates
+                            .iter()
+                            .map(|hands| hands.each_ref().map(|hand| middle(hand.iter().copied())));
                         let medians: Vec<[f64; 2]> = medians.collect();
                         all.push(Lead {
                             ahead,
                             behind,
                             points: block.to_vec(),
-                            gain: median(&medians.iter().map(|[one, other]| one - other).collect::<Vec<_>>()),
+                            gain: middle(medians.iter().map(|[one, other]| one - other)),
                             most: medians.iter().map(|[one, _]| *one).fold(f64::NEG_INFINITY, f64::max),
                             evidence,
                         });
@@ -197,8 +196,9 @@ impl<'r> Leads<'r> {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
-    Estimate::of(values.iter().copied()).map_or(0.0, |estimate| estimate.median)
+/// The median; 0 of no values.
+pub(super) fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
+    median(values).unwrap_or_default()
 }
 
 /// The readings of two series at the points that both have.

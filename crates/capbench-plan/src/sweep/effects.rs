@@ -5,12 +5,10 @@
 
 use capbench_model::method_spec::{Delivery, MethodSpec};
 
-use super::contrasts::{Lead, Leads, Rise, Rises, common};
+use super::contrasts::{Lead, Leads, Rise, Rises, common, middle};
 use super::limits::Limits;
-use super::outcome::{Reading, Series, sustained_pps};
-use super::swept::{Swept, numbers};
+use super::outcome::{Reading, Series, Swept, numbers, sustained_pps};
 use capbench_model::figures::{grouped, percent};
-use capbench_model::statistics::interval::Estimate;
 use capbench_model::statistics::shift::Groups;
 
 /// Rates that differ by less, as a share of them, are equal.
@@ -95,7 +93,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
     let rises = Rises::of(swept, readings, sustained_pps);
     let loses = |rise: &Rise<'_>| rise.low.iter().all(Reading::falls_short);
     let is_worth = |rise: &Rise<'_>| {
-        loses(rise) && rise.gain > SAME * median(rise.low, |reading| swept.sustained_pps(reading))
+        loses(rise) && rise.gain > SAME * middle(rise.low.iter().map(|reading| swept.sustained_pps(reading)))
     };
     let words = |rise: &Rise<'_>| {
         format!(
@@ -150,8 +148,7 @@ fn blocks(swept: &Swept<'_>, readings: &[Reading], width: usize) -> Vec<(usize, 
         .collect()
 }
 
-/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first. Each point is compared only with the
-/// same point.
+/// Blocks of `width` neighbouring points that both methods have, the ring's repeats first.
 fn beside(swept: &Swept<'_>, points: &[(&Reading, &Reading)], width: usize) -> Vec<(usize, Vec<Groups>)> {
     let rates = |reading| swept.sustained(reading);
     let hands = points.iter().map(|(ring, socket)| (rates(ring), rates(socket))).collect::<Vec<Groups>>();
@@ -305,17 +302,13 @@ fn delivery(method: &str) -> Option<Delivery> {
     method.parse::<MethodSpec>().ok()?.delivery()
 }
 
-fn median<'r>(readings: impl IntoIterator<Item = &'r Reading>, of: impl Fn(&Reading) -> f64) -> f64 {
-    Estimate::of(readings.into_iter().map(of)).map_or(0.0, |estimate| estimate.median)
-}
-
 /// The sustained rate, as a share of the offered load and as a rate.
 fn share<'r>(swept: &Swept<'_>, readings: impl Iterator<Item = &'r Reading> + Clone) -> String {
     let part = |reading: &Reading| swept.sustained_pps(reading) / reading.offered_pps.median;
     format!(
         "{} ({} packets/s)",
-        percent(median(readings.clone(), part)),
-        grouped(median(readings, |reading| swept.sustained_pps(reading)))
+        percent(middle(readings.clone().map(part))),
+        grouped(middle(readings.map(|reading| swept.sustained_pps(reading))))
     )
 }
 

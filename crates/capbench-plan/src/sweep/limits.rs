@@ -13,15 +13,13 @@ use capbench_model::statistics::shift::{Groups, largest};
 pub(super) struct Limits {
     /// Neighbouring points of a block.
     pub(super) width: usize,
-    /// Number of comparisons.
     pub(super) comparisons: usize,
     /// The largest factor of each comparison, by its first point, or by the points of each group.
     factors: Vec<(usize, f64)>,
 }
 
 impl Limits {
-    /// `comparisons` returns the comparisons of a width: the first point and the groups of its strata, the lower group first.
-    /// `None` if no width has enough repeats.
+    /// By the comparisons of a width: first point, and groups of strata, the lower first. `None` without enough repeats.
     pub(super) fn of(comparisons: impl Fn(usize) -> Vec<(usize, Vec<Groups>)>) -> Option<Self> {
         (1..=WIDEST).find_map(|width| {
             let all = comparisons(width);

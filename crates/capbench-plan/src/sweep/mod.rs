@@ -7,27 +7,22 @@
 //! | file | what |
 //! |---|---|
 //! | [`axis`], [`presets`] | the varied parameter; sweeps of publications |
-//! | [`plan`], `estimate`, `run` | the request, its cost, and its execution |
-//! | `refine` | which points are added; `crate::order` has the order of the points |
+//! | [`plan`], `run` | the request and its cost; its execution, and which points are added |
 //! | [`back_to_back`] | the longest burst without loss (RFC 9004) at a point |
-//! | [`outcome`] | the saved data; [`capbench_model::statistics`] summarises and compares repeats |
-//! | [`swept`], [`contrasts`], `limits` | a sweep with its trials; differences beyond chance, and excluded differences |
-//! | [`regimes`], [`cost_regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
+//! | [`outcome`] | the saved data, with its trials; [`capbench_model::statistics`] summarises and compares repeats |
+//! | [`contrasts`], `limits` | differences beyond chance, and excluded differences |
+//! | [`regimes`], [`effects`] | the cost of a packet at each point; whether the effects of Dain (2004) appear |
 
 pub mod axis;
 pub mod back_to_back;
 pub mod contrasts;
-pub mod cost_regimes;
 pub mod effects;
-mod estimate;
 mod limits;
 pub mod outcome;
 pub mod plan;
 pub mod presets;
-mod refine;
 pub mod regimes;
 mod run;
-pub mod swept;
 
 pub use axis::{Axis, AxisKind, Point, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;

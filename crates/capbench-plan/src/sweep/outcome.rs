@@ -1,12 +1,16 @@
 //! The data that a sweep saves in addition to its trials.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::axis::AxisKind;
 use super::back_to_back::BackToBack;
 use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 use capbench_model::statistics::interval::Estimate;
+use capbench_model::statistics::{by_key, median};
 use capbench_model::trial::{TrialResult, Verdict};
 
 /// The outcome of a sweep: the varied parameter, and the readings of each method at each point. It refers to trials by number.
@@ -57,8 +61,7 @@ pub struct Series {
     /// The load in words; absent if it is the axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<String>,
-    /// Time of one unit of work if nothing else runs on the application's CPU, nanoseconds. It depends on the CPU, and so on the
-    /// placement. Absent if it is unknown, or if the points are not work.
+    /// Time of one unit of work on an idle application CPU, ns; absent if it is unknown, or if the points are not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_ns: Option<f64>,
     /// The readings, in the order of the axis, without points that could not be measured.
@@ -81,9 +84,8 @@ pub struct Reading {
     pub offered_pps: Estimate,
     /// Offered load times the delivered share.
     pub delivered_pps: Estimate,
-    /// The rate at which the application read frames as long as there were any: delivered frames divided by the time of sending
-    /// and the time that it was behind then. Above the sustainable rate, `delivered_pps` also counts frames that were only
-    /// buffered. `taken_pps` is too high by up to one batch: the receiver sees the end of sending after a batch.
+    /// The rate at which the application read frames as long as there were any; too high by up to one batch. Above the
+    /// sustainable rate, `delivered_pps` also counts frames that were only buffered.
     pub taken_pps: Estimate,
     /// Share of the sent frames that was lost.
     pub sent_loss_ratio: Estimate,
@@ -127,9 +129,8 @@ impl Reading {
         })
     }
 
-    /// Whether the application was the limit: it read frames more slowly than they reached the method. So frames were lost where
-    /// they wait for it, or were still there when sending ended. Frames lost before that point, because the kernel lacked CPU
-    /// time or a card lacked buffers, do not count. Both kinds of loss may occur together.
+    /// Whether the application was the limit: it read frames more slowly than they reached the method, whatever was lost
+    /// before. Both kinds of loss may occur together.
     pub fn is_saturated(&self) -> bool {
         self.taken_pps.median < SATURATED * self.reached_pps() && self.taken_pps.median > 0.0
     }
@@ -184,18 +185,85 @@ impl Series {
 
     /// Placement and load of the series, without the method.
     pub fn scene(&self) -> Option<String> {
-        let parts: Vec<_> =
-            [self.placement.as_ref().map(|placement| format!("placement {placement}")), self.load.clone()]
-                .into_iter()
-                .flatten()
-                .collect();
+        let placement = self.placement.as_ref().map(|placement| format!("placement {placement}"));
+        let parts: Vec<_> = placement.into_iter().chain(self.load.clone()).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
 
-/// The rate that a method could sustain, as far as the trial shows it: the delivered rate, unless many frames were only buffered
-/// when sending ended. This rate makes methods with buffers of different depth comparable. A deep buffer increases the delivered
-/// rate of a short trial, but not of a long one.
+/// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. It makes methods
+/// with buffers of different depth comparable.
 pub(super) fn sustained_pps(trial: &TrialResult) -> f64 {
     trial.taken_pps().min(trial.delivered_pps)
+}
+
+/// A sweep with its trials.
+pub struct Swept<'r> {
+    /// The sweep.
+    pub outcome: &'r SweepOutcome,
+    trials: BTreeMap<u32, &'r TrialResult>,
+}
+
+impl<'r> Swept<'r> {
+    /// Combines a sweep and the trials of its run.
+    pub fn new(outcome: &'r SweepOutcome, trials: &'r [TrialResult]) -> Self {
+        Self { outcome, trials: trials.iter().map(|trial| (trial.number, trial)).collect() }
+    }
+
+    /// Series grouped by scene, in their order.
+    pub fn scenes(&self) -> Vec<Vec<&'r Series>> {
+        let scenes = by_key(&self.outcome.series, |series| series.scene());
+        scenes.into_iter().map(|(_, scene)| scene).collect()
+    }
+}
+
+impl Swept<'_> {
+    /// The trials of a reading.
+    pub fn of(&self, reading: &Reading) -> impl Iterator<Item = &TrialResult> {
+        reading.trials.iter().filter_map(|number| self.trials.get(number).copied())
+    }
+
+    /// The sustainable rates that its trials show.
+    pub fn sustained(&self, reading: &Reading) -> Vec<f64> {
+        self.of(reading).map(sustained_pps).collect()
+    }
+
+    /// Their median; 0 if there are none.
+    pub fn sustained_pps(&self, reading: &Reading) -> f64 {
+        median(self.sustained(reading)).unwrap_or_default()
+    }
+
+    /// Frames of a trial that were delivered only because the buffer had room when sending ended.
+    pub fn untaken(trial: &TrialResult) -> u64 {
+        trial.buffered_frames(1)
+    }
+
+    /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
+    pub fn keeps_up(&self, reading: &Reading) -> bool {
+        !reading.trials.is_empty()
+            && self
+                .of(reading)
+                .all(|trial| trial.held_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0)
+    }
+
+    /// The limiting component at a point; `None` if nothing was lost, or only occasionally.
+    pub fn limit(&self, reading: &Reading) -> Option<Limit> {
+        Limit::of(&reading.lost, self.of(reading), Self::untaken)
+    }
+
+    /// The name of a reading's point in reports.
+    pub fn label(&self, reading: &Reading) -> &str {
+        self.outcome.label(reading)
+    }
+
+    /// The median of a figure over the trials of a reading; `None` if one trial does not know it.
+    pub fn median(&self, reading: &Reading, of: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.of(reading).map(of).collect();
+        median(values?)
+    }
+}
+
+/// Numbers of the trials of readings.
+pub fn numbers<'r>(readings: impl IntoIterator<Item = &'r Reading>) -> Vec<u32> {
+    readings.into_iter().flat_map(|reading| reading.trials.iter().copied()).collect()
 }

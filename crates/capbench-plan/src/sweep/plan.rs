@@ -4,16 +4,19 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::units::ByteCount;
 
 use super::axis::{Axis, AxisKind, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
+use crate::cost::{Cost, Spread};
+use crate::rehearsal::Rehearsal;
+use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
 
-/// The measurement at a point. A sweep over rings can ask for the ring size in two ways: for a load to sustain, or for a burst
-/// that is faster than the reader.
+/// The measurement at a point. A ring can be chosen for a load to sustain, or for a burst that is faster than the reader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Probe {
     /// One trial.
@@ -50,10 +53,7 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// Checks whether the plan can run.
-    ///
-    /// # Errors
-    /// When something is missing or contradicts itself. The message says what to specify.
+    /// Checks the plan. Fails when something is missing or contradicts itself; the message says what to specify.
     pub fn check(&self) -> Result<()> {
         let axis = self.axis.kind();
         let given = |on_axis: bool, count: usize, what: &str| match (on_axis, count) {
@@ -75,20 +75,18 @@ impl SweepPlan {
             }
         }
         if let Probe::BackToBack(test) = self.probe {
-            test.check()?;
             for load in self.named_loads() {
                 let Load::Rate(rate) = load else {
                     return Err(contradiction(
                         "a burst needs a rate to be sent at; give one in place of maximum load",
                     ));
                 };
-                test.check_rate(rate)?;
+                test.check(rate)?;
             }
         }
         Ok(())
     }
 
-    /// Placements and loads of the sweep.
     pub(super) fn scenes(&self) -> Vec<(PlacementChoice, Load)> {
         // The axis replaces this load.
         let loads = if self.loads.is_empty() { &[Load::Maximum][..] } else { &self.loads };
@@ -129,7 +127,6 @@ impl SweepPlan {
         self.placements_or_base().iter().map(had).sum()
     }
 
-    /// The given loads, on the axis or in `loads`.
     fn named_loads(&self) -> impl Iterator<Item = Load> {
         let on_axis = self.axis.points().iter().filter_map(|point| match point {
             Point::Load(load) => Some(*load),
@@ -143,5 +140,69 @@ impl SweepPlan {
             Load::Rate(rate) => Some(rate),
             _ => None,
         })
+    }
+}
+
+/// The rate of an application without work, as shares of the highest load. At the last one nothing is lost without work.
+const SHARES: [f64; 6] = [0.05, 0.2, 0.5, 0.8, 0.95, 2.0];
+/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
+const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
+/// The assumed maximum rate of the generator, frames per second, if the load is the maximum.
+const SUPPOSED_MAXIMUM: f64 = 1e6;
+/// Maximum number of points that the estimate tries, spread over the axis.
+const POINTS: usize = 32;
+/// A card whose moderation is swept; its cost is small compared with the trials.
+const CARD: Interrupts = Interrupts {
+    cost: Duration::from_micros(1),
+    usual: Duration::from_micros(50),
+    descriptors: 4096,
+    aim: 64.0,
+    at_most: Duration::from_micros(250),
+};
+
+impl SweepPlan {
+    /// The cost on paths without noise, for several applications and buffers. Fails for a plan that contradicts itself.
+    pub fn estimate(&self) -> Result<Spread> {
+        self.check()?;
+        let Some(method) = self.methods.first() else { return Ok(Spread::default()) };
+        let points = self.axis.points();
+        let every = points.len().div_ceil(POINTS).max(1);
+        let part = Self {
+            axis: Axis::new(points.iter().step_by(every).cloned().collect())?,
+            methods: vec![method.clone()],
+            placements: self.placements.first().copied().into_iter().collect(),
+            repeats: 1,
+            refinement: self.refinement.div_ceil(every),
+            left_out: Vec::new(),
+            ..self.clone()
+        };
+        let times = (every * self.methods_had()).saturating_mul(self.repeats as usize);
+        let times = u32::try_from(times).unwrap_or(u32::MAX);
+        let rooms = || SLOTS.into_iter().map(Room::Slots).chain([Room::None]);
+        let paths = SHARES.into_iter().flat_map(|share| rooms().map(move |room| (share, room)));
+        let costs: Result<Vec<Cost>> =
+            paths.map(|(share, room)| Ok(part.rehearsed(share, room)?.times(times))).collect();
+        Ok(Spread::of(costs?, self.base.quiet))
+    }
+
+    fn rehearsed(&self, share: f64, room: Room) -> Result<Cost> {
+        let supposed = if self.has_maximum_load() { SUPPOSED_MAXIMUM } else { 0.0 };
+        let most = self.rates().map(Pps::get).fold(supposed, f64::max);
+        let methods: Vec<SimulatedMethod> = self
+            .methods
+            .iter()
+            .map(|method| SimulatedMethod::new(&method.to_string(), most * share).room(room))
+            .collect();
+        let path = SimulatedLaboratory::new(most, methods);
+        let path = if self.axis.kind() == AxisKind::Coalesce { path.interrupts(CARD) } else { path };
+        let mut rehearsal = Rehearsal::on(path);
+        self.run(&mut rehearsal, &mut ())?;
+        Ok(rehearsal.cost())
+    }
+
+    fn has_maximum_load(&self) -> bool {
+        let mut loads = self.scenes().into_iter().map(|(_, load)| load);
+        self.axis.kind() != AxisKind::Load && loads.any(|load| load == Load::Maximum)
+            || self.axis.points().contains(&Point::Load(Load::Maximum))
     }
 }

@@ -10,8 +10,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::trial::{Load, SizeLabel};
 use capbench_model::work::WorkModel;
 
-/// Default number of points of a preset: a plateau has at least three points, and Dain's first plateau is in a sixth of his
-/// range.
+/// Default number of points: a plateau has at least three, and Dain's first one is in a sixth of his range.
 pub const POINTS: u16 = 40;
 
 /// A work sweep at one rate.
@@ -54,17 +53,11 @@ pub const WORK: [WorkPreset; 2] = [
 
 impl WorkPreset {
     /// Its load.
-    ///
-    /// # Errors
-    /// None: the rates of presets are valid.
-    pub fn load(&self) -> Result<Load> {
-        Ok(Load::Rate(Pps::new(self.pps)?))
+    pub fn load(&self) -> Load {
+        Load::Rate(Pps::new(self.pps).expect("a legal rate"))
     }
 
-    /// Its points, evenly spread.
-    ///
-    /// # Errors
-    /// Fewer than 2 points.
+    /// Its points, evenly spread. Fails for fewer than 2 points.
     pub fn axis(&self, points: usize) -> Result<Axis> {
         Axis::work(WorkModel::Loop(self.from), WorkModel::Loop(self.to), points, Spacing::Linear)
     }

@@ -7,7 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::contrasts::{Evidence, middle};
+use super::outcome::Swept;
+use super::outcome::{Reading, Series};
 use capbench_model::statistics::median;
+use capbench_model::trial::TrialResult;
 
 /// A point at which the application was the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +31,7 @@ pub struct UnitTime {
     pub ns: f64,
     /// Whether the slope of the last straight piece gave it; otherwise it is the requested time.
     pub is_fitted: bool,
-    /// Its maximum error: three times the error of the slope due to noise. For the requested time, it includes the slope's
-    /// deviation from it.
+    /// Its maximum error: three times that of the slope due to noise, with the slope's deviation from a requested time.
     pub error_ns: f64,
 }
 
@@ -70,15 +73,13 @@ const OFF_LINE: f64 = 0.02;
 const AS_ASKED: f64 = 0.05;
 /// A plateau may rise or fall by this share of its cost, or by the noise. Two plateaus that differ by less are one.
 const LEVEL: f64 = 0.08;
-/// The points of a plateau may vary by this share of its cost times their number. Then twice the error of their median is up to
-/// about a quarter of the cost.
+/// The points of a plateau may vary by this share of its cost times their number: its median is known to a quarter.
 const DOUBT: f64 = 0.1;
-/// The deviation that an additional plateau must explain, in squared deviations by log of the points (twice Schwarz's
-/// criterion).
+/// The deviation that one more plateau must explain, squared, by log of the points (twice Schwarz's criterion).
 const PENALTY: f64 = 4.0;
 
-/// Computes the cost at each point and the plateaus, starting at the least work. `asked_ns` is the requested time of a unit of
-/// work, if known; otherwise the slope gives it. `None` with too few points, or without a slope.
+/// The cost at each point, and its plateaus. The slope gives the time of a unit of work unless it is known. `None` with too few
+/// points, or without a slope.
 pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
     if points.len() < LEAST_POINTS {
         return None;
@@ -103,11 +104,6 @@ pub fn find(points: &[Saturated], asked_ns: Option<f64>) -> Option<Regimes> {
 
 fn noise(point: &Saturated) -> f64 {
     point.spread_ns.max(point.time_ns * LEAST_SPREAD)
-}
-
-/// The median of the points, at least one.
-fn middle(values: impl IntoIterator<Item = f64>) -> f64 {
-    median(values).unwrap_or_default()
 }
 
 /// Slope and level of the line through points, by the medians of Theil and Sen.
@@ -162,8 +158,7 @@ fn unit(points: &[Saturated], asked_ns: Option<f64>) -> Option<UnitTime> {
     })
 }
 
-/// Cuts the points into pieces of constant level: the cut with the least squared deviation, where every piece costs a penalty
-/// (optimal partitioning, Jackson and others 2005).
+/// Cuts the points into pieces of constant level, each at a penalty (optimal partitioning, Jackson and others 2005).
 fn pieces(costs: &[f64], noise: &[f64]) -> Vec<(usize, usize)> {
     let penalty = PENALTY * (costs.len() as f64).ln();
     let weights: Vec<f64> = noise.iter().map(|noise| noise.powi(-2)).collect();
@@ -208,7 +203,6 @@ fn plateau(points: &[Saturated], costs: &[f64], noise: &[f64], first: usize, las
     (drift <= explained && doubt <= DOUBT * plateau.cost_ns.abs()).then_some(plateau)
 }
 
-/// The plateau from one point to another.
 pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
     let piece = &costs[first..=last];
     Plateau {
@@ -224,4 +218,87 @@ pub(super) fn level(costs: &[f64], first: usize, last: usize) -> Plateau {
 fn alike(a: &Plateau, b: &Plateau, noise: &[f64]) -> bool {
     let noise = middle(noise[a.first..=b.last].iter().copied());
     (a.cost_ns - b.cost_ns).abs() <= (LEVEL * a.cost_ns.min(b.cost_ns).abs()).max(noise)
+}
+
+/// The cost of a packet besides its work, as one line of a work sweep shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostRegimes<'r> {
+    /// The points at which the application was the limit.
+    pub readings: Vec<&'r Reading>,
+    /// Their costs, in that order, and the plateaus, by index of the readings, that differ by more than chance explains.
+    pub found: Regimes,
+    /// The evidence for the difference of every two neighbouring plateaus.
+    pub changes: Vec<Evidence>,
+}
+
+/// The cost regimes of one line of a work sweep. `None` with too few points, without a line, or of bursts.
+pub fn cost_regimes<'r>(swept: &Swept<'_>, series: &'r Series) -> Option<CostRegimes<'r>> {
+    if series.readings.iter().any(|reading| reading.back_to_back.is_some()) {
+        return None;
+    }
+    let readings: Vec<&Reading> = series.readings.iter().filter(|reading| reading.is_saturated()).collect();
+    let mut found = analyse(swept, series, &readings)?;
+    let changes;
+    (found.plateaus, changes) = told_apart(swept, &readings, &found);
+    Some(CostRegimes { readings, found, changes })
+}
+
+/// Costs at points where the application is the limit.
+fn analyse(swept: &Swept<'_>, series: &Series, saturated: &[&Reading]) -> Option<Regimes> {
+    let points: Option<Vec<Saturated>> = saturated
+        .iter()
+        .map(|reading| {
+            let rate = reading.taken_pps;
+            let time_ns = 1e9 / rate.median;
+            Some(Saturated {
+                work: swept.outcome.points.get(reading.point)?.at?,
+                time_ns,
+                spread_ns: time_ns * rate.half_width() / rate.median,
+            })
+        })
+        .collect();
+    find(&points?, series.unit_ns)
+}
+
+/// The plateaus whose costs differ by more than chance explains, the others merged, and the evidence for every two neighbours,
+/// corrected for all ways to cut two plateaus out of the points.
+fn told_apart(swept: &Swept<'_>, saturated: &[&Reading], found: &Regimes) -> (Vec<Plateau>, Vec<Evidence>) {
+    let costs = |plateau: &Plateau, unit_ns: f64| -> Vec<f64> {
+        let readings = saturated[plateau.first..=plateau.last].iter();
+        let of_reading = |reading: &&Reading| -> Vec<f64> {
+            let work = swept.outcome.points.get(reading.point).and_then(|point| point.at).unwrap_or(0.0);
+            let cost = |trial: &TrialResult| 1e9 / trial.taken_pps() - unit_ns * work;
+            swept.of(reading).map(cost).collect()
+        };
+        readings.flat_map(of_reading).collect()
+    };
+    // Two pieces of at least three points, one after the other.
+    let ends = saturated.len().saturating_sub(2 * (LEAST_POINTS - 2));
+    let comparisons = if ends < 4 { 1 } else { ends * (ends - 1) * (ends - 2) * (ends - 3) / 24 };
+    let (mut plateaus, mut changes): (Vec<Plateau>, Vec<Evidence>) = (Vec::new(), Vec::new());
+    for next in &found.plateaus {
+        let Some(last) = plateaus.last_mut() else {
+            plateaus.push(*next);
+            continue;
+        };
+        // The error of the slope must not create a difference: the same plateau must be higher for every possible slope.
+        let at = |off: f64| {
+            let unit_ns = found.unit.ns + off * found.unit.error_ns;
+            let (before, after) = (costs(last, unit_ns), costs(next, unit_ns));
+            let rises = median(after.iter().copied()) > median(before.iter().copied());
+            (Evidence::of_difference(&before, &after, comparisons), rises)
+        };
+        let [least, fitted, most] = [at(-1.0), at(0.0), at(1.0)];
+        let change = match least.1 == most.1 {
+            true => fitted.0.weaker(least.0).weaker(most.0),
+            false => Evidence { by_chance: 1.0, comparisons },
+        };
+        if change.is_told() {
+            plateaus.push(*next);
+            changes.push(change);
+        } else {
+            *last = level(&found.costs_ns, last.first, next.last);
+        }
+    }
+    (plateaus, changes)
 }

@@ -6,7 +6,6 @@ use super::axis::{AxisKind, Point};
 use super::back_to_back::{BackToBack, Burst, BurstEnd};
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use super::plan::{Probe, SweepPlan};
-use super::refine::{Seen, gaps};
 use crate::Result;
 use crate::order::{Shuffle, turns};
 use crate::session::{self, Session, describe};
@@ -18,8 +17,7 @@ use capbench_model::work::WorkModel;
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {
-    /// A sweep began, visited a point, or ended: its outcome so far, which replaces the previous one. Until the sweep ends, it
-    /// is marked as stopped, so that a saved copy is correct if the process ends.
+    /// A sweep began, visited a point, or ended: its outcome so far, marked as stopped until it ends, as a saved copy must be.
     fn swept(&mut self, _so_far: SweepOutcome) {}
 }
 
@@ -37,20 +35,16 @@ pub struct SweepRun {
 /// Indexes of scene, point and method.
 type Key = (usize, usize, usize);
 
-/// The result of a visit of a point.
 struct Visit {
     trial: TrialResult,
     burst: Option<Burst>,
 }
 
-/// A running sweep.
 struct Course<'p, 's> {
     plan: &'p SweepPlan,
     laboratory: &'s mut dyn Laboratory,
     observer: &'s mut dyn Observer,
-    /// The trials so far, in the order in which they ran.
     trials: Vec<TrialResult>,
-    /// Whether the user stopped it.
     stopped: bool,
     scenes: Vec<(PlacementChoice, Load)>,
     /// Points in the order in which they were added, and whether refinement added them.
@@ -61,16 +55,11 @@ struct Course<'p, 's> {
     /// Failed combinations, which are not tried again.
     failed: BTreeSet<Key>,
     shuffle: Shuffle,
-    /// Completed passes.
     passes: usize,
 }
 
 impl SweepPlan {
-    /// Runs the sweep. A stop keeps all measurements.
-    ///
-    /// # Errors
-    /// A plan that contradicts itself, and a trial that cannot be saved. A point that cannot be measured with a method is
-    /// reported to the observer and skipped.
+    /// Runs the sweep, without points that cannot be measured. Fails for a plan that contradicts itself, or if a save fails.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<SweepRun> {
         self.check()?;
         let mut course = Course {
@@ -125,7 +114,7 @@ impl Course<'_, '_> {
         if self.failed.contains(&key) || !self.plan.has(setup.placement, method) {
             return Ok(());
         }
-        let what = format!("{}, {point}", describe(&setup.method, &setup.label, setup.placement, load));
+        let what = format!("{}, {point}", describe(&setup, load));
         let mut session = Session::new(&mut *self.laboratory, &mut *self.observer);
         let visit = match (self.plan.probe, load) {
             (Probe::BackToBack(test), Load::Rate(rate)) => test
@@ -160,7 +149,6 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    /// Reports the outcome so far, marked as stopped.
     fn tell(&mut self) {
         let so_far = self.outcome(true);
         self.observer.swept(so_far);
@@ -213,7 +201,6 @@ impl Course<'_, '_> {
         curves
     }
 
-    /// The outcome of the visits so far.
     fn outcome(&self, stopped: bool) -> SweepOutcome {
         let Self { plan, scenes, points, visits, .. } = self;
         let at = |point: &Point| point.coordinate().map(|(at, _)| at);
@@ -265,9 +252,8 @@ impl Course<'_, '_> {
     }
 }
 
-/// Time of a unit of work if nothing else runs on the application's CPU, nanoseconds: the requested time, or the median of what
-/// each trial measured there. With it, the cost of a packet besides its iterations needs no slope, which would require quiet
-/// repeats.
+/// Time of a unit of work on an idle CPU, ns: as requested, or the median of what trials measured. So the cost of a packet
+/// needs no slope, which would require quiet repeats.
 fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialResult>) -> Option<f64> {
     match points.first()?.0 {
         Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
@@ -279,8 +265,110 @@ fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialR
     }
 }
 
-/// The unit of the points; `None` if one of them is a name.
 fn unit(points: &[(Point, bool)]) -> Option<String> {
     let units: Option<Vec<_>> = points.iter().map(|(point, _)| Some(point.coordinate()?.1)).collect();
     units?.first().map(|unit| (*unit).into())
+}
+
+/// The first pass's result of a series at a point, in the order of the axis.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    point: usize,
+    at: f64,
+    /// The value on the y axis: the sustainable rate, or the length of a burst.
+    value: f64,
+    /// Whether frames were lost, or a longer trial would have lost some.
+    lost: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Gap {
+    from: usize,
+    to: usize,
+    worth: f64,
+}
+
+/// The gap where loss begins has priority over a sharper bend, until it is narrower than others by this factor.
+const ONSET: f64 = 2.0;
+/// Minimum size of a bend, as a share of a series' range.
+const FLAT: f64 = 0.02;
+
+/// The most valuable gap of each series, best first, each once.
+fn gaps(series: &[Vec<Seen>]) -> Vec<Gap> {
+    let mut best: Vec<Gap> = Vec::new();
+    for seen in series {
+        let Some(gap) = of_series(seen) else { continue };
+        match best.iter_mut().find(|known| (known.from, known.to) == (gap.from, gap.to)) {
+            Some(known) => known.worth = known.worth.max(gap.worth),
+            None => best.push(gap),
+        }
+    }
+    best.sort_by(|a, b| b.worth.total_cmp(&a.worth));
+    best
+}
+
+fn of_series(seen: &[Seen]) -> Option<Gap> {
+    let (first, last) = (seen.first()?, seen.last()?);
+    let span = last.at - first.at;
+    let range = |of: fn(f64, f64) -> f64| seen.iter().map(|seen| seen.value).reduce(of);
+    let height = range(f64::max)? - range(f64::min)?;
+    if span <= 0.0 {
+        return None;
+    }
+    let width = |left: usize| (seen[left + 1].at - seen[left].at) / span;
+    let mut worths = vec![0.0_f64; seen.len() - 1];
+    // The gap where loss begins.
+    if let Some(left) = (0..seen.len() - 1).find(|&left| !seen[left].lost && seen[left + 1].lost) {
+        worths[left] = ONSET * width(left);
+    }
+    // The distance of each point from the line between its neighbours shows how much is unknown next to it.
+    for middle in 1..seen.len() - 1 {
+        if height <= 0.0 {
+            break;
+        }
+        let (left, here, right) = (seen[middle - 1], seen[middle], seen[middle + 1]);
+        let part = (here.at - left.at) / (right.at - left.at);
+        let bend = (here.value - (left.value + (right.value - left.value) * part)).abs() / height;
+        if bend > FLAT {
+            for gap in [middle - 1, middle] {
+                worths[gap] = worths[gap].max(bend * width(gap));
+            }
+        }
+    }
+    let (left, worth) = worths.into_iter().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (worth > 0.0).then(|| Gap { from: seen[left].point, to: seen[left + 1].point, worth })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seen, gaps};
+
+    fn curve(values: impl Fn(f64) -> f64, lost: impl Fn(f64) -> bool) -> Vec<Seen> {
+        (0..11)
+            .map(|point| {
+                let at = point as f64;
+                Seen { point, at, value: values(at), lost: lost(at) }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_gap_where_loss_begins_comes_first() {
+        let seen = curve(|at| if at < 7.5 { 10.0 } else { 80.0 / at }, |at| at > 7.5);
+        assert_eq!(gaps(&[seen]).first().map(|gap| (gap.from, gap.to)), Some((7, 8)));
+    }
+
+    #[test]
+    fn a_bend_is_looked_at_and_a_line_is_not() {
+        let bent = curve(|at| (at - 4.0).abs(), |_| true);
+        let gap = gaps(&[bent])[0];
+        assert!(gap.from == 4 || gap.to == 4, "{gap:?}");
+        assert!(gaps(&[curve(|at| 3.0 * at, |_| true), curve(|_| 1.0, |_| false), Vec::new()]).is_empty());
+    }
+
+    #[test]
+    fn series_that_want_the_same_gap_get_it_once() {
+        let knee = || curve(|at| at.min(5.5), |at| at > 5.5);
+        assert_eq!(gaps(&[knee(), knee()]).len(), 1);
+    }
 }

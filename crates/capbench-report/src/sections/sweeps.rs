@@ -3,8 +3,8 @@
 use crate::results::Results;
 use capbench_model::running::RingGeometry;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
-use capbench_plan::sweep::cost_regimes::{CostRegimes, cost_regimes};
-use capbench_plan::sweep::swept::Swept;
+use capbench_plan::sweep::outcome::Swept;
+use capbench_plan::sweep::regimes::{CostRegimes, cost_regimes};
 use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::loads::line_rate;

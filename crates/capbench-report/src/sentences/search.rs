@@ -49,7 +49,7 @@ fn rates(searches: &[SearchOutcome]) -> Option<Sentence> {
 /// The spread of results of a set-up that was searched several times.
 fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
     let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
-    let repeats = search::repeats::of(&owned);
+    let repeats = search::ranking::repeated(&owned);
     let told = || repeats.iter().take(TOLD);
     let words: Vec<String> = told()
         .map(|repeat| {

@@ -10,7 +10,7 @@ use capbench_model::figures::grouped;
 use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::contrasts::Rises;
 use capbench_plan::sweep::effects::effects;
-use capbench_plan::sweep::swept::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Swept, numbers};
 use capbench_plan::sweep::{AxisKind, Reading, Series, SweepOutcome};
 
 use super::{first_of, sentence};

@@ -2,7 +2,7 @@
 
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
-use capbench_plan::search::repeats::Repeated;
+use capbench_plan::search::ranking::Repeated;
 use capbench_plan::search::{
     self, Apart, Bound, Buffered, GoalResult, Held, HighLoss, Losses, MaximumLoad, MaximumSource, Moments,
     SearchOutcome, SelfTest, SoFar, Status,
@@ -209,7 +209,7 @@ fn held_cell(held: &Held) -> Cell {
 }
 
 fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
-    let all = search::repeats::of(searches);
+    let all = search::ranking::repeated(searches);
     let spread = Column::new("spread_ratio", "from least to most", Unit::Ratio);
     let columns = Columns::new()
         .words("frame_size", "frame size", |repeat: &&Repeated| repeat.frame_size.to_string())

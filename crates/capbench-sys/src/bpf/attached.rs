@@ -65,9 +65,6 @@ pub struct LinkState {
 }
 
 /// The state of `interface` in the calling thread's network namespace.
-///
-/// # Errors
-/// `ENODEV` if the interface does not exist, or the kernel's answer cannot be parsed.
 pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
     let what = || format!("RTM_GETLINK(interface {interface})");
     let mut message = [0; size_of::<libc::ifinfomsg>()];

@@ -21,7 +21,6 @@ const RUN_TIME: u32 = 0;
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const ATTACH_XDP: u32 = 37;
 
-/// The part of the attributes that `BPF_ENABLE_STATS` reads.
 #[cfg(feature = "bpf")]
 #[repr(C)]
 struct EnableStats {
@@ -75,7 +74,6 @@ struct Run {
     padding: u32,
 }
 
-/// `BPF_F_TEST_XDP_LIVE_FRAMES`.
 const LIVE_FRAMES: u32 = 1 << 1;
 
 /// The beginning of `struct bpf_map_info`.
@@ -122,11 +120,6 @@ pub(super) fn create_xdp_link(
     call_for_descriptor(LINK_CREATE, &mut attributes, what)
 }
 
-/// Has the kernel measure the run time of every BPF program of the host, as long as the descriptor is open
-/// (`BPF_ENABLE_STATS`, Linux 5.8).
-///
-/// # Errors
-/// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
 #[cfg(feature = "bpf")]
 pub(super) fn enable_run_time_statistics() -> Result<OwnedFd> {
     let mut attributes = EnableStats { kind: RUN_TIME };
@@ -150,7 +143,6 @@ pub(super) fn program_name(id: u32) -> Result<String> {
     Ok(name.to_string_lossy().into_owned())
 }
 
-/// What kind of map it is.
 pub(super) fn map_info(map: BorrowedFd<'_>) -> Result<MapInfo> {
     let mut info = MapInfo::default();
     // SAFETY: the structure consists of integers without padding.

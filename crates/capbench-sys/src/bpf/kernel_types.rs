@@ -18,9 +18,6 @@ pub struct KernelTypes {
 
 impl KernelTypes {
     /// Reads a type description.
-    ///
-    /// # Errors
-    /// The file does not exist or is no type description.
     pub fn read(path: &Path) -> Result<Self, SysError> {
         super::object::listen();
         let types = Btf::from_path(path).map_err(|error| SysError::Call {

@@ -30,16 +30,12 @@ pub struct LiveFrames {
     slot_octets: usize,
     /// What the kernel fills each frame with before the program runs; its length is that of the largest frame.
     template: Vec<u8>,
-    /// Slots as they are written, without their headers.
     staged: Vec<u8>,
 }
 
 impl LiveFrames {
     /// Maps `slots`, an array map with values of a 64-bit length and a frame, which `program` reads in turn. Frames have up to
     /// `largest` octets.
-    ///
-    /// # Errors
-    /// The map is of another kind, or cannot be mapped.
     pub fn new(program: BorrowedFd<'_>, slots: BorrowedFd<'_>, largest: usize) -> Result<Self> {
         const WHAT: &str = "slots of live frames";
         let info = call::map_info(slots)?;

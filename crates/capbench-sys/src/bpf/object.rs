@@ -59,14 +59,10 @@ impl Opened {
     }
 
     /// Sets the size of a map's values in octets.
-    ///
-    /// # Errors
-    /// The object has no such map, or a limit of the kernel forbids it.
     pub fn set_value_size(&mut self, map: &str, octets: u32) -> Result<()> {
         self.on_map(map, |map| map.set_value_size(octets))
     }
 
-    /// Does something with a map, which the object must have.
     fn on_map(
         &mut self,
         name: &str,
@@ -86,9 +82,6 @@ impl Opened {
     }
 
     /// Makes the maps and lets the kernel verify the programs.
-    ///
-    /// # Errors
-    /// `EPERM` without the privilege, or the reason of the verifier.
     pub fn load(self) -> Result<Loaded> {
         let object = self.object.load().map_err(|error| failed(self.name, "load", &error))?;
         Ok(Loaded { name: self.name, object })

@@ -4,23 +4,15 @@
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::call;
-use crate::SysError;
+use crate::Result;
 
-/// While this exists, the kernel measures the run time of every BPF program of the host. It reads the clock twice per run,
-/// which is part of the measured time and slows the programs down.
-#[derive(Debug)]
-pub struct RunTimeStatistics {
-    _enabled: OwnedFd,
-}
-
-impl RunTimeStatistics {
-    /// Starts the measurement.
-    ///
-    /// # Errors
-    /// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
-    pub fn enable() -> Result<Self, SysError> {
-        Ok(Self { _enabled: call::enable_run_time_statistics()? })
-    }
+/// Has the kernel measure the run time of every BPF program of the host, as long as the descriptor is open (`BPF_ENABLE_STATS`).
+/// It reads the clock twice per run, which is part of the measured time and slows the programs down.
+///
+/// # Errors
+/// `EPERM` without CAP_SYS_ADMIN, `EINVAL` before Linux 5.8.
+pub fn measure_run_times() -> Result<OwnedFd> {
+    call::enable_run_time_statistics()
 }
 
 /// Statistics of a program's runs.

@@ -90,7 +90,6 @@ impl EalArguments {
         Ok(Self { kind, given: given.to_vec(), all })
     }
 
-    /// All of them, in order.
     pub(super) fn words(&self) -> &[String] {
         &self.all
     }

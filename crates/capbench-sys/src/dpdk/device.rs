@@ -72,7 +72,6 @@ impl Device {
     }
 }
 
-/// A device that is plugged in.
 #[derive(Debug)]
 pub(super) struct Plugged {
     bus: CString,
@@ -106,10 +105,8 @@ pub(super) fn pool_name() -> CString {
 /// A name that the driver would parse as more than one argument.
 pub fn interface_argument(name: &str) -> Result<String> {
     if name.contains([',', '=', '\0']) {
-        return Err(SysError::argument(
-            "rte_eal_hotplug_add",
-            format!("DPDK cannot name the interface {name}"),
-        ));
+        let reason = format!("DPDK cannot name the interface {name}");
+        return Err(SysError::argument("rte_eal_hotplug_add", reason));
     }
     Ok(format!("iface={name}"))
 }

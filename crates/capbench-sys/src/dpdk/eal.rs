@@ -22,7 +22,6 @@ pub struct Eal {
     arguments: EalArguments,
 }
 
-/// What became of the EAL in this process.
 #[derive(Clone, Debug)]
 enum State {
     Untouched,
@@ -52,12 +51,8 @@ impl Eal {
     pub fn start(arguments: EalArguments) -> Result<&'static Self> {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let once = |did: String| {
-            Err(SysError::argument(
-                START,
-                format!(
-                    "DPDK starts once per process, and {did}; what needs \"{arguments}\" needs a run of its own"
-                ),
-            ))
+            let needed = format!("what needs \"{arguments}\" needs a run of its own");
+            Err(SysError::argument(START, format!("DPDK starts once per process, and {did}; {needed}")))
         };
         match &*state {
             State::Untouched => {}
@@ -86,13 +81,11 @@ impl Eal {
         &self.arguments
     }
 
-    /// Waits for the right to open and close devices.
     pub(super) fn turn(&self) -> Turn {
         Turn(STATE.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Starts the EAL on a thread of its own.
 fn call(arguments: &EalArguments) -> Result<()> {
     // The EAL keeps pointers to its arguments; addresses can go to another thread.
     let mut addresses = vec![leak("capbench")? as usize];
@@ -191,7 +184,6 @@ fn is_telling(line: &str) -> bool {
     !line.is_empty() && !NOISE.iter().any(|start| line.starts_with(start))
 }
 
-/// A string that is never freed.
 fn leak(argument: &str) -> Result<*mut c_char> {
     CString::new(argument)
         .map(CString::into_raw)

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::offset_of;
 
 /// `struct capbench_dpdk_frame`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Frame {
     pub(super) data: *const u8,

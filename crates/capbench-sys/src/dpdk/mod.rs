@@ -6,14 +6,12 @@
 //! | [`eal`] | the library's start, once per process, and its messages |
 //! | [`arguments`] | arguments of the library's start |
 //! | [`device`] | which device, and plugging it in |
-//! | [`port`] | a device that receives, and its counters |
-//! | `burst` | a burst of received frames |
+//! | [`port`] | a device that receives bursts of frames, and its counters |
 //! | [`sockets`] | the sockets that drivers of virtual devices opened: counters and closing |
 //! | `thread` | threads with their own buffer cache |
 //! | `ffi`, shim.c | the C functions |
 
 pub mod arguments;
-mod burst;
 pub mod device;
 pub mod eal;
 mod ffi;
@@ -22,8 +20,7 @@ pub mod sockets;
 mod thread;
 
 pub use arguments::{DeviceKind, EalArguments};
-pub use burst::Burst;
 pub use device::{Device, interface_argument};
 pub use eal::Eal;
-pub use port::{Port, Wanted};
+pub use port::{Burst, Port, Wanted};
 pub use sockets::{DriverSockets, DriverXdpSocket};

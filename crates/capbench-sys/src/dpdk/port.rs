@@ -1,17 +1,17 @@
 //! A device that receives, its buffers and its counters (rte_ethdev.h).
 
 use std::ffi::{CStr, c_void};
-use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{ptr, slice};
 
-use super::burst::Burst;
 use super::device::{Device, Plugged, pool_name};
 use super::eal::{Eal, Turn, refused, text};
 use super::ffi;
 use super::sockets::{Before, DriverSockets};
 use super::thread::Registered;
-use crate::host::InterfaceIndex;
+use crate::host::{InterfaceIndex, clock};
+use crate::packet::{Frame, PacketType, VlanTag};
 use crate::{Result, SysError};
 
 /// Requested settings of a port.
@@ -48,9 +48,6 @@ pub struct Port {
 impl Port {
     /// Plugs the device in, in the calling thread's network namespace, and starts receiving. For a virtual device, `interface`
     /// is the interface below it.
-    ///
-    /// # Errors
-    /// The failed call, with DPDK's message.
     pub fn open(
         eal: &'static Eal,
         device: &Device,
@@ -71,14 +68,6 @@ impl Port {
             }
         };
         let burst = usize::from(wanted.burst.max(1));
-        let none = ffi::Frame {
-            data: ptr::null(),
-            length: 0,
-            wire_length: 0,
-            vlan_tci: 0,
-            vlan_stripped: 0,
-            reserved: 0,
-        };
         Ok(Self {
             eal,
             plugged,
@@ -86,7 +75,7 @@ impl Port {
             port,
             sockets,
             buffers: vec![ptr::null_mut(); burst].into(),
-            frames: vec![none; burst].into(),
+            frames: vec![ffi::Frame::default(); burst].into(),
             queue: 0,
             _registered: registered,
         })
@@ -134,35 +123,13 @@ impl Port {
         loop {
             let count = self.look();
             if count > 0 {
-                return Some(Burst::new(self, count));
+                return Some(Burst { port: self, count, time_ns: clock::realtime_ns() });
             }
             if !patience() {
                 return None;
             }
             std::hint::spin_loop();
         }
-    }
-
-    /// The first `count` frames that the last look found.
-    #[inline]
-    pub(super) fn found(&self, count: u16) -> &[ffi::Frame] {
-        &self.frames[..usize::from(count)]
-    }
-
-    /// The address of the device.
-    #[inline]
-    pub(super) fn mac(&self) -> [u8; 6] {
-        self.port.mac
-    }
-
-    /// Gives the first `count` buffers of the last look back.
-    ///
-    /// # Safety
-    /// The last look found so many frames; their buffers are given back once, and nothing refers to them any more.
-    #[inline]
-    pub(super) unsafe fn give_back(&mut self, count: u16) {
-        // SAFETY: the caller promises that so many buffers are ours and unused.
-        unsafe { ffi::capbench_dpdk_free(self.buffers.as_mut_ptr(), count) };
     }
 
     /// Looks once at each queue, in turns, until one has frames; how many there are.
@@ -252,7 +219,6 @@ fn attempt(
     Ok((plugged, port, sockets))
 }
 
-/// Configures and starts the port of a device.
 fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
     let request = ffi::Wanted {
         mtu: wanted.mtu.unwrap_or(0),
@@ -264,17 +230,8 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
         promiscuous: wanted.promiscuous.into(),
         reserved: 0,
     };
-    let mut port = ffi::Port {
-        driver: [0; 64],
-        pool: ptr::null_mut(),
-        buffers: 0,
-        number: 0,
-        queues: 0,
-        descriptors: 0,
-        vlan_stripped: 0,
-        mac: [0; 6],
-        reserved: [0; 3],
-    };
+    // SAFETY: the structure is integers and a pointer, of which all zeroes is a value.
+    let mut port: ffi::Port = unsafe { std::mem::zeroed() };
     let pool = pool_name();
     let mut failed = ptr::null();
     // SAFETY: names are NUL-terminated and alive for the call, as is the request; `port` and `failed` are exclusively
@@ -296,7 +253,6 @@ fn start(plugged: &Plugged, wanted: &Wanted) -> Result<ffi::Port> {
     Err(refused(call.into_owned(), code))
 }
 
-/// Closes a port and frees its buffers.
 fn end(port: &ffi::Port) {
     // SAFETY: the port was opened by `start`; no buffer of it is in use, for nothing was received.
     unsafe {
@@ -320,4 +276,66 @@ fn sockets(before: &Before, port: &ffi::Port, interface: Option<InterfaceIndex>)
         }
         _ => DriverSockets::None,
     })
+}
+
+/// A burst of received frames. Dropping it returns their buffers.
+#[derive(Debug)]
+pub struct Burst<'a> {
+    port: &'a mut Port,
+    count: u16,
+    time_ns: u64,
+}
+
+impl Burst<'_> {
+    /// The frames in the driver's order. The time is that of the burst; the destination address gives the packet type.
+    #[inline]
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        let mac = self.port.port.mac;
+        self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
+            // SAFETY: the shim says that so many octets of the buffer's memory lie there. The buffer is ours since it
+            // was received, and nobody writes to it, until it is given back when `self` is dropped.
+            let data = unsafe { slice::from_raw_parts(frame.data, frame.length as usize) };
+            let vlan = VlanTag { tci: frame.vlan_tci, tpid: 0x8100 };
+            Frame {
+                vlan: (frame.vlan_stripped != 0).then_some(vlan),
+                packet_type: addressee(data, mac),
+                ..Frame::new(data, frame.wire_length, self.time_ns)
+            }
+        })
+    }
+}
+
+impl Drop for Burst<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this burst is what the last look found, for it borrows the port since; it is dropped once, and no
+        // frame that borrows from it is left.
+        unsafe { ffi::capbench_dpdk_free(self.port.buffers.as_mut_ptr(), self.count) };
+    }
+}
+
+/// Whom a frame is for, by its destination address, as the kernel judges it (`eth_type_trans`, net/ethernet/eth.c).
+#[inline]
+fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
+    match data.first_chunk::<6>() {
+        Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => PacketType::Broadcast,
+        Some(address) if address[0] & 1 == 1 => PacketType::Multicast,
+        Some(address) if *address == own => PacketType::Host,
+        _ => PacketType::OtherHost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_for_whom_its_address_says() {
+        let own = [2, 0, 0, 0, 0, 1];
+        let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
+        assert_eq!(addressee(&own, own), PacketType::Host);
+        assert_eq!(for_whom(0xff, 0xff), PacketType::Broadcast);
+        assert_eq!(for_whom(1, 0), PacketType::Multicast);
+        assert_eq!((for_whom(2, 2), addressee(&[2], own)), (PacketType::OtherHost, PacketType::OtherHost));
+    }
 }

@@ -52,7 +52,6 @@ impl DriverXdpSocket {
 pub(super) struct Before(HashSet<u64>);
 
 impl Before {
-    /// Those that it has now.
     pub(super) fn now() -> Result<Self> {
         Ok(Self(descriptors()?.into_iter().map(|found| found.inode).collect()))
     }
@@ -140,7 +139,6 @@ impl Original {
     }
 }
 
-/// The index of the interface that a packet socket is bound to; 0 for none.
 fn bound_to(fd: &OwnedFd) -> Result<i32> {
     // SAFETY: sockaddr_ll is plain data; all zeroes is a valid value.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };

@@ -1,7 +1,5 @@
 //! The CPUs on which a thread may run: `sched_setaffinity(2)`, `sched_getaffinity(2)`.
 
-use std::fmt;
-
 use super::{ThreadId, proc_file};
 use crate::error::check;
 use crate::{Result, SysError};
@@ -11,7 +9,6 @@ use crate::{Result, SysError};
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct CpuId(u32);
 
-/// Bits in one word of the kernel's CPU mask.
 const WORD_BITS: usize = libc::c_ulong::BITS as usize;
 
 /// More CPUs than any Linux is built for (`CONFIG_NR_CPUS` is at most 8192); a larger number is a typing error.
@@ -26,12 +23,6 @@ impl CpuId {
     /// The kernel's number of this CPU.
     pub const fn number(self) -> u32 {
         self.0
-    }
-}
-
-impl fmt::Display for CpuId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
     }
 }
 
@@ -128,19 +119,13 @@ fn cpus_of(mask: &[libc::c_ulong]) -> Vec<CpuId> {
 mod tests {
     use super::*;
 
-    fn list(text: &str) -> Option<Vec<u32>> {
-        parse_cpu_list(text).map(|cpus| cpus.into_iter().map(CpuId::number).collect())
-    }
-
     #[test]
     fn lists_are_read_as_the_kernel_writes_them() {
-        assert_eq!(list("0-1\n"), Some(vec![0, 1]));
-        assert_eq!(list("0"), Some(vec![0]));
-        assert_eq!(list("0-2,64,8-9"), Some(vec![0, 1, 2, 8, 9, 64]));
-    }
-
-    #[test]
-    fn other_text_is_no_list() {
+        let list =
+            |text: &str| parse_cpu_list(text).map(|cpus| cpus.into_iter().map(CpuId::number).collect());
+        for (text, cpus) in [("0-1\n", vec![0, 1]), ("0", vec![0]), ("0-2,64,8-9", vec![0, 1, 2, 8, 9, 64])] {
+            assert_eq!(list(text), Some(cpus), "{text:?}");
+        }
         for text in ["", "a", "1-", "-1", "3-1", "0,,1", "0-99999999", "4294967296", "0x1"] {
             assert_eq!(list(text), None, "{text:?}");
         }

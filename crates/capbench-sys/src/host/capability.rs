@@ -179,12 +179,8 @@ mod tests {
         );
         assert_eq!(set.missing(&[Capability::NetRaw, Capability::Bpf]), [Capability::Bpf]);
         assert_eq!(Capability::Bpf.to_string(), "CAP_BPF");
-    }
-
-    #[test]
-    fn odd_lines_are_no_set() {
-        for status in ["", "CapEff:", "CapEff:\tzz", "CapEff:\t1ffffffffffffffff"] {
-            assert_eq!(parse(status, "CapEff"), None, "{status:?}");
+        for odd in ["", "CapEff:", "CapEff:\tzz", "CapEff:\t1ffffffffffffffff"] {
+            assert_eq!(parse(odd, "CapEff"), None, "{odd:?}");
         }
     }
 

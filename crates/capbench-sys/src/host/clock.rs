@@ -6,9 +6,6 @@ use crate::error::{by_code, named};
 
 /// CPU time of the calling thread in ns, user and system, from the scheduler (CLOCK_THREAD_CPUTIME_ID). Exact at the call. The
 /// kernel's configuration decides whether it includes interrupts during the thread's run.
-///
-/// # Panics
-/// If the kernel has no such clock; every supported Linux has it.
 pub fn thread_cpu_ns() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -31,33 +28,21 @@ pub fn process_cpu_ns(process: ProcessId) -> Result<u64> {
 
 /// Time since a fixed point in ns, never set back, slewed by NTP (CLOCK_MONOTONIC). It is the clock of `std::time::Instant`, as
 /// a number that fits into a frame.
-///
-/// # Panics
-/// As [`thread_cpu_ns`].
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
 /// Time since 1970-01-01 UTC in ns (CLOCK_REALTIME): the clock of packet timestamps. It can be set back.
-///
-/// # Panics
-/// As [`thread_cpu_ns`].
 pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
 /// Time since a fixed point in ns at the hardware's rate, which NTP never changes (CLOCK_MONOTONIC_RAW).
-///
-/// # Panics
-/// As [`thread_cpu_ns`].
 pub fn monotonic_raw_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC_RAW)
 }
 
 /// Like [`monotonic_ns`], but it continues while the system is suspended (CLOCK_BOOTTIME).
-///
-/// # Panics
-/// As [`thread_cpu_ns`].
 pub fn boottime_ns() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }

@@ -1,12 +1,11 @@
 //! Restricts which files the process can open: Landlock (landlock(7), Linux 5.13), in every thread and permanently. Open files
 //! stay usable. Rules apply to the files and folders that the paths name now, not to the paths.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, make_bitflags,
+    ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, make_bitflags,
 };
 
 use rustix::io::Errno;
@@ -51,9 +50,6 @@ pub struct Confinement(OwnedFd);
 impl Confinement {
     /// Builds the rules; `None` if the kernel has no Landlock or it is disabled. `sysfs`, if given, is readable, too: it has no
     /// path.
-    ///
-    /// # Errors
-    /// A path that cannot be opened, or the kernel's refusal.
     pub fn new(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<Self>> {
         let failed = |error: landlock::RulesetError| SysError::argument("Landlock", error.to_string());
         let mut rules = Ruleset::default()
@@ -63,7 +59,7 @@ impl Confinement {
         let read = make_bitflags!(AccessFs::{ReadFile | ReadDir});
         let write = read | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | RemoveFile | Refer});
         for folder in &allowed.folders {
-            rules = add(rules, open(folder)?.as_fd(), write).map_err(failed)?;
+            rules = rules.add_rule(PathBeneath::new(open(folder)?, write)).map_err(failed)?;
         }
         for file in &allowed.files {
             let rights = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
@@ -72,14 +68,14 @@ impl Confinement {
             if rustix::fs::fstatfs(place.as_fd()).is_ok_and(|about| i128::from(about.f_type) == PIPEFS) {
                 continue;
             }
-            rules = add(rules, place.as_fd(), rights).map_err(failed)?;
+            rules = rules.add_rule(PathBeneath::new(place, rights)).map_err(failed)?;
         }
         for path in allowed.read.iter().filter(|path| path.exists()) {
             let rights = if path.is_dir() { read } else { AccessFs::ReadFile.into() };
-            rules = add(rules, open(path)?.as_fd(), rights).map_err(failed)?;
+            rules = rules.add_rule(PathBeneath::new(open(path)?, rights)).map_err(failed)?;
         }
         if let Some(view) = sysfs {
-            rules = add(rules, view.as_fd(), read).map_err(failed)?;
+            rules = rules.add_rule(PathBeneath::new(view, read)).map_err(failed)?;
         }
         Ok(Option::<OwnedFd>::from(rules).map(Self))
     }
@@ -101,15 +97,6 @@ fn open(path: &std::path::Path) -> Result<PathFd> {
         .map_err(|error| SysError::argument(format!("Landlock, {}", path.display()), error.to_string()))
 }
 
-fn add(
-    rules: RulesetCreated,
-    place: BorrowedFd<'_>,
-    rights: BitFlags<AccessFs>,
-) -> std::result::Result<RulesetCreated, landlock::RulesetError> {
-    rules.add_rule(PathBeneath::new(place, rights))
-}
-
-/// Confines the calling thread.
 fn restrict(rules: i32) -> rustix::io::Result<()> {
     const NO_FLAGS: libc::c_uint = 0;
     // SAFETY: the system call takes two numbers and touches no memory of ours.

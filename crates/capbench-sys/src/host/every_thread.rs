@@ -4,28 +4,26 @@
 //! Threads of vendors' libraries run no code of capbench, and capture threads wait in system calls. A signal reaches all of
 //! them: the C library applies setuid(2) to all threads in the same way (nptl(7)).
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::SeqCst};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
-use super::proc_file;
 use super::thread::current_thread;
+use super::{proc_file, signal_handler};
 use crate::error::{by_code, check};
 use crate::{Result, SysError};
 
 /// How long a thread may need to run the signal's handler.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A thread's system calls.
 type Action = Box<dyn Fn() -> rustix::io::Result<()> + Send + Sync>;
 
-/// Calls that every thread makes.
 struct Round {
     action: Action,
     /// The thread that has made them last.
@@ -34,10 +32,8 @@ struct Round {
     error: AtomicI32,
 }
 
-/// The current round; null between two.
 static ROUND: AtomicPtr<Round> = AtomicPtr::new(null_mut());
 
-/// One round at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The ticker of libpcap has the one before (`pcap/ticker.rs`).
@@ -104,7 +100,6 @@ fn ask(what: &str, round: &Round, thread: libc::pid_t) -> Result<()> {
     refused(what, thread, round.error.load(SeqCst))
 }
 
-/// 0 for no error.
 fn number(done: &rustix::io::Result<()>) -> libc::c_int {
     done.err().map_or(0, Errno::raw_os_error)
 }
@@ -116,37 +111,19 @@ fn refused(what: &str, thread: libc::pid_t, error: libc::c_int) -> Result<()> {
     }
 }
 
-/// The threads of the process.
 pub(super) fn threads() -> Result<Vec<libc::pid_t>> {
     proc_file::numbers_in("/proc/self/task")
 }
 
 /// Installs the handler once. It stays: a signal that comes late must not end the process.
 fn install(what: &str) -> Result<()> {
-    static ONCE: Once = Once::new();
-    static ERROR: AtomicI32 = AtomicI32::new(0);
-    ONCE.call_once(|| {
-        // SAFETY: sigaction is plain data; all zeroes is a valid value.
-        let (mut action, mut before): (libc::sigaction, libc::sigaction) =
-            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-        // SAFETY: both structures are ours and alive; the handler does only what signal-safety(7) allows.
-        let code = unsafe { libc::sigaction(signal(), &raw const action, &raw mut before) };
-        let error = match code {
-            0 if before.sa_sigaction == libc::SIG_DFL => 0,
-            0 => {
-                // SAFETY: `before` is what the kernel has just returned.
-                unsafe { libc::sigaction(signal(), &raw const before, null_mut()) };
-                libc::EBUSY
-            }
-            _ => io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
-        };
-        ERROR.store(error, SeqCst);
-    });
-    match ERROR.load(SeqCst) {
+    static ERROR: OnceLock<c_int> = OnceLock::new();
+    // SAFETY: the handler does only what signal-safety(7) allows.
+    let installed = || unsafe { signal_handler::install(signal(), libc::SA_RESTART, on_signal) };
+    match ERROR.get_or_init(|| installed().map_or_else(|error| error.errno().unwrap_or(libc::EINVAL), |()| 0))
+    {
         0 => Ok(()),
-        code => Err(by_code(format!("{what}: sigaction({})", signal()), code)),
+        code => Err(by_code(format!("{what}: sigaction({})", signal()), *code)),
     }
 }
 

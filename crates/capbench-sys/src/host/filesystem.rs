@@ -23,9 +23,6 @@ pub struct Room {
 }
 
 /// The free space on the file system of `path`.
-///
-/// # Errors
-/// `ENOENT` if the path does not exist.
 pub fn room(path: &Path) -> Result<Room> {
     /// `RAMFS_MAGIC` of linux/magic.h; the libc crate does not have it.
     const RAMFS_MAGIC: u64 = 0x8584_58f6;

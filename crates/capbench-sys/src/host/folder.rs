@@ -31,6 +31,9 @@ const MOST_LINKS: usize = 40;
 const FOLDER_MODE: u32 = 0o777;
 /// The mode of new world-readable files, before the umask.
 pub const FILE_MODE: u32 = 0o666;
+/// Follow no link, wait for no pipe, take no terminal.
+const OPEN_FLAGS: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 /// `PROC_SUPER_MAGIC` of linux/magic.h.
 const PROC: i128 = 0x9fa0;
 
@@ -92,12 +95,8 @@ impl Folder {
     /// # Errors
     /// The kernel's reason; `InvalidInput` if it is no regular file; [`Untrusted`] if others control it.
     pub fn open_file(&self, name: &OsStr, trust: &Trust) -> io::Result<File> {
-        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = openat(&self.descriptor, name, how, Mode::empty())?;
-        let found = fstat(&file)?;
-        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-        }
+        let file = openat(&self.descriptor, name, OFlags::RDONLY | OPEN_FLAGS, Mode::empty())?;
+        let found = regular(&file)?;
         check_entry(trust, &self.descriptor, &file)?;
         trust.check_owner_and_mode(&found).map_err(untrusted(&file))?;
         Ok(file.into())
@@ -119,16 +118,9 @@ impl Folder {
     /// The kernel's reason; `InvalidInput` if it is no regular file.
     pub fn open_lock_file(&self, name: &OsStr) -> io::Result<File> {
         const LOCK_MODE: u32 = 0o600;
-        let how = OFlags::RDWR
-            | OFlags::CREATE
-            | OFlags::NOFOLLOW
-            | OFlags::NONBLOCK
-            | OFlags::NOCTTY
-            | OFlags::CLOEXEC;
+        let how = OFlags::RDWR | OFlags::CREATE | OPEN_FLAGS;
         let file = openat(&self.descriptor, name, how, Mode::from_raw_mode(LOCK_MODE))?;
-        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-        }
+        regular(&file)?;
         Ok(file.into())
     }
 
@@ -244,7 +236,6 @@ impl AsFd for Folder {
     }
 }
 
-/// The names of a path, the last one first.
 fn names(path: &Path) -> Vec<OsString> {
     let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
     names.rev().map(|part| part.as_os_str().to_owned()).collect()
@@ -280,6 +271,14 @@ fn make(here: &OwnedFd, name: &OsStr, trust: &Trust) -> io::Result<OwnedFd> {
     match mkdirat(here, name, Mode::from_raw_mode(FOLDER_MODE)) {
         Ok(()) | Err(Errno::EXIST) => Ok(step(here, name)?),
         Err(error) => Err(error.into()),
+    }
+}
+
+fn regular(file: &OwnedFd) -> io::Result<Stat> {
+    let found = fstat(file)?;
+    match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => Ok(found),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
     }
 }
 

@@ -76,9 +76,6 @@ pub fn forget_environment() -> Result<()> {
 }
 
 /// The user of this name with its primary group (getpwnam_r(3)); `None` if unknown.
-///
-/// # Errors
-/// The user database cannot be read, or the name contains a NUL.
 pub fn of_user(name: &str) -> Result<Option<Identity>> {
     // SAFETY: all zeroes is a value of the structure: numbers and null pointers.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
@@ -90,9 +87,6 @@ pub fn of_user(name: &str) -> Result<Option<Identity>> {
 }
 
 /// The group of this name (getgrnam_r(3)); `None` if unknown.
-///
-/// # Errors
-/// The group database cannot be read, or the name contains a NUL.
 pub fn group_of_name(name: &str) -> Result<Option<u32>> {
     // SAFETY: all zeroes is a value of the structure: numbers and null pointers.
     let mut entry: libc::group = unsafe { std::mem::zeroed() };

@@ -1,6 +1,5 @@
 //! Interfaces by name and by number, in the network namespace of the calling thread: netdevice(7).
 
-use std::fmt;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
@@ -29,12 +28,6 @@ impl InterfaceIndex {
     }
 }
 
-impl fmt::Display for InterfaceIndex {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
-    }
-}
-
 /// The flags of an interface (`IFF_*` of linux/if.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceFlags(libc::c_short);
@@ -52,9 +45,6 @@ impl InterfaceFlags {
 }
 
 /// The flags of the interface `name` (`SIOCGIFFLAGS`, netdevice(7)).
-///
-/// # Errors
-/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn flags_of(name: &str) -> Result<InterfaceFlags> {
     flags(&request_socket()?, name)
 }
@@ -81,18 +71,12 @@ impl Watched {
     }
 
     /// Its current flags, also after a rename.
-    ///
-    /// # Errors
-    /// `ENODEV` if it no longer exists.
     pub fn flags(&self) -> Result<InterfaceFlags> {
         flags(&self.socket, &name(&self.socket, self.index)?)
     }
 }
 
 /// The number of the interface `name`.
-///
-/// # Errors
-/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn index_of(name: &str) -> Result<InterfaceIndex> {
     let what = || format!("if_nametoindex({name})");
     if name.contains('\0') {
@@ -104,9 +88,6 @@ pub fn index_of(name: &str) -> Result<InterfaceIndex> {
 }
 
 /// The name of the interface `index`.
-///
-/// # Errors
-/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn name_of(index: InterfaceIndex) -> Result<String> {
     name(&request_socket()?, index)
 }
@@ -116,18 +97,12 @@ fn name(socket: &OwnedFd, index: InterfaceIndex) -> Result<String> {
 }
 
 /// The link-layer address of the Ethernet interface `name` (`SIOCGIFHWADDR`).
-///
-/// # Errors
-/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn hardware_address(name: &str) -> Result<[u8; 6]> {
     let octets = hardware(name)?.sa_data;
     Ok(std::array::from_fn(|index| octets[index] as u8))
 }
 
 /// The type of link of the interface `name`: `ARPHRD_*` of linux/if_arp.h (`SIOCGIFHWADDR`).
-///
-/// # Errors
-/// `ENODEV` if it is not in the calling thread's network namespace.
 pub fn hardware_type(name: &str) -> Result<u16> {
     Ok(hardware(name)?.sa_family)
 }
@@ -188,6 +163,7 @@ mod tests {
         let index = index_of("lo").unwrap();
         assert_eq!(name_of(index).unwrap(), "lo");
         assert_eq!(index.as_int() as u32, index.number());
+        assert_eq!([0, u32::MAX].map(InterfaceIndex::new), [None; 2]);
     }
 
     #[test]
@@ -201,14 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_those_of_the_interface() {
+    fn a_watched_interface_is_set_as_its_name_says_and_one_that_is_not_there_is_gone() {
         assert!(!flags_of("lo").unwrap().promiscuous());
         assert_eq!(flags_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert!(flags_of("a-name-that-is-too-long").is_err() && flags_of("a\0b").is_err());
-    }
-
-    #[test]
-    fn a_watched_interface_is_set_as_its_name_says_and_one_that_is_not_there_is_gone() {
         let watched = Watched::new(index_of("lo").unwrap()).unwrap();
         assert_eq!([(); 2].map(|()| watched.flags().unwrap()), [flags_of("lo").unwrap(); 2]);
         let gone = Watched::new(InterfaceIndex::new(i32::MAX as u32).unwrap()).unwrap();
@@ -221,11 +193,5 @@ mod tests {
         assert_eq!(hardware_address("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert_eq!(hardware_type("lo").unwrap(), libc::ARPHRD_LOOPBACK);
         assert!(is_ethernet(libc::ARPHRD_LOOPBACK) && !is_ethernet(libc::ARPHRD_NONE));
-    }
-
-    #[test]
-    fn numbers_that_no_interface_has_are_refused() {
-        assert_eq!(InterfaceIndex::new(0), None);
-        assert_eq!(InterfaceIndex::new(u32::MAX), None);
     }
 }

@@ -32,10 +32,8 @@ pub fn format_local(pattern: &OsStr, seconds: i64) -> Result<OsString> {
     let length =
         unsafe { libc::strftime(room.as_mut_ptr().cast(), room.len(), text.as_ptr(), &raw const fields) };
     if length == 0 {
-        return Err(SysError::argument(
-            what(),
-            format!("gives nothing, or more than {} bytes", libc::PATH_MAX),
-        ));
+        let reason = format!("gives nothing, or more than {} bytes", libc::PATH_MAX);
+        return Err(SysError::argument(what(), reason));
     }
     room.truncate(length);
     Ok(OsString::from_vec(room))

@@ -20,6 +20,7 @@ pub mod namespace;
 pub mod privileges;
 pub(crate) mod proc_file;
 pub mod process;
+pub(crate) mod signal_handler;
 pub mod sysfs;
 pub mod thread;
 pub mod trust;
@@ -34,3 +35,14 @@ pub use process::ProcessId;
 pub use sysfs::SysfsView;
 pub use thread::ThreadId;
 pub use trust::Trust;
+
+macro_rules! displayed_as_numbers {
+    ($($name:ident)+) => {$(
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&self.number(), formatter)
+            }
+        }
+    )+};
+}
+displayed_as_numbers! { CpuId InterfaceIndex ProcessId ThreadId }

@@ -74,7 +74,6 @@ fn lower_bounding(kept: CapabilitySet) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Lowers the other sets of the calling thread.
 fn lower(kept: CapabilitySet) -> rustix::io::Result<()> {
     let kept = thread::CapabilitySet::from_bits_retain(kept.bits());
     let inheritable = thread::CapabilitySet::empty();
@@ -98,10 +97,10 @@ fn check(kept: CapabilitySet, is_bounded: bool) -> Result<()> {
             bounding: if is_bounded { sets.bounding.and(kept) } else { sets.bounding },
         };
         if sets != wanted || proc_file::field(&text, "NoNewPrivs") != Some("1") {
-            return Err(SysError::argument(
-                format!("give up capabilities, thread {thread}"),
-                format!("the kernel says that it has {sets}, where it shall have {wanted} and no_new_privs"),
-            ));
+            let what = format!("give up capabilities, thread {thread}");
+            let reason =
+                format!("the kernel says that it has {sets}, where it shall have {wanted} and no_new_privs");
+            return Err(SysError::argument(what, reason));
         }
     }
     Ok(())

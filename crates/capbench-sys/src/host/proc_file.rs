@@ -3,7 +3,6 @@
 use crate::Result;
 use crate::error::named;
 
-/// The whole text of `path`.
 pub(super) fn read(path: &str) -> Result<String> {
     named(std::fs::read_to_string(path), || format!("read({path})"))
 }
@@ -28,6 +27,16 @@ pub(super) fn field<'text>(text: &'text str, key: &str) -> Option<&'text str> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
+/// The lines of `/proc/PID/maps` (proc(5)): each with the addresses and what is mapped there.
+#[cfg(feature = "libraries")]
+pub(crate) fn mappings(maps: &str) -> impl Iterator<Item = (std::ops::Range<u64>, &str)> {
+    maps.lines().filter_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        Some((u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?, rest))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,11 +48,5 @@ mod tests {
         assert_eq!(field(text, "Cap"), None);
         assert_eq!(field(text, "last"), None);
         assert_eq!(field("", "CapEff"), None);
-    }
-
-    #[test]
-    fn an_error_names_the_file() {
-        let error = read("/proc/no-such-file").unwrap_err().to_string();
-        assert!(error.contains("/proc/no-such-file"), "{error}");
     }
 }

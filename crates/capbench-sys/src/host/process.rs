@@ -41,12 +41,6 @@ impl ProcessId {
     }
 }
 
-impl fmt::Display for ProcessId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
-    }
-}
-
 /// Signals to stop programs with (signal(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
@@ -85,7 +79,6 @@ impl Signal {
         Self::NAMED.iter().any(|(_, _, signal)| signal.as_raw() == number)
     }
 
-    /// `None` for the probe.
     fn of_kernel(self) -> Option<process::Signal> {
         Self::NAMED.iter().find(|(_, signal, _)| *signal == self).map(|(_, _, signal)| *signal)
     }
@@ -155,9 +148,6 @@ pub fn signal_group(leader: ProcessId, signal: Signal) -> Result<()> {
 }
 
 /// Sends `signal` to one process.
-///
-/// # Errors
-/// `ESRCH` if it no longer exists, `EPERM` if it may not be signalled.
 pub fn signal_process(process: ProcessId, signal: Signal) -> Result<()> {
     let sent = match signal.of_kernel() {
         Some(signal) => kill_process(process.pid(), signal),

@@ -36,9 +36,6 @@ impl SysfsView {
     }
 
     /// The file `path`, open for repeated reading: each read from its start returns the current content.
-    ///
-    /// # Errors
-    /// `ENOENT` if the file does not exist.
     pub fn file(&self, path: &str) -> Result<File> {
         self.open(path, OFlags::RDONLY)
     }

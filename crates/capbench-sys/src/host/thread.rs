@@ -1,7 +1,5 @@
 //! The kernel's number of a thread: `gettid(2)`.
 
-use std::fmt;
-
 /// The kernel's number of a thread, within the process's PID namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(libc::pid_t);
@@ -19,12 +17,6 @@ impl ThreadId {
 
     pub(crate) fn raw(self) -> libc::pid_t {
         self.0
-    }
-}
-
-impl fmt::Display for ThreadId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, formatter)
     }
 }
 

@@ -17,7 +17,6 @@ const SUDO_UID: &str = "SUDO_UID";
 /// The users that may control a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// `None`: all users.
     users: Option<Vec<u32>>,
     /// Whether a group with the number of the folder's owner may write, too: distributions give each user such a group.
     private_groups: bool,

@@ -47,7 +47,6 @@ fn head(path: &Path) -> Result<Head> {
     Ok(head)
 }
 
-/// How a library for another kind of machine differs from this one's.
 fn foreign(of: &Head, own: &Head) -> Option<String> {
     let (class, order) = (of[4] != own[4], of[5] != own[5]);
     (class || order || machine(of) != machine(own)).then(|| {

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::host::proc_file;
+
 /// The file that the loader opened for what lies at an address (dladdr(3)), by the path that it was opened by.
 pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut found = libc::Dl_info {
@@ -45,7 +47,6 @@ pub(super) fn check(asked: &Path, address: *const c_void) -> Result<(), String> 
     Ok(())
 }
 
-/// Whether two paths lead to one file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let canonical = |path: &Path| path.canonicalize().ok();
     let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
@@ -56,12 +57,8 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Whether what is mapped at an address is a file that has no name any more, as /proc/PID/maps tells (proc(5)).
 fn is_deleted(maps: &str, address: u64) -> bool {
-    let holds = |line: &&str| {
-        let (start, end) = line.split_once(' ')?.0.split_once('-')?;
-        let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
-        range.contains(&address).then_some(())
-    };
-    maps.lines().find(|line| holds(line).is_some()).is_some_and(|line| line.ends_with(" (deleted)"))
+    let mut mapped = proc_file::mappings(maps);
+    mapped.any(|(range, rest)| range.contains(&address) && rest.ends_with(" (deleted)"))
 }
 
 #[cfg(test)]

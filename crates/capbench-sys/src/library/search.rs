@@ -11,7 +11,6 @@ use crate::host::identity;
 /// Where libraries are without any configuration: Debian's folders first, then everybody's.
 const STANDARD: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 
-/// The file that the system has for a name.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let environment =
         std::env::var_os("LD_LIBRARY_PATH").filter(|_| !identity::is_elevated()).unwrap_or_default();

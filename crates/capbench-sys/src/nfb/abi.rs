@@ -25,25 +25,16 @@ pub(super) struct NfbComponent {
 }
 
 /// `struct ndp_packet` of `nfb/ndp.h`, as it is since release 6.17, which added the flags.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct NdpPacket {
-    /// The frame.
     pub(super) data: *const u8,
     /// What the firmware says about it; its layout is the firmware's.
     pub(super) header: *const u8,
-    /// Octets of the frame.
     pub(super) data_length: u32,
-    /// Octets of the header.
     pub(super) header_length: u16,
     /// Bits 0 and 1: which of the firmware's header layouts this is.
     pub(super) flags: u16,
-}
-
-impl NdpPacket {
-    /// What stands in the array before the library writes there.
-    pub(super) const NONE: Self =
-        Self { data: std::ptr::null(), header: std::ptr::null(), data_length: 0, header_length: 0, flags: 0 };
 }
 
 /// Receive DMA controllers by their names in the device tree, in the order in which `nc_rxqueue_open_index` looks for
@@ -69,7 +60,6 @@ pub(super) struct Registers {
 pub(super) const STROBE: u32 = 1;
 
 function_table! {
-    /// Functions of `nfb/nfb.h` and `nfb/ndp.h`.
     struct Functions;
     required {
         nfb_open: unsafe extern "C" fn(*const c_char) -> *mut NfbDevice,

@@ -46,7 +46,6 @@ pub struct Card {
     queues: Vec<Queue>,
     packets: Box<[NdpPacket]>,
     held: Option<Held>,
-    /// The queue whose turn it is.
     turn: usize,
     /// Whether `ndp_rx_poll` does something.
     can_poll: bool,
@@ -64,7 +63,6 @@ struct Queue {
     controller: Option<Controller>,
 }
 
-/// The burst that is out.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     queue: usize,
@@ -73,22 +71,15 @@ struct Held {
 
 impl Nfb {
     /// Opens the library by its name or path.
-    ///
-    /// # Errors
-    /// The library is missing, or is not libnfb.
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libnfb, whose initialisation does nothing.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the table lies beside the library and is dropped with it.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = Functions::of(&library)?;
         Ok(Self { functions, library })
     }
 
     /// Opens a card by its device node and starts one receive queue, or all. With `header_time`, times are read at that octet
     /// of the firmware's headers.
-    ///
-    /// # Errors
-    /// The device or queue does not exist, or the driver refuses a step.
     pub fn open(self, path: &str, only: Option<u32>, header_time: Option<u16>) -> Result<Card> {
         let name = c_string("a device's path", path)?;
         forget_errno();
@@ -101,7 +92,7 @@ impl Nfb {
             device,
             path: path.into(),
             queues: Vec::new(),
-            packets: vec![NdpPacket::NONE; BURST].into(),
+            packets: vec![NdpPacket::default(); BURST].into(),
             held: None,
             turn: 0,
             can_poll: false,
@@ -198,7 +189,6 @@ impl Card {
             .collect()
     }
 
-    /// Gives the burst that is out back, whole.
     #[inline]
     fn put(&mut self) {
         if let Some(held) = self.held.take() {
@@ -224,15 +214,6 @@ impl Card {
             -1 => self.broken("ndp_rx_poll", "the device reports an error; is the card still there?"),
             code => by_code(format!("ndp_rx_poll({})", self.path), code),
         }
-    }
-
-    #[cold]
-    fn misread(&self, count: usize) -> SysError {
-        let reason = match count > BURST {
-            true => format!("it gave {count} packets where {BURST} were asked for"),
-            false => "it gave a packet without data".into(),
-        };
-        self.broken("ndp_rx_burst_get", &reason)
     }
 
     #[cold]
@@ -265,7 +246,11 @@ impl Fetch for Card {
             let is_whole = |packet: &NdpPacket| !packet.data.is_null();
             if !self.packets.get(..count).is_some_and(|packets| packets.iter().all(is_whole)) {
                 self.put();
-                return Err(self.misread(count));
+                let reason = match count > BURST {
+                    true => format!("it gave {count} packets where {BURST} were asked for"),
+                    false => "it gave a packet without data".into(),
+                };
+                return Err(self.broken("ndp_rx_burst_get", &reason));
             }
             return Ok(true);
         }
@@ -330,14 +315,11 @@ impl Burst<'_> {
             // SAFETY: the library gave this packet with its length, not null (`fetch`); it stays as it is until the burst
             // is put, which happens when `self` is dropped.
             let data = unsafe { std::slice::from_raw_parts(packet.data, length) };
+            let time_ns = card.header_time.map_or(0, |at| header_time(packet, at));
             Frame {
-                data,
-                wire_length: packet.data_length,
-                time_ns: card.header_time.map_or(0, |at| header_time(packet, at)),
-                vlan: None,
                 packet_type: PacketType::Host,
-                hash: None,
                 status: packet.flags.into(),
+                ..Frame::new(data, packet.data_length, time_ns)
             }
         })
     }
@@ -380,9 +362,9 @@ mod tests {
     #[test]
     fn times_are_read_only_from_headers_that_have_them() {
         let header = [9, 9, 9, 9, 5, 0, 0, 0, 2, 0, 0, 0];
-        let packet = NdpPacket { header: header.as_ptr(), header_length: 12, ..NdpPacket::NONE };
+        let packet = NdpPacket { header: header.as_ptr(), header_length: 12, ..NdpPacket::default() };
         assert_eq!(header_time(&packet, 4), 2_000_000_005);
         assert_eq!(header_time(&NdpPacket { header_length: 11, ..packet }, 4), 0);
-        assert_eq!(header_time(&NdpPacket::NONE, 0), 0);
+        assert_eq!(header_time(&NdpPacket::default(), 0), 0);
     }
 }

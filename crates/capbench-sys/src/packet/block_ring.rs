@@ -57,7 +57,6 @@ impl Shared {
 }
 
 impl BlockRing {
-    /// Takes over a mapping made with the same geometry.
     pub(crate) fn new(map: Mapping, geometry: BlockGeometry) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("block ring", format!("{} bytes are mapped", map.length())));
@@ -215,7 +214,6 @@ impl Block {
     }
 }
 
-/// What a reader needs of `struct tpacket_hdr_v1`.
 struct Header {
     frames: u32,
     first: u32,

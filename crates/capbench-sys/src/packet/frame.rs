@@ -22,6 +22,22 @@ pub struct Frame<'a> {
     pub status: u32,
 }
 
+impl<'a> Frame<'a> {
+    /// A frame without a VLAN tag, hash and flags, and of unknown packet type.
+    #[inline]
+    pub fn new(data: &'a [u8], wire_length: u32, time_ns: u64) -> Self {
+        Self {
+            data,
+            wire_length,
+            time_ns,
+            vlan: None,
+            packet_type: PacketType::Unknown,
+            hash: None,
+            status: 0,
+        }
+    }
+}
+
 impl Frame<'_> {
     /// Whether the ring has lost frames since its counters were read, all before this one (`TP_STATUS_LOSING`). Set by
     /// `tpacket_rcv` of net/packet/af_packet.c in V1 and V2 rings only; V3 marks blocks.
@@ -79,7 +95,7 @@ impl VlanTag {
 }
 
 /// The kind of a frame's destination (`sll_pkttype`, packet(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketType {
     /// Addressed to this host.
     Host,
@@ -94,6 +110,7 @@ pub enum PacketType {
     /// Any other value of the kernel.
     Other(u8),
     /// The method does not report it.
+    #[default]
     Unknown,
 }
 

@@ -1,6 +1,6 @@
 //! TPACKET_V1 and V2 receive rings: one slot holds one frame.
 
-use super::frame::{Frame, PacketType, VlanTag};
+use super::frame::{Frame, VlanTag};
 use super::geometry::{FrameGeometry, FrameVersion};
 use super::run::ready_in_a_row;
 use super::status::{StatusWord, give_release, read_acquire};
@@ -17,7 +17,6 @@ pub struct FrameRing {
 }
 
 impl FrameRing {
-    /// Takes over a mapping made with the same geometry and version.
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, version: FrameVersion) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("packet ring", format!("{} bytes are mapped", map.length())));
@@ -69,7 +68,6 @@ impl FrameRing {
         Some(FrameBatch { ring: self, start, count })
     }
 
-    /// Start of slot `index` (< `frames`), which `new` has checked to lie in the mapping.
     #[inline]
     fn slot(&self, index: u32) -> *mut u8 {
         self.map
@@ -96,55 +94,29 @@ impl FrameRing {
         // SAFETY: an aligned word inside the live mapping.
         let status = unsafe { read_acquire(self.status(index)) };
         // SAFETY: user space owns the slot, so the kernel does not write it; headers are aligned plain data inside it.
-        let (mac, captured, frame) = unsafe {
+        let (mac, captured, wire_length, time_ns, vlan) = unsafe {
             match self.version {
                 FrameVersion::V1 => {
-                    let header = slot.cast::<libc::tpacket_hdr>();
-                    let time_ns =
-                        u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_usec) * 1000;
-                    let frame = Frame {
-                        data: &[],
-                        wire_length: (*header).tp_len,
-                        time_ns,
-                        vlan: None,
-                        packet_type: self.packet_type(slot),
-                        hash: None,
-                        status,
-                    };
-                    ((*header).tp_mac, (*header).tp_snaplen, frame)
+                    let h = slot.cast::<libc::tpacket_hdr>();
+                    let time_ns = u64::from((*h).tp_sec) * 1_000_000_000 + u64::from((*h).tp_usec) * 1000;
+                    ((*h).tp_mac, (*h).tp_snaplen, (*h).tp_len, time_ns, None)
                 }
                 FrameVersion::V2 => {
-                    let header = slot.cast::<libc::tpacket2_hdr>();
-                    let time_ns = u64::from((*header).tp_sec) * 1_000_000_000 + u64::from((*header).tp_nsec);
-                    let frame = Frame {
-                        data: &[],
-                        wire_length: (*header).tp_len,
-                        time_ns,
-                        vlan: VlanTag::from_status(status, (*header).tp_vlan_tci, (*header).tp_vlan_tpid),
-                        packet_type: self.packet_type(slot),
-                        hash: None,
-                        status,
-                    };
-                    ((*header).tp_mac, (*header).tp_snaplen, frame)
+                    let h = slot.cast::<libc::tpacket2_hdr>();
+                    let vlan = VlanTag::from_status(status, (*h).tp_vlan_tci, (*h).tp_vlan_tpid);
+                    let time_ns = u64::from((*h).tp_sec) * 1_000_000_000 + u64::from((*h).tp_nsec);
+                    ((*h).tp_mac, (*h).tp_snaplen, (*h).tp_len, time_ns, vlan)
                 }
             }
         };
+        // SAFETY: geometry makes every slot hold header and address, which is aligned; user space owns the slot.
+        let packet_type =
+            unsafe { (*slot.add(self.version.address_offset()).cast::<libc::sockaddr_ll>()).sll_pkttype };
         let mac = usize::from(mac).min(self.geometry.frame_size() as usize);
         let captured = (captured as usize).min(self.geometry.frame_size() as usize - mac);
         // SAFETY: the bytes lie inside the slot, which user space owns for 'a.
-        Frame { data: unsafe { std::slice::from_raw_parts(slot.add(mac), captured) }, ..frame }
-    }
-
-    /// `sll_pkttype` of the address behind the slot's header.
-    ///
-    /// # Safety
-    /// The slot is owned by user space.
-    #[inline]
-    unsafe fn packet_type(&self, slot: *mut u8) -> PacketType {
-        // SAFETY: geometry makes every slot hold header and address, and user space owns it.
-        let address = unsafe { slot.add(self.version.address_offset()) }.cast::<libc::sockaddr_ll>();
-        // SAFETY: as above; the address is aligned to TPACKET_ALIGNMENT.
-        PacketType::from(unsafe { (*address).sll_pkttype })
+        let data = unsafe { std::slice::from_raw_parts(slot.add(mac), captured) };
+        Frame { vlan, packet_type: packet_type.into(), status, ..Frame::new(data, wire_length, time_ns) }
     }
 }
 
@@ -197,10 +169,17 @@ impl Drop for FrameBatch<'_> {
 mod tests {
     use super::super::geometry::{FrameGeometry, FrameVersion};
     use super::super::stand_in::FrameKernel;
+    use super::FrameRing;
+
+    const VERSIONS: [FrameVersion; 2] = [FrameVersion::V1, FrameVersion::V2];
+
+    fn ring(version: FrameVersion) -> (FrameKernel, FrameRing) {
+        FrameKernel::with_ring(FrameGeometry::new(256, 16, 4096).unwrap(), version).unwrap()
+    }
 
     #[test]
     fn frames_placed_after_a_loss_are_marked_until_the_counters_are_read() {
-        for version in [FrameVersion::V1, FrameVersion::V2] {
+        for version in VERSIONS {
             let geometry = FrameGeometry::new(2048, 2, 4096).unwrap();
             let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
             let mut marks = |kernel: &mut FrameKernel| {
@@ -217,9 +196,8 @@ mod tests {
 
     #[test]
     fn frames_come_in_order_over_the_wrap_and_slots_go_back() {
-        for version in [FrameVersion::V1, FrameVersion::V2] {
-            let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
-            let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+        for version in VERSIONS {
+            let (mut kernel, mut ring) = ring(version);
             let mut sent = 0u8;
             let mut seen = 0u8;
             for round in 0..20 {
@@ -242,8 +220,7 @@ mod tests {
 
     #[test]
     fn the_kernel_cannot_overwrite_a_batch_that_is_held() {
-        let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
-        let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, FrameVersion::V2).unwrap();
+        let (mut kernel, mut ring) = ring(FrameVersion::V2);
         for value in 0..16u8 {
             assert!(kernel.deliver(&[value; 60], 60, None));
         }
@@ -262,9 +239,8 @@ mod tests {
 
     #[test]
     fn what_waits_is_counted_wherever_the_reader_is() {
-        for version in [FrameVersion::V1, FrameVersion::V2] {
-            let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
-            let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+        for version in VERSIONS {
+            let (mut kernel, mut ring) = ring(version);
             let mut waiting = 0;
             for round in 0..40 {
                 for _ in 0..round % 19 {
@@ -280,8 +256,7 @@ mod tests {
     #[test]
     fn v2_keeps_the_vlan_tag_and_v1_has_none() {
         for (version, expected) in [(FrameVersion::V1, None), (FrameVersion::V2, Some(0x2005))] {
-            let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
-            let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, version).unwrap();
+            let (mut kernel, mut ring) = ring(version);
             kernel.deliver(&[1; 60], 1514, Some(0x2005));
             let batch = ring.take(1).unwrap();
             let frame = batch.frames().next().unwrap();
@@ -292,8 +267,7 @@ mod tests {
 
     #[test]
     fn a_header_that_points_outside_its_slot_is_cut_at_the_slot() {
-        let geometry = FrameGeometry::new(256, 16, 4096).unwrap();
-        let (mut kernel, mut ring) = FrameKernel::with_ring(geometry, FrameVersion::V2).unwrap();
+        let (mut kernel, mut ring) = ring(FrameVersion::V2);
         kernel.deliver_header(u16::MAX, u32::MAX);
         kernel.deliver_header(200, u32::MAX);
         let batch = ring.take(2).unwrap();

@@ -58,12 +58,7 @@ impl FrameGeometry {
                 "slots of {frame_size} bytes: they must be a multiple of {ALIGNMENT} and at least {least}"
             ));
         }
-        let page = page_size();
-        if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!(
-                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
-            ));
-        }
+        check_block_size("packet ring", block_size)?;
         if frame_size > block_size {
             return refuse(format!("slots of {frame_size} bytes do not fit into blocks of {block_size}"));
         }
@@ -131,12 +126,7 @@ impl BlockGeometry {
     /// (16-bit fields up to Linux 6.17).
     pub fn new(block_size: u32, blocks: u32, retire_timeout_ms: u32) -> Result<Self> {
         let refuse = |reason: String| Err(SysError::argument("block ring", reason));
-        let page = page_size();
-        if block_size == 0 || !block_size.is_multiple_of(page) {
-            return refuse(format!(
-                "blocks of {block_size} bytes: they must be a multiple of the page, {page}"
-            ));
-        }
+        check_block_size("block ring", block_size)?;
         if blocks == 0 || blocks > u32::from(u16::MAX) {
             return refuse(format!(
                 "{blocks} blocks: 1 to 65535 are possible; use larger blocks for a larger ring"
@@ -169,22 +159,26 @@ impl BlockGeometry {
     }
 }
 
+fn check_block_size(ring: &str, block_size: u32) -> Result<()> {
+    let page = page_size();
+    if block_size > 0 && block_size.is_multiple_of(page) {
+        return Ok(());
+    }
+    let reason = format!("blocks of {block_size} bytes: they must be a multiple of the page, {page}");
+    Err(SysError::argument(ring, reason))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{BlockGeometry, FrameGeometry};
 
     #[test]
-    fn slots_are_rounded_up_to_whole_blocks() {
+    fn slots_are_rounded_up_to_whole_blocks_and_never_cross_them() {
         let ring = FrameGeometry::new(2048, 5, 4096).unwrap();
         assert_eq!((ring.frames(), ring.blocks(), ring.bytes()), (6, 3, 12288));
         assert_eq!(ring.offset(3), 4096 + 2048);
-    }
-
-    #[test]
-    fn slots_never_cross_blocks() {
         let ring = FrameGeometry::new(1536, 4, 4096).unwrap();
-        assert_eq!(ring.offset(1), 1536);
-        assert_eq!(ring.offset(2), 4096);
+        assert_eq!((ring.offset(1), ring.offset(2)), (1536, 4096));
     }
 
     #[test]

@@ -47,9 +47,6 @@ impl ReceiveVector {
     }
 
     /// Receives one frame with recvmsg(2); waits for it unless `dont_wait`. `false` if there is none (yet).
-    ///
-    /// # Errors
-    /// An error of the socket, for example `ENETDOWN` after its interface went down.
     #[inline]
     pub fn receive_one(&mut self, socket: &PacketSocket, dont_wait: bool) -> Result<bool> {
         self.filled = 0;
@@ -140,15 +137,9 @@ impl ReceiveVector {
         let start = index * self.room;
         let told = self.headers[index].msg_len as usize;
         let captured = told.min(self.room);
-        let mut frame = Frame {
-            data: &self.bytes[start..start + captured],
-            wire_length: told as u32,
-            time_ns: 0,
-            vlan: None,
-            packet_type: PacketType::from(self.addresses[index].sll_pkttype),
-            hash: None,
-            status: 0,
-        };
+        let packet_type = PacketType::from(self.addresses[index].sll_pkttype);
+        let data = &self.bytes[start..start + captured];
+        let mut frame = Frame { packet_type, ..Frame::new(data, told as u32, 0) };
         self.read_control(index, &mut frame);
         frame
     }

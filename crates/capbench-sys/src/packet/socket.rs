@@ -172,17 +172,11 @@ impl PacketSocket {
     }
 
     /// Attaches a classic BPF program (`SO_ATTACH_FILTER`, socket(7)).
-    ///
-    /// # Errors
-    /// `EINVAL` if the kernel's checker refuses the program.
     pub fn attach_filter(&self, filter: &Filter) -> Result<()> {
         attach_filter(&self.fd, filter)
     }
 
     /// The same socket with another descriptor (dup(2)): it exists until both are closed.
-    ///
-    /// # Errors
-    /// `EMFILE` if the process reached its limit of descriptors.
     pub fn duplicate(&self) -> Result<Self> {
         Self::duplicate_of(self.fd.as_fd())
     }
@@ -193,9 +187,6 @@ impl PacketSocket {
     }
 
     /// Detaches the classic BPF program (`SO_DETACH_FILTER`).
-    ///
-    /// # Errors
-    /// `ENOENT` if there is none.
     pub fn detach_filter(&self) -> Result<()> {
         SO_DETACH_FILTER.set(&self.fd, &0i32)
     }
@@ -239,12 +230,12 @@ impl PacketSocket {
     /// Requests a receive buffer and returns the granted size in bytes of the kernel's accounting (the kernel doubles the
     /// request for its overhead, socket(7)). More than `net.core.rmem_max` needs CAP_NET_ADMIN.
     pub fn set_receive_buffer(&self, bytes: u32) -> Result<u32> {
-        socket_option::set_buffer(&self.fd, Buffer::Receive, bytes)
+        socket_option::set_buffer(&self.fd, RECEIVE_BUFFER, bytes)
     }
 
     /// Requests a send buffer; like [`PacketSocket::set_receive_buffer`] with `net.core.wmem_max`.
     pub fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
-        socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
+        socket_option::set_buffer(&self.fd, SEND_BUFFER, bytes)
     }
 
     /// Passes frames directly to the driver, bypassing the queueing discipline (`PACKET_QDISC_BYPASS`).
@@ -300,9 +291,6 @@ impl PacketSocket {
     }
 
     /// Waits until there is something to read (poll(2)).
-    ///
-    /// # Errors
-    /// An error of the socket, for example `ENETDOWN` after its interface went down.
     pub fn wait_readable(&self, timeout: Duration) -> Result<Readiness> {
         let mut entry = [libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
         wait::poll(&mut entry, timeout, "a packet socket")?;

@@ -21,7 +21,6 @@ impl Region {
         Ok((Self(map), view))
     }
 
-    /// Writes plain data at an offset inside the region.
     fn write<T: Copy>(&self, offset: usize, value: T) {
         let place = self.0.at(offset, size_of::<T>()).expect("inside the region").cast::<T>();
         // SAFETY: the place lies inside the region; the caller owns that slot or block by its status word, as the

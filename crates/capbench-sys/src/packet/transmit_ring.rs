@@ -18,8 +18,9 @@ use crate::memory::Mapping;
 /// Where the frame (or its prefix) begins in a slot: `tp_hdrlen - sizeof(struct sockaddr_ll)`.
 const DATA_OFFSET: usize = FrameVersion::V2.address_offset();
 
-/// Length of `struct virtio_net_hdr`.
 const VNET_HEADER_LENGTH: usize = 10;
+
+const WHAT: &str = "packet transmit ring";
 
 /// The header before each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +74,10 @@ impl TransmitRing {
         align(DATA_OFFSET + prefix.length() + frame) as u32
     }
 
-    /// Takes over a mapping made with the same geometry.
     pub(crate) fn new(map: Mapping, geometry: FrameGeometry, prefix: Prefix) -> Result<Self> {
         if (map.length() as u64) < geometry.bytes() {
-            return Err(SysError::argument(
-                "packet transmit ring",
-                format!("{} bytes are mapped, {} needed", map.length(), geometry.bytes()),
-            ));
+            let reason = format!("{} bytes are mapped, {} needed", map.length(), geometry.bytes());
+            return Err(SysError::argument(WHAT, reason));
         }
         Ok(Self { map, geometry, prefix, next: 0, free: 0, pending: 0 })
     }
@@ -112,22 +110,14 @@ impl TransmitRing {
     }
 
     /// Requests the first slots, each with the length of its frame. Nothing is sent before a kick.
-    ///
-    /// # Errors
-    /// More frames than there are free slots, or a frame longer than its slot.
     #[inline]
     pub fn request(&mut self, lengths: &[u16]) -> Result<()> {
         let room = self.geometry.frame_size() as usize - DATA_OFFSET - self.prefix.length();
         let longest = usize::from(lengths.iter().copied().max().unwrap_or(0));
         if lengths.len() > self.free as usize || longest > room {
-            return Err(SysError::argument(
-                "packet transmit ring",
-                format!(
-                    "{} frames of up to {longest} bytes for {} slots of {room}",
-                    lengths.len(),
-                    self.free
-                ),
-            ));
+            let (frames, free) = (lengths.len(), self.free);
+            let reason = format!("{frames} frames of up to {longest} bytes for {free} slots of {room}");
+            return Err(SysError::argument(WHAT, reason));
         }
         for &length in lengths {
             self.request_next(usize::from(length));
@@ -185,10 +175,7 @@ impl TransmitRing {
             match self.status_of(self.oldest()) {
                 libc::TP_STATUS_SEND_REQUEST => break,
                 status if status & libc::TP_STATUS_WRONG_FORMAT != 0 => {
-                    return Err(SysError::argument(
-                        "packet transmit ring",
-                        "the kernel refused a frame's format",
-                    ));
+                    return Err(SysError::argument(WHAT, "the kernel refused a frame's format"));
                 }
                 _ => self.pending -= 1,
             }
@@ -234,26 +221,22 @@ impl TransmitRing {
         (0..self.geometry.frames()).filter(sending).count() as u32
     }
 
-    /// The slot `offset` places behind the next one.
     #[inline]
     fn index(&self, offset: u32) -> u32 {
         let index = self.next + offset;
         if index >= self.geometry.frames() { index - self.geometry.frames() } else { index }
     }
 
-    /// The slot `offset` places before the next one.
     #[inline]
     fn before_next(&self, offset: u32) -> u32 {
         if self.next >= offset { self.next - offset } else { self.next + self.geometry.frames() - offset }
     }
 
-    /// The oldest pending slot.
     #[inline]
     fn oldest(&self) -> u32 {
         self.before_next(self.pending)
     }
 
-    /// Start of slot `index` (< `frames`), which `new` has checked to lie in the mapping.
     #[inline]
     fn at(&self, index: u32) -> *mut u8 {
         self.map

@@ -59,7 +59,6 @@ pub struct Blocks {
 /// Of ntop's `linux/pf_ring.h`, release 8.
 const SO_GET_RING_ID: SocketOption<'_> = SocketOption { level: 0, number: 175, name: "SO_GET_RING_ID" };
 
-/// The descriptors that this process has now.
 pub(super) fn descriptors() -> Vec<RawFd> {
     proc_file::numbers_in("/proc/self/fd").unwrap_or_default()
 }
@@ -76,7 +75,6 @@ pub(super) fn find(own: Option<RawFd>, selectable: Option<RawFd>, before: &[RawF
     new.find(is_capture).unwrap_or(Engine::Hidden)
 }
 
-/// What a descriptor is.
 fn of(fd: RawFd) -> Engine {
     let target = std::fs::read_link(format!("/proc/self/fd/{fd}"));
     let target = target.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();

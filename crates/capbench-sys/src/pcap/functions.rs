@@ -2,6 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint};
 
+use super::Statistics;
 use crate::library_call::function_table;
 
 /// `pcap_t`: libpcap's own, only ever behind a pointer.
@@ -18,15 +19,6 @@ pub(super) struct PacketHeader {
     pub(super) time: libc::timeval,
     pub(super) captured: u32,
     pub(super) length: u32,
-}
-
-/// `struct pcap_stat`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RawStatistics {
-    pub(super) received: u32,
-    pub(super) dropped: u32,
-    pub(super) interface_dropped: u32,
 }
 
 /// `struct bpf_program` of `pcap/bpf.h`; its `struct bpf_insn` is laid out as the kernel's `struct sock_filter`.
@@ -75,7 +67,7 @@ function_table! {
         pcap_setnonblock: unsafe extern "C" fn(*mut Opaque, c_int, *mut c_char) -> c_int,
         pcap_fileno: unsafe extern "C" fn(*mut Opaque) -> c_int,
         pcap_get_selectable_fd: unsafe extern "C" fn(*mut Opaque) -> c_int,
-        pcap_stats: unsafe extern "C" fn(*mut Opaque, *mut RawStatistics) -> c_int,
+        pcap_stats: unsafe extern "C" fn(*mut Opaque, *mut Statistics) -> c_int,
         pcap_next: unsafe extern "C" fn(*mut Opaque, *mut PacketHeader) -> *const c_uchar,
         pcap_next_ex: unsafe extern "C" fn(*mut Opaque, *mut *mut PacketHeader, *mut *const c_uchar) -> c_int,
         pcap_dispatch: unsafe extern "C" fn(*mut Opaque, c_int, Handler, *mut c_uchar) -> c_int,
@@ -101,7 +93,7 @@ mod tests {
 
     use super::{
         ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NETMASK_UNKNOWN, PacketHeader,
-        RawProgram, RawStatistics,
+        RawProgram, Statistics,
     };
 
     /// Against libpcap's own header, where a host has it: capbench needs none.
@@ -114,12 +106,9 @@ mod tests {
             format!("sizeof(struct pcap_pkthdr) == {}", size_of::<PacketHeader>()),
             format!("offsetof(struct pcap_pkthdr, caplen) == {}", offset_of!(PacketHeader, captured)),
             format!("offsetof(struct pcap_pkthdr, len) == {}", offset_of!(PacketHeader, length)),
-            format!("sizeof(struct pcap_stat) == {}", size_of::<RawStatistics>()),
-            format!("offsetof(struct pcap_stat, ps_drop) == {}", offset_of!(RawStatistics, dropped)),
-            format!(
-                "offsetof(struct pcap_stat, ps_ifdrop) == {}",
-                offset_of!(RawStatistics, interface_dropped)
-            ),
+            format!("sizeof(struct pcap_stat) == {}", size_of::<Statistics>()),
+            format!("offsetof(struct pcap_stat, ps_drop) == {}", offset_of!(Statistics, dropped)),
+            format!("offsetof(struct pcap_stat, ps_ifdrop) == {}", offset_of!(Statistics, interface_dropped)),
             format!("sizeof(struct bpf_program) == {}", size_of::<RawProgram>()),
             format!("offsetof(struct bpf_program, bf_insns) == {}", offset_of!(RawProgram, instructions)),
             format!("sizeof(struct bpf_insn) == {}", size_of::<libc::sock_filter>()),

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use super::engine::{self, Engine};
 use super::functions::{
-    ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, RawStatistics,
-    WARNING,
+    ERROR, ERROR_PERMISSION, ERROR_PROMISCUOUS_PERMISSION, ERROR_TEXT, NANOSECONDS, Opaque, WARNING,
 };
 use super::library::{PcapLibrary, text};
 use super::read::Current;
@@ -49,7 +48,8 @@ pub enum Direction {
 }
 
 /// libpcap's three counters since activation (`struct pcap_stat`). They have 32 bits and wrap around.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Statistics {
     /// `ps_recv`.
     pub received: u32,
@@ -138,7 +138,6 @@ impl Pcap {
         Ok(pcap)
     }
 
-    /// Everything that has to be set before activation.
     fn set(&mut self, settings: &Settings) -> Result<()> {
         let functions = &self.library.functions;
         let handle = self.handle.as_ptr();
@@ -254,15 +253,12 @@ impl Pcap {
 
     /// libpcap's counters.
     pub fn statistics(&mut self) -> Result<Statistics> {
-        let mut raw = RawStatistics::default();
+        let mut counts = Statistics::default();
         // SAFETY: the handle is open and active, and the structure is live and of the interface's layout.
-        let code = unsafe { (self.library.functions.pcap_stats)(self.handle.as_ptr(), &raw mut raw) };
-        self.check(code, "pcap_stats")?;
-        let RawStatistics { received, dropped, interface_dropped } = raw;
-        Ok(Statistics { received, dropped, interface_dropped })
+        let code = unsafe { (self.library.functions.pcap_stats)(self.handle.as_ptr(), &raw mut counts) };
+        self.check(code, "pcap_stats").map(|()| counts)
     }
 
-    /// The descriptor that it captures by, if it tells.
     pub(super) fn descriptor(&self) -> Option<RawFd> {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_fileno)(self.handle.as_ptr()) };
@@ -270,9 +266,6 @@ impl Pcap {
     }
 
     /// The packet socket below, with another descriptor: it exists until both are closed. `None` if another engine captures.
-    ///
-    /// # Errors
-    /// `EMFILE` if the process reached its limit of descriptors.
     pub fn packet_socket(&self) -> Result<Option<PacketSocket>> {
         if !matches!(self.engine, Engine::Packet { .. }) {
             return Ok(None);
@@ -284,7 +277,6 @@ impl Pcap {
         PacketSocket::duplicate_of(descriptor).map(Some)
     }
 
-    /// The descriptor to wait on, where there is one that poll(2) can wait on.
     fn selectable(&self) -> Option<RawFd> {
         // SAFETY: the handle is open and active.
         let fd = unsafe { (self.library.functions.pcap_get_selectable_fd)(self.handle.as_ptr()) };
@@ -293,9 +285,6 @@ impl Pcap {
 
     /// Waits until there may be packets to read. Engines without a descriptor are polled again after a millisecond, as
     /// pcap_get_required_select_timeout(3PCAP) specifies.
-    ///
-    /// # Errors
-    /// poll(2) fails. The next read reports an error of the descriptor.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
         /// What a device that cannot be polled is looked at again after.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);

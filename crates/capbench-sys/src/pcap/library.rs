@@ -1,7 +1,6 @@
 //! An open libpcap.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::fmt;
 use std::path::PathBuf;
 
 use super::functions::Functions;
@@ -12,15 +11,10 @@ use crate::library::{Library, file_of};
 const SYSTEM: [&str; 2] = ["libpcap.so.0.8", "libpcap.so.1"];
 
 /// A libpcap with the functions that capbench calls.
+#[derive(Debug)]
 pub struct PcapLibrary {
     pub(super) functions: Functions,
     library: Library,
-}
-
-impl fmt::Debug for PcapLibrary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PcapLibrary").field("library", &self.library).finish_non_exhaustive()
-    }
 }
 
 impl PcapLibrary {
@@ -35,8 +29,7 @@ impl PcapLibrary {
     pub fn open(name: &str) -> Result<Self> {
         // SAFETY: whoever names a libpcap vouches for what it does when it is loaded, as the documentation says.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the functions are used while the library beside them is open.
-        let functions = unsafe { Functions::of(&library) }.map_err(|error| too_old(&library, error))?;
+        let functions = Functions::of(&library).map_err(|error| too_old(&library, error))?;
         // What every frame comes through.
         library.check_file(functions.pcap_dispatch as *const c_void)?;
         library.check_file(functions.pcap_lib_version as *const c_void)?;
@@ -87,10 +80,8 @@ fn too_old(library: &Library, error: SysError) -> SysError {
     match error {
         SysError::Library { library, reason } if is_libpcap => {
             let lack = reason.split(':').next().unwrap_or_default();
-            SysError::Library {
-                library,
-                reason: format!("{lack}: it may be too old, libpcap 1.0 or newer is needed"),
-            }
+            let reason = format!("{lack}: it may be too old, libpcap 1.0 or newer is needed");
+            SysError::Library { library, reason }
         }
         error => error,
     }

@@ -14,7 +14,7 @@ use super::functions::{ERROR_BREAK, Opaque, PacketHeader};
 use super::handle::Pcap;
 use super::ticker::Ticker;
 use crate::error::Result;
-use crate::packet::{Frame, PacketType};
+use crate::packet::Frame;
 
 /// The packet that was read last: valid until the next call that reads, which needs the handle mutably.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,6 @@ pub(super) struct Current {
     data: *const u8,
 }
 
-/// What a callback works with.
 struct Delivery<'c, F> {
     each: F,
     unit_ns: u64,
@@ -44,15 +43,8 @@ unsafe fn frame<'a>(header: &PacketHeader, data: *const u8, unit_ns: u64) -> Fra
     // SAFETY: the caller vouches for pointer, length and lifetime.
     let data = unsafe { std::slice::from_raw_parts(data, header.captured as usize) };
     let (seconds, part) = (header.time.tv_sec as u64, header.time.tv_usec as u64);
-    Frame {
-        data,
-        wire_length: header.length,
-        time_ns: seconds.wrapping_mul(1_000_000_000).wrapping_add(part.wrapping_mul(unit_ns)),
-        vlan: None,
-        packet_type: PacketType::Unknown,
-        hash: None,
-        status: 0,
-    }
+    let time_ns = seconds.wrapping_mul(1_000_000_000).wrapping_add(part.wrapping_mul(unit_ns));
+    Frame::new(data, header.length, time_ns)
 }
 
 /// `pcap_handler`: hands a packet on to the closure behind `user`.
@@ -146,9 +138,6 @@ impl Pcap {
     /// Calls `each` for all packets that arrive within `duration`, with pcap_loop; returns their number.
     ///
     /// pcap_loop returns only when its loop is broken: a timer signal does that.
-    ///
-    /// # Errors
-    /// libpcap's message, or no timer is available.
     pub fn run_loop(&mut self, duration: Duration, each: impl FnMut(&Frame<'_>)) -> Result<u64> {
         self.prepare_loop()?;
         self.set_blocking(true)?;
@@ -191,7 +180,6 @@ impl Pcap {
         Ok(true)
     }
 
-    /// One call of pcap_dispatch or pcap_loop.
     #[inline]
     fn call_back<F: FnMut(&Frame<'_>)>(
         &mut self,
@@ -235,12 +223,10 @@ impl Pcap {
         Err(self.failed(function, reason))
     }
 
-    /// Remembers the handle's error text.
     pub(super) fn look_at_text(&mut self) {
         self.known_text = self.raw_text().map(CString::from);
     }
 
-    /// The handle's error text where it lies.
     fn raw_text(&self) -> Option<&CStr> {
         // SAFETY: the handle is open.
         let text = unsafe { (self.library.functions.pcap_geterr)(self.handle.as_ptr()) };

@@ -4,6 +4,7 @@
 use rustix::net::netlink;
 
 use super::engine::{Blocks, Ring};
+use crate::host::proc_file;
 use crate::netlink::{Answers, HEADER, attribute, u16_at, u32_at};
 
 /// The ring behind a descriptor that /proc shows as `socket:[inode]`.
@@ -16,19 +17,11 @@ pub(super) fn of(target: &str) -> Option<Ring> {
 
 /// Bytes that are mapped of a file, as /proc/PID/maps lists them (proc(5)).
 fn mapped(maps: &str, file: &str) -> Option<u64> {
-    let of_line = |line: &str| {
-        let (range, rest) = line.split_once(' ')?;
-        if rest.rsplit(' ').next() != Some(file) {
-            return None;
-        }
-        let (start, end) = range.split_once('-')?;
-        u64::from_str_radix(end, 16).ok()?.checked_sub(u64::from_str_radix(start, 16).ok()?)
-    };
-    let total = maps.lines().filter_map(of_line).sum();
+    let mapped = proc_file::mappings(maps).filter(|(_, rest)| rest.rsplit(' ').next() == Some(file));
+    let total = mapped.map(|(range, _)| range.end - range.start).sum();
     (total > 0).then_some(total)
 }
 
-/// Length of `struct packet_diag_msg`.
 const MESSAGE: usize = 16;
 /// `SOCK_DIAG_BY_FAMILY` of `linux/sock_diag.h`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -62,7 +55,6 @@ enum Search {
     End,
 }
 
-/// Looks through the messages of one datagram.
 fn search(mut datagram: &[u8], inode: u32) -> Search {
     while let (Some(length), Some(kind)) = (u32_at(datagram, 0), u16_at(datagram, 4)) {
         let length = length as usize;
@@ -79,7 +71,6 @@ fn search(mut datagram: &[u8], inode: u32) -> Search {
     Search::Continue
 }
 
-/// The receive ring among a message's attributes.
 fn ring_attribute(attributes: &[u8]) -> Option<Blocks> {
     let ring = attribute(attributes, RX_RING)?;
     let word = |index: usize| u32_at(ring, 4 * index);

@@ -11,19 +11,18 @@ use std::time::Duration;
 
 use super::functions::Opaque;
 use crate::error::{Result, SysError, check};
+use crate::host::signal_handler;
 
 /// Beyond the real-time signals that the C library keeps for itself.
 fn signal() -> c_int {
     libc::SIGRTMIN() + 5
 }
 
-/// What the signal's handler is given.
 struct Target {
     breakloop: unsafe extern "C" fn(*mut Opaque),
     handle: *mut Opaque,
 }
 
-/// A timer of the thread that made it.
 pub(super) struct Ticker {
     timer: libc::timer_t,
     // From `Box::into_raw`, freed after the timer is deleted. No box: that would claim what the handler reads for itself
@@ -54,27 +53,13 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     }
 }
 
-/// Installs the handler, once for the process.
 fn install() -> Result<()> {
     static INSTALLED: OnceLock<std::result::Result<(), String>> = OnceLock::new();
-    let outcome = INSTALLED.get_or_init(|| {
-        // SAFETY: sigaction is plain data; all zeroes is a valid value.
-        let (mut action, mut before): (libc::sigaction, libc::sigaction) = unsafe { (zeroed(), zeroed()) };
-        // Without SA_RESTART: the system call that the loop waits in has to end.
-        action.sa_flags = libc::SA_SIGINFO;
-        action.sa_sigaction = on_signal as *const () as usize;
-        // SAFETY: both structures are live; the handler calls what may be called by handlers only.
-        if unsafe { libc::sigaction(signal(), &raw const action, &raw mut before) } < 0 {
-            return Err(std::io::Error::last_os_error().to_string());
-        }
-        if before.sa_sigaction != libc::SIG_DFL {
-            // SAFETY: as above; puts back what was there.
-            unsafe { libc::sigaction(signal(), &raw const before, std::ptr::null_mut()) };
-            return Err("something else in this program uses that signal".into());
-        }
-        Ok(())
-    });
-    outcome.clone().map_err(|reason| SysError::argument(format!("sigaction({})", signal()), reason))
+    // Without SA_RESTART: the system call that the loop waits in has to end.
+    // SAFETY: the handler calls what may be called by handlers only.
+    let installed = || unsafe { signal_handler::install(signal(), 0, on_signal) };
+    let outcome = INSTALLED.get_or_init(|| installed().map_err(|error| error.to_string()));
+    outcome.clone().map_err(|reason| SysError::argument("the timer of pcap_loop", reason))
 }
 
 impl Ticker {
@@ -140,7 +125,6 @@ impl Drop for Ticker {
     }
 }
 
-/// Sets a timer to tick every `period`; 0 stops it.
 fn set(timer: libc::timer_t, period: Duration) -> Result<()> {
     let period = libc::timespec {
         tv_sec: period.as_secs() as libc::time_t,

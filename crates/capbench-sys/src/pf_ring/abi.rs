@@ -17,13 +17,9 @@ pub(super) struct Pfring {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct PacketHeader {
-    /// `ts.tv_sec`
     pub(super) seconds: i64,
-    /// `ts.tv_usec`
     pub(super) microseconds: i64,
-    /// Octets captured.
     pub(super) captured: u32,
-    /// Octets on the wire.
     pub(super) length: u32,
     /// `extended_hdr.timestamp_ns`; 0 where the module does not fill it.
     pub(super) time_ns: u64,
@@ -35,51 +31,19 @@ pub(super) struct PacketHeader {
     pub(super) rest: [u8; 987],
 }
 
-impl PacketHeader {
-    /// Before the library writes there.
-    pub(super) const NONE: Self = Self {
-        seconds: 0,
-        microseconds: 0,
-        captured: 0,
-        length: 0,
-        time_ns: 0,
-        flags: 0,
-        is_received: 1,
-        rest: [0; 987],
-    };
-}
-
 /// `pfring_packet_info` of release 8.0 and later, the first with `pfring_recv_burst`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct PacketInfo {
     /// The packet, in the adapter's memory.
     pub(super) data: *const u8,
-    /// `ts.tv_sec`
     pub(super) seconds: i64,
-    /// `ts.tv_usec`
     pub(super) microseconds: i64,
-    /// Octets captured.
     pub(super) captured: u16,
-    /// Octets on the wire.
     pub(super) length: u16,
     /// `PKT_FLAGS_*`
     pub(super) flags: u32,
-    /// A hash, where the adapter has one.
     pub(super) hash: u32,
-}
-
-impl PacketInfo {
-    /// What stands in the array before the library writes there.
-    pub(super) const NONE: Self = Self {
-        data: std::ptr::null(),
-        seconds: 0,
-        microseconds: 0,
-        captured: 0,
-        length: 0,
-        flags: 0,
-        hash: 0,
-    };
 }
 
 /// `pfring_stat`: received, dropped, and since 7.0 shunted. Later releases may append; there is room.
@@ -87,7 +51,6 @@ pub(super) type Statistics = [u64; 8];
 
 /// The first release whose packet header is known to be laid out as above, as `RING_VERSION_NUM`.
 pub(super) const LEAST_VERSION: u32 = 0x06_05_00;
-/// The first release with bursts.
 pub(super) const BURST_VERSION: u32 = 0x08_00_00;
 
 /// `PF_RING_PROMISC`
@@ -120,7 +83,6 @@ pub(super) fn meaning(code: c_int) -> &'static str {
 }
 
 function_table! {
-    /// Functions of `pfring.h`.
     struct Functions;
     required {
         pfring_open: unsafe extern "C" fn(*const c_char, u32, u32) -> *mut Pfring,

@@ -91,8 +91,7 @@ impl PfRing {
     pub fn load(name: &str) -> Result<Self> {
         // SAFETY: the user named it as libpfring, whose initialisation does no harm.
         let library = unsafe { Library::open(name) }?;
-        // SAFETY: the table lies beside the library and is dropped with it.
-        let functions = unsafe { Functions::of(&library) }?;
+        let functions = Functions::of(&library)?;
         let mut version = 0;
         // SAFETY: a valid place.
         unsafe { (functions.pfring_version_noring)(&raw mut version) };

@@ -28,16 +28,13 @@ pub struct Ring {
     reading: Reading,
     /// Most octets of a packet in the ring.
     room: usize,
-    /// Requested octets of a packet.
     asked: u32,
     /// Packets of which the ring has fewer octets than requested.
     cut: u64,
     header: Box<PacketHeader>,
-    /// Copies, one after the other.
     buffer: Box<[u8]>,
     infos: Box<[PacketInfo]>,
     packets: Box<[Packet]>,
-    /// Number of valid `packets`.
     count: usize,
     /// The error that ended a round after its packets.
     failure: Option<SysError>,
@@ -45,12 +42,9 @@ pub struct Ring {
     api: PfRing,
 }
 
-/// What is known of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Packet {
-    /// Its position in the ring, unless it was copied.
     data: *const u8,
-    /// Offset of its copy in the buffer.
     at: usize,
     captured: usize,
     length: u32,
@@ -94,14 +88,6 @@ impl Ring {
             Reading::InPlace => (0, 0),
             Reading::Bursts(most) => (0, usize::from(most.max(1))),
         };
-        let none = Packet {
-            data: ptr::null(),
-            at: 0,
-            captured: 0,
-            length: 0,
-            time_ns: 0,
-            packet_type: PacketType::Host,
-        };
         let ring = Self {
             handle,
             device: options.device.into(),
@@ -109,10 +95,11 @@ impl Ring {
             room,
             asked: options.captured,
             cut: 0,
-            header: Box::new(PacketHeader::NONE),
+            // SAFETY: the structure is integers, of which all zeroes is a value.
+            header: Box::new(unsafe { std::mem::zeroed() }),
             buffer: vec![0; if copies > 0 { copies * COPY_OCTETS + room } else { 0 }].into(),
-            infos: vec![PacketInfo::NONE; infos].into(),
-            packets: vec![none; copies.max(infos).max(1)].into(),
+            infos: vec![PacketInfo::default(); infos].into(),
+            packets: vec![Packet::default(); copies.max(infos).max(1)].into(),
             count: 0,
             failure: None,
             api,
@@ -168,15 +155,7 @@ impl Ring {
                 // next call (`can_lend`), which takes `&mut self`.
                 _ => unsafe { std::slice::from_raw_parts(packet.data, packet.captured) },
             };
-            Frame {
-                data,
-                wire_length: packet.length,
-                time_ns: packet.time_ns,
-                vlan: None,
-                packet_type: packet.packet_type,
-                hash: None,
-                status: 0,
-            }
+            Frame { packet_type: packet.packet_type, ..Frame::new(data, packet.length, packet.time_ns) }
         })
     }
 

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::ring::{Consumer, Producer};
 use super::umem::{Returned, Umem};
 
-/// A frame that was taken from the receive ring.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     address: u64,
@@ -33,7 +32,6 @@ pub struct FrameQueue {
     received: Consumer<libc::xdp_desc>,
     fill: Producer<u64>,
     share: Share,
-    /// Chunks in no ring, because the fill ring was full.
     spare: Vec<u32>,
     returned: Arc<Returned>,
     batch: Vec<Taken>,
@@ -167,13 +165,11 @@ impl FrameQueue {
         (&mut self.fill, &mut self.received)
     }
 
-    /// The chunks kept back here.
     #[cfg(test)]
     pub(super) fn spare(&self) -> &[u32] {
         &self.spare
     }
 
-    /// Where chunk 0 lies.
     #[cfg(test)]
     pub(super) fn origin(&self) -> usize {
         self.umem.start(0, 0).addr()

@@ -39,7 +39,6 @@ pub struct ReceiverConfig<'q> {
     pub busy_poll: Option<BusyPoll>,
 }
 
-/// One queue: its socket and its rings.
 #[derive(Debug)]
 struct Port {
     socket: XdpSocket,
@@ -128,7 +127,6 @@ impl Receiver {
         Some((index, batch))
     }
 
-    /// The first queue with frames, from the one whose turn it is on.
     #[inline]
     fn find(&mut self) -> Option<usize> {
         let count = self.ports.len();

@@ -43,10 +43,8 @@ impl<T: Entry> Ring<T> {
         let aligned = offsets.entries.is_multiple_of(align_of::<T>());
         let words = word(offsets.producer) && word(offsets.consumer) && offsets.flags.is_none_or(word);
         if !size.is_power_of_two() || !fits || !aligned || !words {
-            return Err(SysError::argument(
-                "AF_XDP ring",
-                format!("{size} entries at {offsets:?} in {} bytes", map.length()),
-            ));
+            let reason = format!("{size} entries at {offsets:?} in {} bytes", map.length());
+            return Err(SysError::argument("AF_XDP ring", reason));
         }
         Ok(Self { map, offsets, size, kind: PhantomData })
     }
@@ -85,7 +83,6 @@ impl<T: Entry> Ring<T> {
     }
 }
 
-/// A ring that this side fills.
 #[derive(Debug)]
 pub(crate) struct Producer<T> {
     ring: Ring<T>,
@@ -96,7 +93,6 @@ pub(crate) struct Producer<T> {
 }
 
 impl<T: Entry> Producer<T> {
-    /// Takes over the producing side of a fresh ring.
     pub(crate) fn new(map: Mapping, offsets: Offsets, size: u32) -> Result<Self> {
         let ring = Ring::new(map, offsets, size)?;
         let (next, consumed) = (ring.producer(), ring.consumer());
@@ -113,14 +109,12 @@ impl<T: Entry> Producer<T> {
         self.ring.size.saturating_sub(self.pending())
     }
 
-    /// Entries published and not consumed.
     #[inline]
     pub(crate) fn pending(&mut self) -> u32 {
         self.consumed = self.ring.consumer();
         self.next.wrapping_sub(self.consumed)
     }
 
-    /// Entries that are known to be the producer's.
     #[inline]
     fn known_room(&self) -> u32 {
         self.ring.size.saturating_sub(self.next.wrapping_sub(self.consumed))
@@ -205,14 +199,12 @@ impl<T: Entry> Producer<T> {
         }
     }
 
-    /// Whether the kernel wants a system call to go on.
     #[inline]
     pub(crate) fn needs_wakeup(&self) -> bool {
         self.ring.needs_wakeup()
     }
 }
 
-/// A ring that this side empties.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
     ring: Ring<T>,
@@ -223,7 +215,6 @@ pub(crate) struct Consumer<T> {
 }
 
 impl<T: Entry> Consumer<T> {
-    /// Takes over the consuming side of a fresh ring.
     pub(crate) fn new(map: Mapping, offsets: Offsets, size: u32) -> Result<Self> {
         let ring = Ring::new(map, offsets, size)?;
         let (produced, next) = (ring.producer(), ring.consumer());
@@ -245,7 +236,6 @@ impl<T: Entry> Consumer<T> {
         (waiting.min(self.ring.size), self.ring.size)
     }
 
-    /// Entries that are known to be the consumer's.
     #[inline]
     fn known(&self) -> u32 {
         // More than the ring holds cannot be: the producer would have overwritten what is ours.

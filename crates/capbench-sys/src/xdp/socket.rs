@@ -18,7 +18,6 @@ use crate::host::interface::InterfaceIndex;
 use crate::memory::Mapping;
 use crate::socket_option::{self, *};
 
-/// How long the kernel may take to give a queue free.
 const RELEASE: Duration = Duration::from_secs(1);
 
 /// How frames move between driver and UMEM.
@@ -105,7 +104,6 @@ impl XdpSocket {
         Producer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the completion ring.
     pub(super) fn completion_ring(&self, entries: u32) -> Result<Consumer<u64>> {
         let page = libc::XDP_UMEM_PGOFF_COMPLETION_RING;
         let (map, offsets) =
@@ -113,7 +111,6 @@ impl XdpSocket {
         Consumer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the receive ring.
     pub(super) fn receive_ring(&self, entries: u32) -> Result<Consumer<libc::xdp_desc>> {
         let page = libc::XDP_PGOFF_RX_RING as u64;
         let (map, offsets) =
@@ -121,7 +118,6 @@ impl XdpSocket {
         Consumer::new(map, offsets, entries)
     }
 
-    /// Makes and maps the transmit ring.
     pub(super) fn transmit_ring(&self, entries: u32) -> Result<Producer<libc::xdp_desc>> {
         let page = libc::XDP_PGOFF_TX_RING as u64;
         let (map, offsets) =
@@ -242,17 +238,6 @@ impl XdpSocket {
         // SAFETY: send(2) with length 0 reads nothing; AF_XDP looks at no buffer.
         let code = unsafe { libc::send(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
         driven(code, "sendto on an AF_XDP socket")
-    }
-
-    /// Frames that one [`Self::drive_transmit`] sends at most in copy mode (`XDP_MAX_TX_SKB_BUDGET`, Linux 6.17); 32 else.
-    /// Whether the kernel knows the option.
-    pub(super) fn set_transmit_budget(&self, frames: u32) -> bool {
-        XDP_MAX_TX_SKB_BUDGET.set(&self.fd, &frames).is_ok()
-    }
-
-    /// Asks for a send buffer and returns what the kernel granted, as [`crate::packet::PacketSocket::set_send_buffer`].
-    pub(super) fn set_send_buffer(&self, bytes: u32) -> Result<u32> {
-        socket_option::set_buffer(&self.fd, Buffer::Send, bytes)
     }
 
     /// Fails with the error that the socket has pending, if any (`SO_ERROR`), which clears it.

@@ -15,14 +15,12 @@ use crate::memory::Mapping;
 /// As in `struct xdp_ring` of net/xdp/xsk_queue.h: indices and flags on cache lines of their own.
 const OFFSETS: Offsets = Offsets { producer: 0, consumer: 128, entries: 320, flags: Some(132) };
 
-/// A ring on heap memory, for both sides.
 fn memory<T: Entry>(entries: u32) -> Result<(Mapping, Mapping)> {
     let length = OFFSETS.entries + entries as usize * size_of::<T>();
     let map = Arc::new(Mapping::on_heap(length)?);
     Ok((Mapping::view_of(Arc::clone(&map)), Mapping::view_of(map)))
 }
 
-/// A UMEM on heap memory, for both sides.
 fn chunks(geometry: UmemGeometry) -> Result<(Mapping, Arc<Umem>)> {
     let map = Arc::new(Mapping::on_heap(geometry.bytes() as usize)?);
     Ok((Mapping::view_of(Arc::clone(&map)), Umem::new(Mapping::view_of(map), geometry)?))
@@ -109,7 +107,6 @@ impl ReceiveKernel {
         }
     }
 
-    /// The next valid chunk of the fill ring.
     fn next_chunk(&mut self) -> Option<u64> {
         while self.fill.available() > 0 {
             let address = self.fill.read(0);
@@ -134,7 +131,6 @@ impl ReceiveKernel {
         self.received.start_at(index, index);
     }
 
-    /// Chunks that the kernel took from the fill ring and has not used.
     #[cfg(test)]
     pub(super) fn unused(&self) -> usize {
         usize::from(self.unused.is_some())

@@ -3,11 +3,14 @@
 //! Copy mode makes counts exact: the kernel sends only inside our system calls, so unsent frames can be withdrawn at the end of
 //! a phase.
 
+use std::os::fd::AsFd;
+
 use super::socket::{BindOptions, CopyMode, XdpSocket};
 use super::transmit_queue::TransmitQueue;
 use super::umem::{Umem, UmemGeometry};
 use crate::error::Result;
 use crate::host::interface::InterfaceIndex;
+use crate::socket_option::{SEND_BUFFER, XDP_MAX_TX_SKB_BUDGET, set_buffer};
 
 /// Entries of a fill ring that nobody uses: the kernel wants one with every UMEM.
 const UNUSED_FILLS: u32 = 64;
@@ -60,13 +63,14 @@ impl Transmitter {
     pub fn open(config: &TransmitterConfig) -> Result<Self> {
         let umem = Umem::of_pages(UmemGeometry::new(config.chunk_size, config.frames)?)?;
         let socket = XdpSocket::open()?;
-        let send_buffer_bytes = socket.set_send_buffer(config.send_buffer_bytes)?;
+        let send_buffer_bytes = set_buffer(&socket.as_fd(), SEND_BUFFER, config.send_buffer_bytes)?;
         socket.register(&umem)?;
         socket.fill_ring(UNUSED_FILLS)?;
         let completions = socket.completion_ring(config.frames)?;
         let requests = socket.transmit_ring(config.frames)?;
-        // A larger budget saves system calls; without it more of them do the same.
-        socket.set_transmit_budget(config.budget.clamp(32, config.frames.max(32)));
+        // A larger budget than 32 saves system calls; without it (before Linux 6.17) more of them do the same.
+        let budget = config.budget.clamp(32, config.frames.max(32));
+        let _ = XDP_MAX_TX_SKB_BUDGET.set(&socket.as_fd(), &budget);
         let options = BindOptions { mode: CopyMode::Copy, need_wakeup: false };
         socket.bind(config.interface, config.queue, options, None)?;
         Ok(Self { socket, queue: TransmitQueue::new(umem, requests, completions), send_buffer_bytes })

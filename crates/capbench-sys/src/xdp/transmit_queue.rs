@@ -27,7 +27,6 @@ pub struct TransmitQueue {
     pending: u32,
     /// Void requests before them that the kernel has not yet skipped.
     void: u32,
-    /// Frames known to be accepted, minus completed ones.
     in_flight: i64,
     /// How many entries of the ring came before the one that each chunk was last in.
     places: Box<[u64]>,
@@ -84,18 +83,14 @@ impl TransmitQueue {
     }
 
     /// Requests the first slots, each with the length of its frame. Nothing is sent before a system call.
-    ///
-    /// # Errors
-    /// More frames than there is room for, or a frame longer than its slot.
     #[inline]
     pub fn request(&mut self, lengths: &[u16]) -> Result<()> {
         let count = lengths.len() as u32;
         let longest = u32::from(lengths.iter().copied().max().unwrap_or(0));
         if count > self.room(count) || longest > self.umem.geometry().chunk_size() {
-            return Err(SysError::argument(
-                "AF_XDP transmit ring",
-                format!("{count} frames of up to {longest} bytes for {} free chunks", self.free.len()),
-            ));
+            let free = self.free.len();
+            let reason = format!("{count} frames of up to {longest} bytes for {free} free chunks");
+            return Err(SysError::argument("AF_XDP transmit ring", reason));
         }
         for (offset, &length) in (0..).zip(lengths) {
             let Some(chunk) = self.free.pop() else { break };

@@ -27,7 +27,6 @@ pub const CHUNK_SIZES: [u32; 2] = [2048, 4096];
 /// The word of a chunk that nobody uses and the kernel does not have.
 const SPARE: u32 = 0;
 
-/// The word of a chunk that the kernel has.
 const LENT: u32 = u32::MAX;
 
 /// Users of a chunk at most: far below [`LENT`], so that no count can become it.
@@ -42,9 +41,6 @@ pub struct UmemGeometry {
 
 impl UmemGeometry {
     /// `chunks` chunks of `chunk_size` bytes.
-    ///
-    /// # Errors
-    /// The kernel would refuse them.
     pub fn new(chunk_size: u32, chunks: u32) -> Result<Self> {
         if !CHUNK_SIZES.contains(&chunk_size) {
             return Err(SysError::argument("UMEM", format!("chunks of {chunk_size} bytes: 2048 or 4096")));
@@ -90,7 +86,6 @@ impl UmemGeometry {
     }
 }
 
-/// A UMEM and where its chunks are.
 #[derive(Debug)]
 pub(crate) struct Umem {
     map: Mapping,
@@ -99,12 +94,10 @@ pub(crate) struct Umem {
 }
 
 impl Umem {
-    /// A UMEM of fresh pages.
     pub(crate) fn of_pages(geometry: UmemGeometry) -> Result<Arc<Self>> {
         Self::new(Mapping::of_pages(geometry.bytes() as usize, "a UMEM")?, geometry)
     }
 
-    /// Takes over memory.
     pub(crate) fn new(map: Mapping, geometry: UmemGeometry) -> Result<Arc<Self>> {
         if (map.length() as u64) < geometry.bytes() {
             return Err(SysError::argument("UMEM", format!("{} bytes are mapped", map.length())));
@@ -192,7 +185,6 @@ impl Umem {
         true
     }
 
-    /// The address of `length` bytes in the UMEM.
     #[inline]
     pub(crate) fn start(&self, address: u64, length: usize) -> *mut u8 {
         self.map.at(address as usize, length).expect("an address of a checked chunk lies in its mapping")
@@ -220,11 +212,9 @@ pub(crate) struct Returned {
     first_chunk: u32,
 }
 
-/// The end of the stack.
 const NONE: u32 = u32::MAX;
 
 impl Returned {
-    /// For the chunks of one owner.
     pub(crate) fn new(first_chunk: u32, chunks: u32) -> Self {
         let older = (0..chunks).map(|_| AtomicU32::new(NONE)).collect();
         Self { newest: AtomicU32::new(NONE), older, first_chunk }
@@ -244,7 +234,6 @@ impl Returned {
         }
     }
 
-    /// Takes all chunks that came back.
     #[inline]
     pub(crate) fn take_all(&self, mut take: impl FnMut(u32)) {
         if self.newest.load(Ordering::Relaxed) == NONE {

@@ -11,12 +11,14 @@
 //!
 //! So a completion does not mean that a frame was sent; only `EBUSY` reports a frame that was not.
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
-use crate::error::{Result, TrafficError};
+use std::time::{Duration, Instant};
+
 use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
-use std::time::{Duration, Instant};
+
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
+use crate::{Result, TrafficError};
 
 /// How long the end of a phase waits for frames in the ring.
 const LAST_WAIT: Duration = Duration::from_millis(100);
@@ -151,13 +153,12 @@ impl Transmit for AfXdpTx {
         while self.transmitter.queue().pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
                 Ok(handed) => finish.handed += handed,
-                // An interface that is down accepts no more frames. The rest is withdrawn and counted below.
+                // An interface that is down accepts no more frames. The rest is withdrawn below.
                 Err(_) => break,
             }
         }
-        let (taken, withdrawn) = self.transmitter.withdraw()?;
+        let (taken, _) = self.transmitter.withdraw()?;
         finish.handed.accepted += self.without_refused(taken);
-        finish.withdrawn = withdrawn.into();
         while self.transmitter.queue().in_flight() > 0 && begun.elapsed() < LAST_WAIT {
             std::thread::yield_now();
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{METHODS, Opened, TransmitConfig, TransmitMethod};
-use crate::error::{Result, TrafficError};
+use crate::{Result, TrafficError};
 
 /// The setting that sends frames through the queueing discipline and tc at egress, like those of other programs. This is
 /// slower. Without it frames go directly to the driver.

@@ -5,20 +5,20 @@ mod chosen;
 mod packet_tx;
 mod sendmmsg;
 mod sendto;
+#[cfg(feature = "bpf")]
 mod xdp_live;
 
-use crate::error::{Result, TrafficError};
-use crate::pacer::{self, SendJob};
-use crate::report::SendReport;
-use crate::transmission::{Finish, Handed, MOST_BATCH, Transmit};
+use std::fmt;
+
 use capbench_frames::head::HEAD_ROOM;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::units::FrameSize;
 use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+
+use crate::transmission::{Finish, Handed, MOST_BATCH};
+use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
 pub use chosen::{Chosen, THROUGH_QDISC, method};
@@ -195,7 +195,7 @@ impl TransmitConfig {
 }
 
 /// The settings in effect, for the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransmitFacts {
     /// Maximum number of frames per call.
     pub batch: usize,
@@ -317,8 +317,16 @@ pub const METHODS: &[TransmitMethod] = &[
         name: "xdp-live",
         summary: "BPF_PROG_RUN: frames made by an XDP program in the kernel, no socket buffers; root only",
         takes_qdisc: false,
+        #[cfg(feature = "bpf")]
         open: xdp_live::open,
+        #[cfg(feature = "bpf")]
         supported: xdp_live::supported,
+        #[cfg(not(feature = "bpf"))]
+        open: |_| {
+            Err(SysError::argument("xdp-live", "this capbench was built without the feature bpf").into())
+        },
+        #[cfg(not(feature = "bpf"))]
+        supported: || Err("built without the feature bpf".into()),
         needs_far_napi: true,
     },
 ];

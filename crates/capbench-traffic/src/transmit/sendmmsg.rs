@@ -1,8 +1,9 @@
 //! `sendmmsg`: many frames per system call, copied by the kernel.
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
-use crate::error::Result;
 use capbench_sys::packet::{PacketSocket, SendVector, Sent};
+
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use crate::Result;
 
 /// A packet socket and a vector of slots.
 #[derive(Debug)]

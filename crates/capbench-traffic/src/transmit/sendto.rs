@@ -1,8 +1,9 @@
 //! `sendto`: one system call per frame, as in `dain-2004` and in every simple tool.
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
-use crate::error::Result;
 use capbench_sys::packet::{PacketSocket, Sent};
+
+use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use crate::Result;
 
 /// A packet socket and one slot.
 #[derive(Debug)]

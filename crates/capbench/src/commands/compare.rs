@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 use capbench_plan::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
 use capbench_report::formats::text;
+use capbench_report::read::Run;
 use capbench_report::report;
-use capbench_report::results::Results;
 use clap::Args;
 
 use crate::exit::{self, Exit, Usage};
 use crate::flags::ThresholdFlags;
-use crate::output::print;
+use crate::output::{print, print_json};
 
 /// What to compare.
 #[derive(Args, Clone, Debug)]
@@ -39,13 +39,6 @@ pub struct CompareFlags {
     json: bool,
 }
 
-/// A saved run, and what is unreadable or contradictory in its files.
-struct Saved {
-    results: Results,
-    warnings: Vec<String>,
-}
-
-/// Runs the command.
 pub fn run(flags: &CompareFlags) -> Result<Exit> {
     if is_one(&flags.then, &flags.now) {
         let path = flags.then.display();
@@ -55,9 +48,9 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
     let comparison = compared(flags, &then, &now)?;
     let exit = exit::of_comparison(comparison.conclusion());
     if flags.json {
-        let name = |path: &Path, run: &Saved| NamedRun::new(path.display().to_string(), &run.results);
+        let name = |path: &Path, run: &Run| NamedRun::new(path.display().to_string(), &run.results);
         let document = Document::new([name(&flags.then, &then), name(&flags.now, &now)], comparison);
-        print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
+        print_json(&document)?;
     } else {
         let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
         print(&text::text(&report::compared(sides, &comparison)))?;
@@ -66,7 +59,7 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
 }
 
 /// The comparison. Problems of the files come first in its notes.
-fn compared(flags: &CompareFlags, then: &Saved, now: &Saved) -> Result<Comparison> {
+fn compared(flags: &CompareFlags, then: &Run, now: &Run) -> Result<Comparison> {
     let found = of_runs(&then.results, &now.results, &flags.across, flags.thresholds.thresholds());
     let sides = [("A", &flags.then, then), ("B", &flags.now, now)];
     let mut comparison = found.inspect_err(|_| {
@@ -101,8 +94,7 @@ fn directory(path: &Path) -> &Path {
 }
 
 /// Reads a saved run as far as its file is complete.
-fn read(path: &Path) -> Result<Saved> {
-    let run = capbench_report::read::read(path)
-        .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))?;
-    Ok(Saved { results: run.results, warnings: run.warnings })
+fn read(path: &Path) -> Result<Run> {
+    capbench_report::read::read(path)
+        .with_context(|| format!("{}: no run that can be compared; name what --out named", path.display()))
 }

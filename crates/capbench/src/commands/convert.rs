@@ -1,21 +1,20 @@
 //! `capbench convert`: converts capture files, mainly those of `record --format verbatim`, to another format.
 
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::fs;
+use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_model::units::ByteCount;
 use capbench_record::convert::{ConvertError, Converted, OutputLimit, convert};
-use capbench_record::file::{Decompressed, FileFormat, LeftOut};
+use capbench_record::file::{FileFormat, LeftOut};
 use capbench_record::writing::WriteOptions;
 use clap::Args;
 
 use crate::exit::{Exit, Usage};
 use crate::file_format::{self, named};
 
-/// What to convert, to what.
 #[derive(Args, Clone, Debug)]
 pub struct ConvertFlags {
     /// File to read: verbatim, pcapng or pcap, also compressed with Zstandard; - is standard input
@@ -41,7 +40,6 @@ fn format(text: &str) -> Result<FileFormat, String> {
     named(text, &[FileFormat::Pcapng, FileFormat::Pcap])
 }
 
-/// Runs the command.
 pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let mut options = WriteOptions::new(&flags.output);
     options.compression = flags.zstd;
@@ -57,12 +55,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         return Err(Usage(format!("{} would be overwritten while it is read", flags.input.display())).into());
     }
     let name = flags.input.display();
-    let source: Box<dyn Read> = if flags.input.as_os_str() == "-" {
-        Box::new(io::stdin())
-    } else {
-        Box::new(File::open(&flags.input).with_context(|| format!("cannot read {name}"))?)
-    };
-    let source = Decompressed::new(source).with_context(|| format!("cannot read {name}"))?;
+    let source = file_format::open(&flags.input)?;
     let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
     let done = convert(source, format, &options, limit, &mut converted);
@@ -109,8 +102,8 @@ fn listed(left_out: LeftOut) -> String {
         ("packet comments", comments),
         ("other options", options),
     ];
-    let told = kinds.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{kind} {count}"));
-    told.collect::<Vec<_>>().join(", ")
+    let left = kinds.iter().filter(|(_, count)| *count > 0).map(|(kind, count)| format!("{kind} {count}"));
+    left.collect::<Vec<_>>().join(", ")
 }
 
 fn is_same(input: &Path, output: &Path) -> bool {

@@ -11,21 +11,20 @@ use capbench_host::bed::Side;
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
 use capbench_lab::receiver::Verifier;
-use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::mark::Tally;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::SnapLength;
 use capbench_sys::host::clock;
 use clap::Args;
 
-use self::lines::{Lines, Told, Totals};
+use self::lines::{Lines, Seen, Totals};
 use crate::exit::{self, Exit, Usage};
-use crate::flags::{CaptureFlags, LayoutFlags};
+use crate::flags::{CaptureFlags, LayoutFlags, own_method};
 use crate::privileges;
+use crate::recording::interface;
 use crate::signals::{Signals, Stop};
 use crate::values::positive_duration;
 
-/// What to count, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct CountFlags {
     /// Interface to count on
@@ -68,62 +67,32 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long frames are still read after the method failed, for example because its interface went down.
 const LAST_LOOK: Duration = Duration::from_millis(200);
 
-/// Runs the command.
 pub fn run(flags: &CountFlags) -> Result<Exit> {
-    let method = method(&flags.method)?;
+    let method = own_method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
     let mut options = flags.capture.options();
     options.mark = match flags.verify {
         Some(trial) => Some(mark(TrialId(trial), &flags.layout.layout()?)),
         None => None,
     };
-    let recogniser = recogniser(flags, options.snap_length)?;
+    let classifier = classifier(flags, options.snap_length)?;
     let side = Side::existing(&flags.interface)?;
     if let Some(cpu) = flags.cpu {
         super::send::pin(cpu)?;
     }
     let stop = Stop::install()?;
     let signals = Signals::install()?;
-    let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-    let counter = Counter {
-        flags,
-        recogniser,
-        method: &method,
-        stop: stop.clone(),
-        signals,
-        interface: interface.clone(),
-    };
+    let interface = interface(&side);
+    let counter =
+        Counter { flags, classifier, method: &method, stop: stop.clone(), signals, interface: &interface };
     open_with(&method, &interface, &options, counter)??;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
 }
 
-/// Parses the method. It must be built into capbench and run on an unmodified interface.
-fn method(text: &str) -> Result<MethodSpec> {
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    let named = subject::find(&spec, &Programs::default())?;
-    if matches!(named.subject, Subject::Program(_)) {
-        return Err(
-            Usage(format!("--method {text}: count captures by itself; bench measures programs")).into()
-        );
-    }
-    if let Some(setting) =
-        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
-    {
-        let reason =
-            format!("--method {text}: +{} changes the link, which only bench does, on its own", setting.name);
-        return Err(Usage(reason).into());
-    }
-    Ok(spec)
-}
-
-fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {
+fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>> {
     let Some(trial) = flags.verify else {
-        if flags.layout.is_given() {
-            return Err(
-                Usage("flags about headers say what --verify expects; give --verify, too".into()).into()
-            );
-        }
-        return Ok(None);
+        let why = "flags about headers say what --verify expects; give --verify, too";
+        return if flags.layout.is_given() { Err(Usage(why.into()).into()) } else { Ok(None) };
     };
     let layout = flags.layout.layout()?;
     Ok(Some(Classifier::new(TrialId(trial), &layout, snap.cuts().then(|| snap.octets()))?))
@@ -132,11 +101,11 @@ fn recogniser(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
 /// Counts with any method.
 struct Counter<'f> {
     flags: &'f CountFlags,
-    recogniser: Option<Classifier>,
+    classifier: Option<Classifier>,
     method: &'f MethodSpec,
     stop: Stop,
     signals: Signals,
-    interface: Interface,
+    interface: &'f Interface,
 }
 
 impl Visitor for Counter<'_> {
@@ -155,8 +124,7 @@ impl Visitor for Counter<'_> {
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
         }
-        let mut verifier =
-            self.recogniser.clone().map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
+        let mut verifier = self.classifier.map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
         let start = Instant::now();
         let cpu_start = clock::thread_cpu_ns();
         let mut lines = Lines::new(self.flags.json);
@@ -165,13 +133,12 @@ impl Visitor for Counter<'_> {
         let (mut next_line, mut next_look) = (SECOND, Duration::ZERO);
         let (mut failure, mut counted) = (None, None);
         let mut totals = Totals::default();
-        let interface = self.interface;
-        let told = |verifier: Option<&Verifier>, counted: Option<Tally>| {
+        let seen = |verifier: Option<&Verifier>, counted: Option<Tally>| {
             verifier
-                .map(|verifier| counted.map_or_else(|| Told::Verified(verifier.arrivals()), Told::Counted))
+                .map(|verifier| counted.map_or_else(|| Seen::Verified(verifier.arrivals()), Seen::Counted))
         };
         loop {
-            let taken = capture.for_each(TICK, |frame| {
+            let read = capture.for_each(TICK, |frame| {
                 // Frames after the limit in the same batch are not counted.
                 if packets < limit {
                     packets += 1;
@@ -181,8 +148,8 @@ impl Visitor for Counter<'_> {
                     }
                 }
             });
-            // First count and report what the method still holds, then return the error.
-            if let Err(error) = taken {
+            // First count and report what the method still has, then return the error.
+            if let Err(error) = read {
                 match failure {
                     None => failure = Some((error, Instant::now())),
                     Some(_) => break,
@@ -218,7 +185,7 @@ impl Visitor for Counter<'_> {
                 };
             }
             if is_asked {
-                lines.tell(&totals, told(verifier.as_ref(), counted).as_ref());
+                lines.tell(&totals, seen(verifier.as_ref(), counted).as_ref());
             }
             if is_due {
                 lines.print(totals.clone())?;
@@ -231,7 +198,7 @@ impl Visitor for Counter<'_> {
         let counters = capture.counters()?;
         lines.note_full(&totals.counters, &counters);
         let end = Totals { packets, octets, counters, cpu_ns: clock::thread_cpu_ns() - cpu_start, ..totals };
-        lines.close(&end, told(verifier.as_ref(), counted).as_ref())?;
-        failure.map_or(Ok(()), |(error, _)| Err(interface.or_removed(error).into()))
+        lines.close(&end, seen(verifier.as_ref(), counted).as_ref())?;
+        failure.map_or(Ok(()), |(error, _)| Err(self.interface.or_removed(error).into()))
     }
 }

@@ -11,7 +11,6 @@ use clap_mangen::Man;
 
 use crate::exit::Exit;
 
-/// What to make of the command line's own description, and where.
 #[derive(Args, Clone, Debug)]
 pub struct GenerateFlags {
     /// What
@@ -31,7 +30,6 @@ pub enum What {
     Man,
 }
 
-/// Runs the command.
 pub fn run<Cli: CommandFactory>(flags: &GenerateFlags) -> Result<Exit> {
     let path = &flags.folder;
     // Packages are built by root in folders of other users; the content is the same everywhere.

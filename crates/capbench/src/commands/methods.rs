@@ -1,6 +1,5 @@
 //! `capbench methods`: every method, whether it runs here or why not, and its options.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -13,9 +12,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::output::print;
+use crate::output::{print, print_json};
 
-/// How to list them.
 #[derive(Args, Clone, Debug)]
 pub struct MethodsFlags {
     /// Print JSON
@@ -26,57 +24,49 @@ pub struct MethodsFlags {
     programs: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(flags: &MethodsFlags) -> Result<Exit> {
     let programs = Programs::with_file(flags.programs.as_deref())?;
     let methods = subject::list(&programs);
-    print(&if flags.json { as_json(&methods)? } else { as_text(&methods)? })?;
+    if flags.json { print_json(&as_json(&methods)) } else { print(&as_text(&methods)) }?;
     Ok(Exit::Done)
 }
 
-fn as_json(methods: &[Listed]) -> Result<String> {
+fn as_json(methods: &[Listed]) -> Value {
     let setting = |name: &str, value: Option<&str>, optional: bool, summary: &str| json!({ "setting": name, "value": value, "value_is_optional": optional, "summary": summary });
-    let capture: Vec<Value> = methods
-        .iter()
-        .map(|method| {
-            let settings = method.settings.iter();
-            json!({
-                "method": method.name,
-                "summary": method.summary,
-                "runs_here": method.here.is_ok(),
-                "reason": method.here.as_ref().err(),
-                "privilege": method.privilege,
-                "untested": method.untested,
-                "vlan_tags": method.vlan_tags.map(VlanTags::name),
-                "options": method.options,
-                "argument": method.argument.map(|argument| json!({
-                    "placeholder": argument.placeholder, "required": argument.required, "summary": argument.summary,
-                })),
-                "settings": settings
-                    .map(|known| setting(known.name, known.value, known.optional, known.summary))
-                    .collect::<Vec<_>>(),
-                "variants": method.variants,
-                "in_default": method.in_default,
-            })
+    let capture = methods.iter().map(|method| {
+        let settings = method.settings.iter();
+        let settings = settings.map(|known| setting(known.name, known.value, known.optional, known.summary));
+        json!({
+            "method": method.name,
+            "summary": method.summary,
+            "runs_here": method.here.is_ok(),
+            "reason": method.here.as_ref().err(),
+            "privilege": method.privilege,
+            "untested": method.untested,
+            "vlan_tags": method.vlan_tags.map(VlanTags::name),
+            "options": method.options,
+            "argument": method.argument.map(|argument| json!({
+                "placeholder": argument.placeholder, "required": false, "summary": argument.summary,
+            })),
+            "settings": settings.collect::<Vec<_>>(),
+            "variants": method.variants,
+            "in_default": method.in_default,
         })
-        .collect();
-    let path: Vec<_> =
-        PATH_SETTINGS.iter().map(|known| setting(known.name, None, true, known.summary)).collect();
-    let transmit: Vec<_> = transmit::METHODS
-        .iter()
-        .map(|method| {
-            let here = (method.supported)();
-            json!({
-                "method": method.name, "summary": method.summary, "runs_here": here.is_ok(), "reason": here.err(),
-            })
-        })
-        .collect();
-    let document =
-        json!({ "schema_version": 2, "methods": capture, "path_settings": path, "transmit": transmit });
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    });
+    let path = PATH_SETTINGS.iter().map(|known| setting(known.name, None, true, known.summary));
+    let transmit = transmit::METHODS.iter().map(|method| {
+        let here = (method.supported)();
+        json!({ "method": method.name, "summary": method.summary, "runs_here": here.is_ok(), "reason": here.err() })
+    });
+    json!({
+        "schema_version": 2,
+        "methods": capture.collect::<Vec<_>>(),
+        "path_settings": path.collect::<Vec<_>>(),
+        "transmit": transmit.collect::<Vec<_>>(),
+    })
 }
 
-fn as_text(methods: &[Listed]) -> Result<String> {
+fn as_text(methods: &[Listed]) -> String {
     let row = |method: &Listed| {
         let here = if method.here.is_ok() { "yes" } else { "no" };
         // The part before the colon; the rest is in the details.
@@ -86,52 +76,40 @@ fn as_text(methods: &[Listed]) -> Result<String> {
     let rows: Vec<_> = methods.iter().map(row).collect();
     let mut text = columns(&["capture", "here", "tested"], &rows);
     if methods.iter().any(|method| method.here.is_err()) {
-        writeln!(
-            text,
-            "`capbench bench` makes a user namespace of its own, in which packet sockets need\nno privilege."
-        )?;
+        text.push_str(
+            "`capbench bench` makes a user namespace of its own, in which packet sockets need\nno privilege.\n",
+        );
     }
-    writeln!(text)?;
-    for method in methods {
-        details(&mut text, method)?;
-    }
-    writeln!(text, "Behind any method's name, on bench's own link:")?;
+    text.push('\n');
+    methods.iter().for_each(|method| details(&mut text, method));
+    text.push_str("Behind any method's name, on bench's own link:\n");
     for known in PATH_SETTINGS {
         wrapped(&mut text, "  ", "      ", &format!("+{}: {}", known.name, known.summary));
     }
-    writeln!(text)?;
-    writeln!(text, "transmit   how")?;
+    text.push_str("\ntransmit   how\n");
     for method in transmit::METHODS {
         wrapped(&mut text, &format!("{:<9}  ", method.name), &" ".repeat(11), method.summary);
         if let Err(reason) = (method.supported)() {
             wrapped(&mut text, &" ".repeat(11), &" ".repeat(13), &format!("not here: {reason}"));
         }
     }
-    Ok(text)
+    text
 }
 
 /// Everything about one method, wrapped.
-fn details(text: &mut String, method: &Listed) -> Result<()> {
-    let mut title = method.name.clone();
-    if let Some(argument) = method.argument {
-        let placeholder = argument.placeholder;
-        title += &if argument.required { format!(":{placeholder}") } else { format!("[:{placeholder}]") };
-    }
+fn details(text: &mut String, method: &Listed) {
+    let argument =
+        method.argument.map_or_else(String::new, |argument| format!("[:{}]", argument.placeholder));
+    let title = format!("{}{argument}", method.name);
     wrapped(text, "", "  ", &format!("{title}: {}", method.summary));
     if let Err(reason) = &method.here {
         wrapped(text, "  not here: ", "    ", reason);
     }
     wrapped(text, "  needs ", "      ", method.privilege);
-    if let Some(untested) = method.untested {
-        wrapped(text, "  ", "    ", untested);
-    }
-    if method.vlan_tags == Some(VlanTags::Removed) {
-        wrapped(
-            text,
-            "  ",
-            "    ",
-            "VLAN tags are missing: the kernel removes them, and it does not report them",
-        );
+    let no_tags = "VLAN tags are missing: the kernel removes them, and it does not report them";
+    let no_tags = (method.vlan_tags == Some(VlanTags::Removed)).then_some(no_tags);
+    for note in method.untested.into_iter().chain(no_tags) {
+        wrapped(text, "  ", "    ", note);
     }
     if let Some(argument) = method.argument {
         wrapped(text, &format!("  {}: ", argument.placeholder), "      ", argument.summary);
@@ -147,6 +125,5 @@ fn details(text: &mut String, method: &Listed) -> Result<()> {
     if !method.options.is_empty() {
         wrapped(text, "  uses ", "      ", &method.options.join(" "));
     }
-    writeln!(text)?;
-    Ok(())
+    text.push('\n');
 }

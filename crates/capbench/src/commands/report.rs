@@ -29,8 +29,8 @@ pub struct ReportFlags {
     /// Formats, several with commas: html, markdown, csv, json, svg, parquet [default: html, and verdict and summary on
     /// standard output]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
-    format: Vec<FormatName>,
-    /// Directory for the files; of several RESULTS each has one of its own in it [default: beside each results.json]
+    format: Vec<&'static str>,
+    /// Directory for the files; of several RESULTS each has one of its own in it [default: next to each results.json]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the report instead: one format of one run; of csv the tidy rows
@@ -38,24 +38,13 @@ pub struct ReportFlags {
     stdout: bool,
 }
 
-/// A format by its name.
-#[derive(Clone, Copy)]
-pub struct FormatName(pub &'static Format);
-
-impl std::fmt::Debug for FormatName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.name)
-    }
-}
-
-fn format(text: &str) -> Result<FormatName, String> {
-    formats::named(text).map(FormatName).ok_or_else(|| {
+fn format(text: &str) -> Result<&'static str, String> {
+    formats::named(text).map(|format| format.name).ok_or_else(|| {
         let names: Vec<_> = formats::FORMATS.iter().map(|format| format.name).collect();
         format!("there is no format {text:?}; there are {}", names.join(", "))
     })
 }
 
-/// Runs the command.
 pub fn run(flags: &ReportFlags) -> Result<Exit> {
     let formats = formats_of(flags)?;
     if flags.stdout {
@@ -80,15 +69,10 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
 
 /// The requested formats, each once.
 fn formats_of(flags: &ReportFlags) -> Result<Vec<&'static Format>> {
-    let mut formats: Vec<&'static Format> = Vec::new();
-    for name in &flags.format {
-        if !formats.iter().any(|known| known.name == name.0.name) {
-            formats.push(name.0);
-        }
-    }
-    if formats.is_empty() {
-        formats.extend(formats::named("html"));
-    }
+    let mut names = if flags.format.is_empty() { vec!["html"] } else { flags.format.clone() };
+    let mut known = BTreeSet::new();
+    names.retain(|name| known.insert(*name));
+    let formats: Vec<_> = names.into_iter().filter_map(formats::named).collect();
     if let Some(absent) = formats.iter().find(|format| format.write.is_none()) {
         let why = format!(
             "--format {0}: this capbench was built without it; build with --features {0}, or name another format",
@@ -165,13 +149,6 @@ fn beside(files: Vec<Written>, flags: &ReportFlags, run: &Run, results: &Path) -
     if flags.out.is_some() || is_of_run {
         return files;
     }
-    let named = |file: Written| {
-        let mut parts = file.path.components();
-        let first =
-            parts.next().map_or_else(String::new, |part| part.as_os_str().to_string_lossy().into_owned());
-        let rest = parts.as_path();
-        let named = PathBuf::from(format!("{}-{first}", run.name));
-        Written { path: if rest == Path::new("") { named } else { named.join(rest) }, ..file }
-    };
-    files.into_iter().map(named).collect()
+    let named = |file: &Path| PathBuf::from(format!("{}-{}", run.name, file.display()));
+    files.into_iter().map(|file| Written { path: named(&file.path), ..file }).collect()
 }

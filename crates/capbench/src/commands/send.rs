@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_frames::{FrameLayout, FramePlan, Mtu, Schedule, StreamId, TrialId};
+use capbench_frames::{FramePlan, Mtu, Schedule, StreamId, TrialId};
 use capbench_frames::{Pps, Sizes};
 use capbench_host::bed::Bed;
 use capbench_model::figures::grouped;
@@ -16,11 +16,10 @@ use serde_json::json;
 
 use crate::exit::{self, Exit, Usage};
 use crate::flags::{LayoutFlags, transmit};
-use crate::output::print;
+use crate::output::{print, print_json};
 use crate::signals::Stop;
 use crate::values::positive_duration;
 
-/// What to send, where and when.
 #[derive(Args, Clone, Debug)]
 pub struct SendFlags {
     /// Interface to send on; the link must be isolated (RFC 6815)
@@ -76,9 +75,8 @@ pub struct SendFlags {
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
-/// Runs the command.
 pub fn run(flags: &SendFlags) -> Result<Exit> {
-    let schedule = schedule(flags)?;
+    let schedule = schedule(flags);
     let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;
     let side = bed.transmit_side();
     let plan = plan(flags, Mtu(side.mtu()))?;
@@ -102,11 +100,7 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
         start: Instant::now(),
     };
     let report = opened.sender.send(&job)?;
-    print(&if flags.json {
-        serde_json::to_string_pretty(&as_json(&report))? + "\n"
-    } else {
-        as_text(&report)
-    })?;
+    if flags.json { print_json(&as_json(&report)) } else { print(&as_text(&report)) }?;
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
         return Err(failure.into());
@@ -115,22 +109,21 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     Ok(exit::of_sending(stop.signal(), report.unsent, tolerated))
 }
 
-fn schedule(flags: &SendFlags) -> Result<Schedule> {
-    Ok(match (flags.rate, flags.burst, flags.poisson, flags.wait_loop) {
+fn schedule(flags: &SendFlags) -> Schedule {
+    match (flags.rate, flags.burst, flags.poisson, flags.wait_loop) {
         (Some(rate), Some(frames), _, _) => Schedule::Bursts { frames, rate },
         (Some(rate), _, Some(seed), _) => Schedule::Poisson { rate, seed },
         (Some(rate), _, _, _) => Schedule::Constant(rate),
         (None, _, _, Some(iterations)) => Schedule::WaitLoop { iterations },
         _ => Schedule::Maximum,
-    })
+    }
 }
 
 fn plan(flags: &SendFlags, mtu: Mtu) -> Result<FramePlan> {
     if flags.dain_2004 {
         return Ok(FramePlan::dain_2004(mtu)?);
     }
-    let layout: FrameLayout = flags.layout.layout()?;
-    Ok(FramePlan::new(layout, flags.size.clone(), mtu)?)
+    Ok(FramePlan::new(flags.layout.layout()?, flags.size.clone(), mtu)?)
 }
 
 pub(super) fn pin(cpu: u32) -> Result<()> {

@@ -1,22 +1,21 @@
 //! `capbench verify`: finds every frame of `capbench send` in capture files.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
 use capbench_lab::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
-use capbench_record::file::{Decompressed, FileFormat, InterfaceStatistics};
+use capbench_record::file::{FileFormat, InterfaceStatistics};
 use capbench_report::printable;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::exit::{self, Exit, Usage};
+use crate::file_format;
 use crate::flags::LayoutFlags;
-use crate::output::print;
+use crate::output::{print, print_json};
+use crate::status::word;
 
-/// Which files, and what was sent.
 #[derive(Args, Clone, Debug)]
 pub struct VerifyFlags {
     /// Capture files, pcapng or pcap, also compressed with Zstandard; several are read as one recording, in this order; - is standard input
@@ -39,7 +38,6 @@ pub struct VerifyFlags {
 /// Missing ranges printed per trial.
 const RANGES: usize = 20;
 
-/// Runs the command.
 pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut trials: Vec<_> = flags.trial.iter().copied().map(TrialId).collect();
     trials.sort_unstable();
@@ -49,7 +47,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
     for file in &flags.files {
-        let read = recorded.read(open(file)?);
+        let read = recorded.read(file_format::open(file)?);
         let is_over = read.failure.is_some();
         files.push((file, read));
         // What follows cannot be distinguished from a gap before it.
@@ -58,12 +56,13 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
         }
     }
     recorded.end(flags.frames);
-    let is_right = recorded.is_right() && files.iter().all(|(_, read)| is_whole(read));
-    print(&if flags.json {
-        serde_json::to_string_pretty(&document(&files, &recorded, is_right))? + "\n"
+    let is_right =
+        recorded.is_right() && files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
+    if flags.json {
+        print_json(&document(&files, &recorded, is_right))?;
     } else {
-        text(&files, &recorded)
-    })?;
+        print(&text(&files, &recorded))?;
+    }
     match files.last() {
         Some((file, FileRead { failure: Some(failure), .. })) => Err(anyhow!("{} {failure}", file.display())),
         _ => {
@@ -99,19 +98,6 @@ fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
         reasons.push("drop counts exceed the losses in the statistics".into());
     }
     reasons.join(", ")
-}
-
-fn open(file: &Path) -> Result<Decompressed> {
-    let refused = |error| anyhow!("{} cannot be opened: {error}", file.display());
-    let octets: Box<dyn Read> = match file.as_os_str() == "-" {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(File::open(file).map_err(refused)?),
-    };
-    Decompressed::new(octets).map_err(|error| anyhow!("{} cannot be read: {error}", file.display()))
-}
-
-fn is_whole(read: &FileRead) -> bool {
-    read.failure.is_none() && !read.ends_early
 }
 
 fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
@@ -151,19 +137,19 @@ fn of_trial(trial: &TrialFrames) -> String {
         1 => range.start.to_string(),
         _ => format!("{}-{}", range.start, range.end - 1),
     });
-    let told: Vec<_> = ranges.collect();
+    let listed: Vec<_> = ranges.collect();
     if missing.ranges > 0 {
-        text.push_str(&format!(": {}", told.join(", ")));
+        text.push_str(&format!(": {}", listed.join(", ")));
     }
-    if missing.ranges > told.len() as u64 {
-        text.push_str(&format!(" and {} more ranges", missing.ranges - told.len() as u64));
+    if missing.ranges > listed.len() as u64 {
+        text.push_str(&format!(" and {} more ranges", missing.ranges - listed.len() as u64));
     }
     text.push('\n');
     text
 }
 
 fn of_interface(number: usize, interface: &RecordedInterface) -> String {
-    let name = name(number, interface);
+    let name = interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line);
     let mut text = format!(
         "{name}: {} packets; drop counts of {} lost ones; {} of {} gaps told by the packet behind them",
         interface.frames, interface.told, interface.gaps_told, interface.gaps
@@ -178,8 +164,6 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
         ));
     }
     if let Some(statistics) = &interface.statistics {
-        let word =
-            |count: Option<u64>| count.map_or_else(|| "unknown".to_string(), |count| count.to_string());
         text.push_str(&format!(
             "{name}: statistics: {} received, {} accepted, {} delivered; lost by the interface {}, by the system {}, \
              by the recorder {}",
@@ -196,10 +180,6 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
         text.push('\n');
     }
     text
-}
-
-fn name(number: usize, interface: &RecordedInterface) -> String {
-    interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line)
 }
 
 fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {

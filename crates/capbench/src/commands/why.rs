@@ -10,13 +10,12 @@ use capbench_why::{Look, Tracing, Watch};
 use clap::Args;
 
 use crate::exit::{self, Exit};
-use crate::output::{print, print_as_is};
+use crate::output::{print, print_as_is, print_json};
 use crate::privileges;
 use crate::signals::Stop;
 use crate::values::positive_duration;
 use screen::Screen;
 
-/// Which interface to watch, and for how long.
 #[derive(Args, Clone, Debug)]
 pub struct WhyFlags {
     /// Interface to watch
@@ -42,7 +41,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest delay of the end after a signal.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs the command.
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
     let mut watch = Watch::new(&flags.interface, tracing)?;
@@ -118,7 +116,7 @@ impl Output {
     fn end(&self, overall: &Look) -> Result<()> {
         match self {
             Self::Documents => Ok(()),
-            Self::Document => print(&(serde_json::to_string_pretty(overall)? + "\n")),
+            Self::Document => print_json(overall),
             Self::Once => print(&text::whole(overall)),
             Self::Lines => print(&format!("\n{}", text::whole(overall))),
             Self::Screen(screen) => print_as_is(screen.left(&text::whole(overall)).as_bytes()),

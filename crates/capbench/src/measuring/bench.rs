@@ -22,7 +22,6 @@ use crate::values::positive_duration;
 /// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;
 
-/// What to compare.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Trials",
@@ -64,7 +63,6 @@ struct Bench {
     thresholds: Thresholds,
 }
 
-/// Runs the command.
 pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let mut scene_flags = flags.scene.clone();
     if let Some(against) = &flags.against {
@@ -113,7 +111,7 @@ impl Plan for Bench {
         let mut text = scene.describe();
         let load = match rate {
             Some(rate) => format!("{} packets/s", grouped(rate.get())),
-            None => "maximum load, then one load that all methods can hold".into(),
+            None => "maximum load, then one load that all methods can sustain".into(),
         };
         words::row(&mut text, "load", load);
         if let Some(against) = against {

@@ -26,7 +26,6 @@ const ALL: &str = "all";
 /// The MTU of the virtual link: Ethernet's.
 const MTU: u32 = 1500;
 
-/// Which publication, and how much of it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reproduce")]
 pub struct ReproduceFlags {
@@ -37,14 +36,14 @@ pub struct ReproduceFlags {
     /// default, on two CPUs, and hours at 1
     #[arg(long, value_name = "X", default_value = "0.005", allow_negative_numbers = true)]
     scale: Scale,
-    /// How often each point is visited, in a new random order each time; with one visit nothing is told apart [default: as
+    /// How often each point is visited, in a new random order each time; one visit distinguishes nothing [default: as
     /// the time for all five allows: 6 for deri-2004, 4 for dain-2004 and loke-2011, 2 for the others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     visits: Option<u32>,
     /// Names the random order of the points; the same seed gives the same order [default: the time]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// How long nothing may come before a trial that misses frames is over; RFC 2544 waits 2s
+    /// How long a trial waits for missing frames after the last one that arrives; RFC 2544 waits 2s
     #[arg(long, value_name = "TIME", value_parser = positive_duration, default_value = "200ms")]
     quiet: Duration,
     #[command(flatten)]
@@ -68,7 +67,6 @@ struct Reproduce {
     absent: Vec<&'static str>,
 }
 
-/// Runs the command.
 pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
     let publications = publications(&flags.key)?;
     let setup = plain_setup(Sizes::Fixed(FrameSize::LEAST), &flags.path, flags.quiet);

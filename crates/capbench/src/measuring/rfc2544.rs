@@ -65,7 +65,6 @@ impl Test {
     }
 }
 
-/// What to test.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Tests",
@@ -125,7 +124,6 @@ struct Tests {
     setups: Vec<Setup>,
 }
 
-/// Runs the command.
 pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
     let mut tests = flags.test.clone();
     if tests.is_empty() {
@@ -160,7 +158,7 @@ fn check(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
             if let Some(test) = first(rfc2544::Test::needs_maximum) {
                 return refuse(format!(
                     "--throughput {throughput}: give --max-rate, too; without a search no maximum rate is known, and {test} \
-                     is told in terms of it"
+                     depends on it"
                 ));
             }
         }
@@ -245,7 +243,7 @@ impl Plan for Tests {
         let of = |spread: Spread| words::time_of(spread, first.quiet, setups.len());
         let at_maximum = estimate.at_maximum.map_or(String::new(), |cost| {
             let time = cost.times(setups.len() as u32).time(first.quiet);
-            format!("; {} where the maximum rate is held", words::roughly(time))
+            format!("; {} if the maximum rate is sustained", words::roughly(time))
         });
         words::row(&mut text, "time", of(estimate.all) + &at_maximum);
         let spread_of = |test: Test| match test.of_suite() {

@@ -25,7 +25,6 @@ use crate::exit::Usage;
 use crate::flags::{CaptureFlags, LayoutFlags, transmit};
 use crate::values::positive_duration;
 
-/// What is measured, and on which path. Each command has its own defaults.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
 pub struct SceneFlags {
@@ -54,7 +53,7 @@ pub struct SceneFlags {
     /// the same CPU, behind a queue of N packets
     #[arg(long, value_name = "MODEL", default_value = "none")]
     pub work: WorkPlan,
-    /// How long nothing may come before a trial that misses frames is over
+    /// How long a trial waits for missing frames after the last one that arrives
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     quiet: Option<Duration>,
     /// MTU of the virtual link
@@ -92,7 +91,6 @@ pub struct PathFlags {
     transmit: String,
 }
 
-/// How a run is saved and watched.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Run")]
 pub struct RunFlags {

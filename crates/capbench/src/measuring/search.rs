@@ -27,7 +27,6 @@ const DEFAULT_GOALS: &str = "ndr,pdr";
 /// Searches of a set-up at most: more show nothing that these do not.
 const MOST_SEARCHES: i64 = 1000;
 
-/// What to search for.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Search",
@@ -48,10 +47,10 @@ pub struct SearchFlags {
     /// List the goals that have a name, with their attributes, and stop
     #[arg(long)]
     list_goals: bool,
-    /// The least load that is looked at [default: 1000]
+    /// Lowest load to test [default: 1000]
     #[arg(long, value_name = "RATE")]
     min_rate: Option<Pps>,
-    /// The highest load that is looked at [default: what the generator reaches in a test of itself]
+    /// Highest load to test [default: what the generator reaches in a test of itself]
     #[arg(long, value_name = "RATE")]
     max_rate: Option<Pps>,
     /// Send so many frames at once, at the load as their mean rate, rather than evenly spaced ones (RFC 2544 section 21: 16,
@@ -64,19 +63,19 @@ pub struct SearchFlags {
     /// Traffic that each search may send, drains and all else not counted; otherwise as --time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     traffic: Option<Duration>,
-    /// Search every set-up so many times, in turn with the others, each time anew: how far the results lie apart is what
-    /// they are good for
+    /// Search every set-up so many times, in turn with the others, each time anew: the spread of the results shows how
+    /// repeatable they are
     #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEARCHES))]
     searches: u32,
-    /// Go on with the run of this directory that was interrupted, or whose time was used up; its own flags hold, but for
-    /// --time and --traffic
+    /// Resume the run of this directory that was interrupted, or whose time was used up, with its own flags; only --time and
+    /// --traffic may be given anew
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
     #[command(flatten)]
     scene: SceneFlags,
 }
 
-/// A run is gone on with by its own flags, but for the time and traffic allowed.
+/// A run is resumed with its own flags, except for the time and traffic allowed.
 fn with_resume(flag: Arg) -> Arg {
     match flag.get_id().as_str() {
         "resume" | "time" | "traffic" => flag,
@@ -95,7 +94,6 @@ struct Search {
     resumed: Option<(RunDirectory, Results)>,
 }
 
-/// Runs the command.
 pub fn run(flags: &SearchFlags) -> Result<Exit> {
     if flags.list_goals {
         print(&goals(&search::presets()))?;
@@ -211,7 +209,7 @@ impl Plan for Search {
         words::row(&mut text, "searches", format!("{searches} of about {trials} trials in all"));
         let time = words::time_of(below, plan.quiet, searches);
         let at_maximum = words::roughly(at_maximum.times(searches as u32).time(plan.quiet));
-        words::row(&mut text, "time", format!("{time}; {at_maximum} where the maximum load is held"));
+        words::row(&mut text, "time", format!("{time}; {at_maximum} if the maximum load is sustained"));
         text.push_str(words::NOISE);
         for warning in &self.warnings {
             words::row(&mut text, "note", warning);

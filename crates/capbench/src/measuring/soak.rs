@@ -17,7 +17,6 @@ use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
 use crate::values::{positive_duration, share};
 
-/// What to hold, and for how long.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Soak",
@@ -56,7 +55,6 @@ struct Soak {
     max_loss: f64,
 }
 
-/// Runs the command.
 pub fn run(flags: &SoakFlags) -> Result<Exit> {
     let scene = Scene::new(&flags.scene, Defaults::default())?;
     let plan = plan(&scene, flags)?;

@@ -45,7 +45,6 @@ pub enum AxisName {
     Coalesce,
 }
 
-/// What to vary, and over what.
 #[derive(Args, Clone, Debug)]
 #[command(
     next_help_heading = "Sweep",
@@ -82,7 +81,7 @@ pub struct SweepFlags {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load)]
     rate: Vec<Load>,
     /// At every point of a ring sweep look for the longest burst without loss at each rate, as RFC 9004 does, and give the
-    /// drain-corrected buffer time: corrected by the rate at which frames are taken in that overload, not by the throughput
+    /// drain-corrected buffer time: corrected by the rate at which frames are received in that overload, not by the throughput
     #[arg(long)]
     bursts: bool,
     /// Length of a trial
@@ -95,7 +94,7 @@ pub struct SweepFlags {
     /// Points that may be added where the curve bends
     #[arg(long, value_name = "N", default_value_t = 4)]
     refine: u16,
-    /// Time that there is: a sweep that takes longer even where it takes least is refused before it starts
+    /// Time limit: a sweep that cannot end within it is refused before it starts
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     time: Option<Duration>,
     /// Names the random order of the points; the same seed gives the same order [default: the time]
@@ -121,7 +120,6 @@ struct Sweeps {
     hurry: Option<String>,
 }
 
-/// Runs the command.
 pub fn run(flags: &SweepFlags) -> Result<Exit> {
     let parts = flags.preset.as_deref().map(preset).transpose()?;
     let scene = Scene::new(&flags.scene, defaults(flags.axis))?;
@@ -188,7 +186,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
     let (axis, base, loads) = match preset {
         Some(part) => {
             let steps = flags.steps.unwrap_or(presets::POINTS);
-            (part.axis(steps.into())?, part.setup(&base), vec![part.load()?])
+            (part.axis(steps.into())?, part.setup(&base), vec![part.load()])
         }
         None if flags.rate.is_empty() => (axis(scene, flags, &base)?, base, vec![Load::Maximum]),
         None => (axis(scene, flags, &base)?, base, flags.rate.clone()),
@@ -265,7 +263,7 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
                 Some((from, to)) => loads(from, to, steps, spacing)?,
                 None => {
                     let rates = flags.rate.iter().map(|load| Point::Load(*load));
-                    points(&|text| named_load(text).map(Point::Load))?.into_iter().chain(rates).collect()
+                    points(&|text| load(text).map(Point::Load))?.into_iter().chain(rates).collect()
                 }
             };
             if points.is_empty() {
@@ -283,14 +281,6 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
             Axis::new(points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?)?
         }
     })
-}
-
-fn named_load(text: &str) -> Result<Load, String> {
-    if text == "max" {
-        Ok(Load::Maximum)
-    } else {
-        text.parse().map(Load::Rate).map_err(|e: capbench_frames::FrameError| e.to_string())
-    }
 }
 
 /// Parses a ring: a number of frames, or RING or RING/BLOCK sizes.

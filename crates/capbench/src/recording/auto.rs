@@ -37,8 +37,7 @@ pub fn choose() -> (MethodSpec, String) {
 
 /// The method that the newest bench below a folder suggests, or why there is none.
 fn choose_below(folder: &Path) -> Result<(MethodSpec, String), String> {
-    let Bench { name, text } = newest(folder)?;
-    let file = format!("{RESULTS}/{name}/results.json");
+    let (file, text) = newest(folder)?;
     let results =
         serde_json::from_slice::<Value>(&text).map_err(|_| format!("{file} cannot be understood"))?;
     if !is_of_this_host(&results) {
@@ -50,35 +49,19 @@ fn choose_below(folder: &Path) -> Result<(MethodSpec, String), String> {
         let all = trials.len();
         return Err(format!("the host was busy during {noisy} of {all} trials at the common load of {file}"));
     }
-    let Choice { taken, passed_over } = Choice::of(&by_cost(&results));
-    let passed_over: String = passed_over.iter().map(ToString::to_string).collect();
+    let costs = by_cost(&results);
+    let (taken, passed_over) = choice(&costs);
+    let reasons = passed_over.iter().map(|(method, why)| format!("; passed over {method}: {why}"));
+    let reasons: String = reasons.collect();
     match taken {
         Some((method, ns)) => Ok((
             method,
-            format!(
-                "nothing lost at the common load in {file}, at {ns:.0} ns a packet the least{passed_over}"
-            ),
+            format!("nothing lost at the common load in {file}, at {ns:.0} ns a packet the least{reasons}"),
         )),
-        None => Err(format!(
-            "{file} shows no method to record by that lost nothing at a common load{passed_over}"
-        )),
+        None => {
+            Err(format!("{file} shows no method to record by that lost nothing at a common load{reasons}"))
+        }
     }
-}
-
-/// The methods of a bench as `auto` judges them.
-#[derive(Debug, PartialEq)]
-struct Choice<'r> {
-    /// The chosen method with its CPU time per packet in ns.
-    taken: Option<(MethodSpec, f64)>,
-    /// Cheaper methods that only `--method` can select.
-    passed_over: Vec<PassedOver<'r>>,
-}
-
-/// A method that `auto` does not choose.
-#[derive(Debug, PartialEq)]
-struct PassedOver<'r> {
-    method: &'r str,
-    why: &'static str,
 }
 
 /// The method would cut the host off from its network.
@@ -86,47 +69,33 @@ const TAKES_FRAMES: &str = "the host would not get its frames";
 /// A library's path must not come from results.
 const NAMES_CODE: &str = "only --method can name a device or a library";
 
-impl std::fmt::Display for PassedOver<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "; passed over {}: {}", self.method, self.why)
-    }
-}
-
-impl<'r> Choice<'r> {
-    /// Chooses the first of `by_cost` that leaves the host its frames and names no code.
-    fn of(by_cost: &[(&'r str, f64)]) -> Self {
-        let mut passed_over = Vec::new();
-        for &(text, ns) in by_cost {
-            let mut pass_over = |why| passed_over.push(PassedOver { method: text, why });
-            let Ok(spec) = super::method(text) else { continue };
-            match methods::find(&spec) {
-                Ok(_) if spec.names_code() => pass_over(NAMES_CODE),
-                Ok(method) if (method.takes_frames)(&spec) => pass_over(TAKES_FRAMES),
-                Ok(_) => return Self { taken: Some((spec, ns)), passed_over },
-                Err(_) => {}
-            }
+/// The first method of `by_cost` that leaves the host its frames and names no code, with its CPU time per packet in ns. Then the
+/// cheaper methods that only `--method` can select, each with the reason.
+fn choice<'r>(by_cost: &[(&'r str, f64)]) -> (Option<(MethodSpec, f64)>, Vec<(&'r str, &'static str)>) {
+    let mut passed_over = Vec::new();
+    for &(text, ns) in by_cost {
+        let Ok(spec) = super::method(text) else { continue };
+        match methods::find(&spec) {
+            Ok(_) if spec.names_code() => passed_over.push((text, NAMES_CODE)),
+            Ok(method) if (method.takes_frames)(&spec) => passed_over.push((text, TAKES_FRAMES)),
+            Ok(_) => return (Some((spec, ns)), passed_over),
+            Err(_) => {}
         }
-        Self { taken: None, passed_over }
     }
+    (None, passed_over)
 }
 
 /// Chooses by the results of any host, for the fuzz target.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn understand(octets: &[u8]) {
     if let Ok(results) = serde_json::from_slice::<Value>(octets) {
-        std::hint::black_box(Choice::of(&by_cost(&results)));
+        std::hint::black_box(choice(&by_cost(&results)));
     }
 }
 
-/// The newest results of a bench.
-struct Bench {
-    /// The name of its folder.
-    name: String,
-    text: Vec<u8>,
-}
-
-/// Reads the newest bench below a folder, or returns why it is not read. An empty folder name is the working directory.
-fn newest(folder: &Path) -> Result<Bench, String> {
+/// Reads the newest bench below a folder: its path, and its text. Or returns why it is not read. An empty folder name is the
+/// working directory.
+fn newest(folder: &Path) -> Result<(String, Vec<u8>), String> {
     let nothing = || format!("there is no bench in {RESULTS} that could say more");
     if folder.join(RESULTS).symlink_metadata().is_err() {
         return Err(nothing());
@@ -152,12 +121,12 @@ fn newest(folder: &Path) -> Result<Bench, String> {
     let Some((_, name, file)) = newest else {
         return Err(why_not.unwrap_or_else(nothing));
     };
-    let name = name.to_string_lossy().into_owned();
+    let path = format!("{RESULTS}/{}/results.json", name.to_string_lossy());
     let mut text = Vec::new();
     match file.take(LONGEST + 1).read_to_end(&mut text) {
-        Ok(length) if length as u64 <= LONGEST => Ok(Bench { name, text }),
-        Ok(_) => Err(format!("{RESULTS}/{name}/results.json is longer than {LONGEST} octets")),
-        Err(error) => Err(format!("cannot read {RESULTS}/{name}/results.json: {error}")),
+        Ok(length) if length as u64 <= LONGEST => Ok((path, text)),
+        Ok(_) => Err(format!("{path} is longer than {LONGEST} octets")),
+        Err(error) => Err(format!("cannot read {path}: {error}")),
     }
 }
 

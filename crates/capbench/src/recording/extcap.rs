@@ -35,7 +35,6 @@ use crate::signals::Stop;
 /// The name under which Wireshark finds this program, and starts it without a subcommand.
 pub const PROGRAM: &str = "capbench-extcap";
 
-/// What Wireshark asks, or where it shall find this program.
 #[derive(Args, Clone, Debug)]
 pub struct ExtcapFlags {
     /// Let Wireshark and tshark find this program, by a link in DIR [default: in this user's own folders for that]
@@ -60,16 +59,16 @@ pub struct Question {
     /// List the interfaces
     #[arg(long)]
     extcap_interfaces: bool,
-    /// The version of Wireshark; alone: tell ours
+    /// The version of Wireshark; alone: print ours
     #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     extcap_version: Option<String>,
     /// Which interface, as --extcap-interfaces calls it
     #[arg(long, value_name = "capbench-IF")]
     extcap_interface: Option<String>,
-    /// Tell the types of its frames
+    /// List the types of its frames
     #[arg(long)]
     extcap_dlts: bool,
-    /// Tell what can be set about capturing from it
+    /// List what can be set about capturing from it
     #[arg(long)]
     extcap_config: bool,
     /// Which frames (pcap-filter(7)); without --capture: say what is wrong with the filter, and nothing when it is right
@@ -101,7 +100,6 @@ pub fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Runs the command.
 pub fn run(flags: &ExtcapFlags) -> Result<Exit> {
     if let Some(folder) = &flags.install {
         return install::run(folder.as_deref()).map(|()| Exit::Done);
@@ -153,7 +151,7 @@ pub(crate) fn understand(flags: &ExtcapFlags) {
     if let Ok(method) = &method {
         drop(flags.capture.check_used(std::slice::from_ref(method), &Programs::default()));
     }
-    std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction()));
+    std::hint::black_box((filter.is_some(), name, flags.capture.options(), flags.capture.direction));
 }
 
 /// Interfaces of this namespace whose packets are Ethernet frames, up or down.
@@ -173,7 +171,7 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
     let wanted = Wanted {
         method: &method,
         options: flags.capture.options(),
-        direction: flags.capture.direction(),
+        direction: flags.capture.direction,
         filter: filter.as_ref(),
         optimise: Optimise::Yes,
         members: 1,
@@ -184,10 +182,8 @@ fn source(flags: &ExtcapFlags, name: &str) -> Result<Source> {
 
 /// Methods that run here, each with its description. If none runs (users without privileges): the default one with the reason.
 fn runnable() -> Vec<(&'static str, String)> {
-    let candidates = METHODS.iter().filter(|method| {
-        MethodSpec::plain(method.name).delivery() != Some(Delivery::Counted)
-            && method.argument.is_none_or(|argument| !argument.required)
-    });
+    let candidates =
+        METHODS.iter().filter(|method| MethodSpec::plain(method.name).delivery() != Some(Delivery::Counted));
     let mut found = Vec::new();
     let mut refused = String::new();
     for method in candidates {

@@ -14,7 +14,6 @@ use crate::file_format::named;
 use crate::flags::CaptureFlags;
 use crate::values::{positive_duration, share};
 
-/// What to record, and to where.
 #[derive(Args, Clone, Debug)]
 pub struct RecordFlags {
     /// Interface to record from; several become one stream in time order
@@ -33,7 +32,7 @@ pub struct RecordFlags {
     /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
-    /// Read the filter from a file; the one on the command line is not heeded
+    /// Read the filter from a file; the one on the command line is ignored
     #[arg(short = 'F', long = "filter-file", value_name = "FILE")]
     pub filter_file: Option<PathBuf>,
     /// Do not let libpcap optimise the filter's program
@@ -61,7 +60,7 @@ pub struct RecordFlags {
     /// the ring to the kernel]
     #[arg(long, value_name = "BATCHES", requires = "workers", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub worker_queue: Option<u32>,
-    /// Drop nothing in front of workers: while their queues are full the ring has to hold what comes
+    /// Drop nothing in front of workers: while their queues are full, packets wait in the ring
     #[arg(long, requires = "workers")]
     pub worker_wait: bool,
     /// CPUs for the threads in their order: one for each capture, one for each worker, one to merge; for example 2,3 or 4-7
@@ -88,7 +87,6 @@ pub struct RecordFlags {
     pub capture: CaptureFlags,
 }
 
-/// To where.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
@@ -182,49 +180,30 @@ fn file_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_size, format, free_space, members, mode};
-    use capbench_model::units::ByteCount;
-    use capbench_record::file::FileFormat;
-    use capbench_record::writing::FreeSpace;
+    use super::*;
 
     #[test]
-    fn sizes_of_files_are_in_millions_of_bytes() {
-        assert_eq!(file_size("2"), Ok(2_000_000));
-        assert_eq!(file_size("64KiB"), Ok(65_536));
+    fn values_are_read_or_refused_with_what_to_write() {
+        assert_eq!((file_size("2"), file_size("64KiB")), (Ok(2_000_000), Ok(65_536)));
         for text in ["0", "", "fast", "99999999999999999999", "18446744073709551615"] {
             assert!(file_size(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn free_space_is_a_size_or_a_share() {
         assert_eq!(free_space("10%"), Ok(FreeSpace::Percent(10)));
         assert_eq!(free_space("64KiB"), Ok(FreeSpace::Bytes(ByteCount(65_536))));
         for text in ["0%", "100%", "%", "-1%", "x", ""] {
             assert!(free_space(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_group_has_a_member_and_no_more_than_the_kernel_takes() {
+        // A group has a member, and no more than the kernel takes.
         assert_eq!((members("1"), members("256")), (Ok(1), Ok(256)));
         for text in ["0", "257", "-1", "many"] {
             assert!(members(text).unwrap_err().contains("1 to 256"), "{text}");
         }
-    }
-
-    #[test]
-    fn modes_are_octal_and_leave_the_file_to_its_owner() {
+        // Modes are octal and leave the file to its owner.
         assert_eq!((mode("600"), mode("0640")), (Ok(0o600), Ok(0o640)));
         for text in ["", "9", "0o600", "4755", "044", "rw"] {
             assert!(mode(text).unwrap_err().contains("640"), "{text}");
         }
-    }
-
-    #[test]
-    fn formats_have_names() {
-        assert_eq!(format("pcap"), Ok(FileFormat::Pcap));
-        assert_eq!(format("verbatim"), Ok(FileFormat::Verbatim));
+        assert_eq!((format("pcap"), format("verbatim")), (Ok(FileFormat::Pcap), Ok(FileFormat::Verbatim)));
         assert!(format("text").unwrap_err().contains("pcapng, pcap, verbatim"));
     }
 }

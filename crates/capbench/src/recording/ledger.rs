@@ -7,7 +7,7 @@ use capbench_record::recording::{Account, End, InterfaceAccount};
 use capbench_report::formats::text::columns;
 use serde_json::{Value, json};
 
-use crate::status::{in_a_word, in_words};
+use crate::status::{in_a_word, word};
 
 /// tcpdump's three closing lines, which scripts read.
 pub fn closing(account: &Account) -> String {
@@ -22,8 +22,7 @@ pub fn in_a_line(account: &Account) -> String {
 /// Sums over all interfaces; `unknown` if one interface does not report a count.
 fn counts(account: &Account) -> [String; 3] {
     let known = |of: fn(&InterfaceAccount) -> Option<u64>| {
-        let sum = account.interfaces.iter().map(of).sum::<Option<u64>>();
-        sum.map_or_else(|| "unknown".to_string(), |sum| sum.to_string())
+        word(account.interfaces.iter().map(of).sum::<Option<u64>>())
     };
     let captured: u64 = account.interfaces.iter().map(InterfaceAccount::captured).sum();
     [
@@ -106,8 +105,8 @@ pub fn text(account: &Account, is_running: bool) -> String {
         ));
         text.push_str(&format!(
             "how full the ring was at most: {}; in the last second: {}\n",
-            in_words(interface.fullest),
-            in_words(interface.fill)
+            word(interface.fullest),
+            word(interface.fill)
         ));
         if let Some(told) = interface.reported {
             text.push_str(&format!(
@@ -159,28 +158,19 @@ pub fn text(account: &Account, is_running: bool) -> String {
     text
 }
 
-/// A row of a ledger.
-struct Row {
-    place: String,
-    count: Option<i64>,
-    source: String,
-}
+/// A row of a ledger: place, count, source.
+type Row = (String, Option<i64>, String);
 
 fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
-    let row = |place: &str, count: Option<i64>, source: &str| Row {
-        place: place.into(),
-        count,
-        source: source.into(),
-    };
+    let row = |place: &str, count: Option<i64>, source: &str| (place.to_string(), count, source.to_string());
     let number = |count: u64| i64::try_from(count).ok();
+    let output = interface.output;
     let mut rows = vec![
         row("received by the interface", interface.received.and_then(number), "rx_packets of the interface"),
         row("accepted", interface.accepted.and_then(number), "the method's counter; lost ones included"),
     ];
-    let of_loss = |loss: &Loss| Row {
-        place: format!("lost: {}", in_a_word(loss.place)),
-        count: loss.count.and_then(number),
-        source: loss.source.clone().into_owned(),
+    let of_loss = |loss: &Loss| {
+        row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), &loss.source)
     };
     rows.extend(interface.losses.iter().map(of_loss));
     rows.push(row("taken", number(interface.taken), "packets that the method gave"));
@@ -188,7 +178,6 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
     if let Some(filtered) = interface.filtered {
         rows.push(row("left out by the filter", number(filtered), "the filter, run by capbench"));
     }
-    let output = interface.output;
     rows.extend([
         row("past the end", number(interface.past_end), "packets that came when the limit was reached"),
         row("written", number(output.written), "packets in the files"),
@@ -231,10 +220,7 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
 }
 
 fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
-    let fields = |row: Row| {
-        let count = row.count.map_or_else(|| "unknown".into(), |count| count.to_string());
-        vec![row.place, count, row.source]
-    };
+    let fields = |(place, count, source): Row| vec![place, word(count), source];
     let rows: Vec<_> = all_rows(interface, is_running).into_iter().map(fields).collect();
     columns(&["packets", "count", "source"], &rows)
 }
@@ -279,7 +265,7 @@ pub fn document(account: &Account, end: End) -> Value {
 fn of_interface(interface: &InterfaceAccount) -> Value {
     let ledger = all_rows(interface, false)
         .into_iter()
-        .map(|row| json!({ "place": row.place, "count": row.count, "source": row.source }));
+        .map(|(place, count, source)| json!({ "place": place, "count": count, "source": source }));
     json!({
         "interface": interface.name,
         "method": interface.method,
@@ -391,7 +377,7 @@ mod tests {
         let waiting = interface("a", 4734, &[(Place::Ring, Some(0))], 4531);
         let count = |is_running: bool, place: &str| {
             let rows = all_rows(&waiting, is_running);
-            rows.iter().find(|row| row.place == place).and_then(|row| row.count)
+            rows.iter().find(|(known, ..)| known == place).and_then(|(_, count, _)| *count)
         };
         assert_eq!((count(true, "in the ring"), count(true, "unexplained")), (Some(203), Some(0)));
         assert_eq!((count(false, "in the ring"), count(false, "unexplained")), (None, Some(203)));

@@ -20,8 +20,6 @@ use capbench_capture::filter::{FilterText, Optimise};
 use capbench_capture::methods;
 use capbench_capture::{Filter, Interface};
 use capbench_host::bed::Side;
-use capbench_lab::programs::Programs;
-use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
 use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::{Delivery, MethodSpec};
@@ -34,6 +32,7 @@ use capbench_sys::host::filesystem::open_pipe;
 use capbench_sys::host::interface::{hardware_type, is_ethernet};
 
 use crate::exit::{Unsupported, Usage};
+use crate::flags::own_method;
 use crate::signals::Stop;
 
 /// How often signals, limits, rings and the recording are checked.
@@ -45,19 +44,11 @@ const LOOPBACK: &str = "lo";
 
 /// A method that delivers packets, on an unmodified interface.
 pub fn method(text: &str) -> Result<MethodSpec> {
-    let refuse = |reason: String| Err(Usage(format!("--method {text}: {reason}")).into());
-    let spec: MethodSpec = text.parse().map_err(Usage)?;
-    if matches!(subject::find(&spec, &Programs::default())?.subject, Subject::Program(_)) {
-        return refuse("capbench records by itself; bench measures programs".into());
-    }
-    if let Some(setting) =
-        spec.settings().iter().find(|given| PATH_SETTINGS.iter().any(|known| known.name == given.name))
-    {
-        return refuse(format!("+{} changes the link, which only bench does, on its own", setting.name));
-    }
+    let spec = own_method(text)?;
     methods::find(&spec)?;
     if spec.delivery() == Some(Delivery::Counted) {
-        return refuse("it counts packets in the kernel, and gives none that could be recorded".into());
+        let why = "it counts packets in the kernel, and gives none that could be recorded";
+        return Err(Usage(format!("--method {text}: {why}")).into());
     }
     Ok(spec)
 }
@@ -83,15 +74,12 @@ pub fn interface(side: &Side) -> Interface {
 /// How to record an interface.
 #[derive(Debug)]
 pub struct Wanted<'w> {
-    /// The method.
     pub method: &'w MethodSpec,
     /// Its options except direction and filter.
     pub options: CaptureOptions,
     /// Direction that the user asked for; default: that of tcpdump and Wireshark.
     pub direction: Option<Direction>,
-    /// Filter of the packets.
     pub filter: Option<&'w FilterText>,
-    /// How the filter is compiled.
     pub optimise: Optimise,
     /// How many captures share its packets.
     pub members: usize,

@@ -29,14 +29,14 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let text = filter_text(flags)?;
     let mut options = flags.capture.options();
     options.fanout = flags.fanout.map(Fanout::new);
-    if !flags.capture.has_retire_timeout() {
+    if flags.capture.retire_timeout.is_none() {
         options.retire_timeout = retire_timeout(flags).unwrap_or(options.retire_timeout);
     }
     let snap_length = options.snap_length;
     let wanted = Wanted {
         method: &method,
         options,
-        direction: flags.capture.direction(),
+        direction: flags.capture.direction,
         filter: text.as_ref(),
         optimise: optimise(flags),
         members: flags.members.unwrap_or(1),

@@ -23,7 +23,6 @@ use crate::output::{self, print};
 use crate::signals::{Signals, Stop};
 use crate::{file_format, privileges};
 
-/// Runs the command.
 pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if flags.list_interfaces {
         return list_interfaces();
@@ -47,11 +46,12 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let signals = Signals::install()?;
     let what = plan::in_words(&plan);
     plan::warn_of_names(&plan.write);
-    let pipe = match reader(flags, &stop)? {
-        Reader::None => None,
-        Reader::Here(pipe) => Some(pipe),
-        Reader::Stopped(signal) => return Ok(Exit::Stopped(signal)),
-    };
+    let file = file.unwrap_or(Path::new("-"));
+    let is_pipe = fs::metadata(file).is_ok_and(|found| found.file_type().is_fifo());
+    let pipe = if is_pipe { reader(file, flags, &stop)? } else { None };
+    if is_pipe && pipe.is_none() {
+        return Ok(Exit::Stopped(stop.signal()));
+    }
     let opened = Opened::open(plan)?;
     // Here the captures are open, and nothing is written yet.
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
@@ -132,21 +132,9 @@ fn user(name: &str) -> Result<(&str, identity::Identity)> {
     Ok((name, identity))
 }
 
-/// The reader of the output.
-enum Reader {
-    /// The output is no named pipe.
-    None,
-    Here(File),
-    /// The user stopped the command before there was a reader.
-    Stopped(u8),
-}
-
-/// Waits for a reader if the output is a named pipe. Nothing is captured before, so nothing is lost.
-fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
-    let path = flags.output.file.as_deref().unwrap_or(Path::new("-"));
-    if !fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
-        return Ok(Reader::None);
-    }
+/// Waits for a reader of a named pipe, and returns the pipe; `None` if the user stops the command first. Nothing is captured
+/// before, so nothing is lost.
+fn reader(path: &Path, flags: &RecordFlags, stop: &Stop) -> Result<Option<File>> {
     let name = path.display();
     let until = flags.duration.map(|duration| Instant::now() + duration);
     let waits = || {
@@ -154,12 +142,12 @@ fn reader(flags: &RecordFlags, stop: &Stop) -> Result<Reader> {
             "capbench: {name} is a pipe that nobody reads; waiting for a reader, such as: wireshark -k -i {name}"
         );
     };
-    match super::with_reader(path, stop, until, waits) {
-        Ok(Some(pipe)) => Ok(Reader::Here(pipe)),
-        Ok(None) if stop.is_wanted() => Ok(Reader::Stopped(stop.signal())),
-        Ok(None) => bail!("nobody read {name} in time (--duration); nothing is recorded"),
-        Err(error) => Err(error).with_context(|| format!("cannot open {name}")),
+    let pipe = super::with_reader(path, stop, until, waits);
+    let pipe = pipe.with_context(|| format!("cannot open {name}"))?;
+    if pipe.is_none() && !stop.is_wanted() {
+        bail!("nobody read {name} in time (--duration); nothing is recorded");
     }
+    Ok(pipe)
 }
 
 /// Runs until the recording ends or is to end.
@@ -209,15 +197,13 @@ fn close(
     let Finished { end, account, failures } = finished;
     output::tell(&ledger::closing(&account));
     output::tell(&ledger::text(&account, false));
-    let document = ledger::document(&account, end);
-    let mut saved = Ok(());
-    if let Some(file) = plan::side_file(&flags.output, account.writer.first_file.as_deref()) {
-        let text = serde_json::to_string_pretty(&document)? + "\n";
-        saved = write_account(&file, &text, folder, write);
-    }
-    if flags.json {
-        let text = serde_json::to_string_pretty(&document)? + "\n";
-        if plan::is_standard_output(&flags.output) { output::tell(&text) } else { print(&text)? }
+    let document = serde_json::to_string_pretty(&ledger::document(&account, end))? + "\n";
+    let file = plan::side_file(&flags.output, account.writer.first_file.as_deref());
+    let saved = file.map_or(Ok(()), |file| write_account(&file, &document, folder, write));
+    match (flags.json, plan::is_standard_output(&flags.output)) {
+        (false, _) => {}
+        (true, true) => output::tell(&document),
+        (true, false) => print(&document)?,
     }
     super::outcome(failures)?;
     saved?;
@@ -238,22 +224,15 @@ fn exit(flags: &RecordFlags, signal: u8, end: End, account: &Account) -> Exit {
     exit::of_recording(loss, end, signal, flags.count.is_some() || flags.duration.is_some())
 }
 
-/// `-D`: every interface of this network namespace.
+/// `-D`: every interface of the calling thread's network namespace.
 fn list_interfaces() -> Result<Exit> {
-    let mut text = String::new();
-    for (number, name) in names()?.iter().enumerate() {
-        text.push_str(&format!("{}.{name}\n", number + 1));
-    }
-    print(&text)?;
-    Ok(Exit::Done)
-}
-
-/// Names of the interfaces in the calling thread's network namespace.
-fn names() -> Result<Vec<String>> {
     const FILE: &str = "/proc/thread-self/net/dev";
-    let text = std::fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
+    let text = fs::read_to_string(FILE).with_context(|| format!("cannot read {FILE}"))?;
     // Skip the two header lines.
-    Ok(text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_string())).collect())
+    let names = text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim()));
+    let rows = names.enumerate().map(|(number, name)| format!("{}.{name}\n", number + 1));
+    print(&rows.collect::<String>())?;
+    Ok(Exit::Done)
 }
 
 /// `-L`: all methods deliver Ethernet frames.

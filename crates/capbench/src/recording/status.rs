@@ -9,7 +9,7 @@ use capbench_record::recording::{Account, InterfaceAccount, Session};
 use capbench_record::writing::{Lag, WriterCounts};
 use console::Term;
 
-use crate::status::{Figures, InPlace, Losses, in_words};
+use crate::status::{Figures, InPlace, Losses, word};
 
 /// Share of a ring in use (0 to 1) from which on a warning is printed.
 const NEARLY_FULL: f64 = 0.75;
@@ -90,15 +90,18 @@ impl Status {
         }
     }
 
+    /// Prints a line of its own.
+    fn tell(&mut self, words: &str) {
+        self.clear();
+        tell!("capbench: {words}");
+    }
+
+    /// Loss of the writer is reported every second, falling behind only when it begins.
     fn warn(&mut self, writer: &WriterCounts) {
         let lag = writer.lag_since(&self.writer);
         let is_behind = matches!(lag, Some(Lag::Behind { .. }));
-        // Loss is reported every second, falling behind only when it begins.
-        if let Some(lag) = lag
-            && !(is_behind && self.was_behind)
-        {
-            self.clear();
-            tell!("capbench: {lag}");
+        if let Some(lag) = lag.filter(|_| !(is_behind && self.was_behind)) {
+            self.tell(&lag.to_string());
         }
         self.was_behind = is_behind;
     }
@@ -107,21 +110,19 @@ impl Status {
     fn show_deleted(&mut self, writer: &WriterCounts) {
         let files = writer.deleted_files - self.writer.deleted_files;
         if files > 0 {
-            self.clear();
             let bytes = writer.deleted_bytes - self.writer.deleted_bytes;
-            tell!("capbench: old files of this recording removed: {files}, {bytes} bytes on the disk");
+            self.tell(&format!("old files of this recording removed: {files}, {bytes} bytes on the disk"));
         }
         if writer.is_folder_unsynced && !self.writer.is_folder_unsynced {
-            self.clear();
-            tell!(
-                "capbench: the folder of -w cannot be synced, because its user may not read it: whether its files are on the disk is not known"
+            self.tell(
+                "the folder of -w cannot be synced, because its user may not read it: whether its files are on the disk is \
+                 not known",
             );
         }
         if let Some(failure) = &writer.retention_failure
             && writer.retention_failure != self.writer.retention_failure
         {
-            self.clear();
-            tell!("capbench: old files cannot be removed (--keep-files, --keep-free): {failure}");
+            self.tell(&format!("old files cannot be removed (--keep-files, --keep-free): {failure}"));
         }
     }
 
@@ -129,15 +130,13 @@ impl Status {
     /// ring, not written fast enough.
     fn tell_fills(&mut self, account: &Account) {
         self.were_full.resize(account.interfaces.len(), false);
-        for (at, interface) in account.interfaces.iter().enumerate() {
-            let is_full = interface.fill.is_some_and(|fill| fill.share() >= NEARLY_FULL);
-            if is_full && !std::mem::replace(&mut self.were_full[at], is_full) {
-                self.clear();
-                tell!(
-                    "capbench: the ring of {} was {} full in the last second; --ring makes it larger",
-                    interface.name,
-                    in_words(interface.fill)
-                );
+        for (at, InterfaceAccount { name, fill, .. }) in account.interfaces.iter().enumerate() {
+            let is_full = fill.is_some_and(|fill| fill.share() >= NEARLY_FULL);
+            if is_full && !self.were_full[at] {
+                let fill = word(*fill);
+                self.tell(&format!(
+                    "the ring of {name} was {fill} full in the last second; --ring makes it larger"
+                ));
             }
             self.were_full[at] = is_full;
         }
@@ -150,8 +149,7 @@ impl Status {
             let now = (interface.went_down.max(times), interface.is_down);
             let Some(change) = change(now.0 > times, was_down, now.1) else { continue };
             self.downs[at] = now;
-            self.clear();
-            tell!("capbench: {} {change}", interface.name);
+            self.tell(&format!("{} {change}", interface.name));
         }
     }
 }

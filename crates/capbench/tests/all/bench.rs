@@ -1,10 +1,11 @@
 //! `capbench bench`: every frame accounted for, results that other tools can read.
 
+use std::borrow::BorrowMut;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Place, Running, Scratch, capbench, privileges};
+use crate::support::{Place, Running, Scratch, capbench, privileges, scratch_of_root};
 use serde_json::Value;
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
@@ -12,7 +13,7 @@ const PACKET_SOCKETS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2",
 
 /// The methods that a bench runs when none is named, as far as they can run here.
 fn usual() -> BTreeSet<String> {
-    let listed = capbench().args(["methods", "--json"]).output().unwrap();
+    let listed = capbench("methods --json").output().unwrap();
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let methods = listed["methods"].as_array().unwrap().iter();
     let usual = methods.filter(|method| method["in_default"] == true && method["runs_here"] == true);
@@ -43,8 +44,8 @@ const TRIAL_KEYS: [&str; 18] = [
 const CPU_KEYS: [&str; 3] = ["app_ns_per_packet", "kernel_ns_per_packet", "busy_cores"];
 
 /// Runs a bench, in a namespace if one is given, and returns its trials, all of them checked.
-fn trials(place: Option<&Place>, command: &mut Command, out: &Path) -> Vec<Value> {
-    let ended = Running::start(place, command.arg("--out").arg(out)).end();
+fn trials(place: Option<&Place>, mut command: impl BorrowMut<Command>, out: &Path) -> Vec<Value> {
+    let ended = Running::start(place, command.borrow_mut().arg("--out").arg(out)).end();
     // On a host that does other things meanwhile, the generator may have been the limit of every trial (4).
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     assert!(ended.out.contains("Findings") && ended.out.contains("results.json"), "{ended:#?}");
@@ -140,11 +141,9 @@ fn set(values: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
-    let mut bench = capbench();
-    bench.args(["bench", "--quick", "--duration", "80ms", "--quiet", "80ms"]);
-    let trials = trials(None, &mut bench, &folder.file("results"));
+    let Some(folder) = scratch_of_root() else { return };
+    let trials =
+        trials(None, capbench("bench --quick --duration 80ms --quiet 80ms"), &folder.file("results"));
     assert_eq!(all(&trials, "method"), usual());
     assert!(usual().is_superset(&set(&PACKET_SOCKETS)));
     assert_eq!(all(&trials, "placement"), set(&["same", "other"]));
@@ -162,17 +161,20 @@ fn root_nobody_runs_the_methods_on_packet_sockets() {
 }
 
 #[test]
-fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
+fn root_alone_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
     let Some(()) = privileges() else { return };
     const WORK_NS: f64 = 5000.0;
     // More frames than any of the rings below holds.
     const RING: f64 = 10_000.0;
     let folder = Scratch::new();
     for way in ["rps", "napi"] {
-        let mut bench = capbench();
-        bench.args(["bench", "--work", "ns:5000", "--rate", "300k", "--duration", "300ms", "--size", "64"]);
-        bench.args(["--quiet", "100ms", "--ring", "1MiB", "--block", "64KiB", "--receive-by", way]);
-        let trials = trials(None, &mut bench, &folder.file(way));
+        let trials = trials(
+            None,
+            capbench(&format!(
+                "bench --work ns:5000 --rate 300k --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB --receive-by {way}"
+            )),
+            &folder.file(way),
+        );
         assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{way}");
         for trial in &trials {
             let [sent, delivered] = ["sent", "delivered"].map(|key| number(trial, key));
@@ -193,8 +195,7 @@ fn root_what_an_overloaded_method_loses_is_lost_at_a_known_place() {
 
 #[test]
 fn root_every_method_verifies_frames_of_all_kinds() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let kinds = [
         "--size imix --flows 16",
         "--size 128-1024/128 --ipv6 --tcp --vlan 4001 --flows 3",
@@ -203,19 +204,11 @@ fn root_every_method_verifies_frames_of_all_kinds() {
         "--size 80,1518 --ipv6 --transmit sendmmsg --work touch",
     ];
     for (number, kind) in kinds.into_iter().enumerate() {
-        let mut bench = capbench();
-        bench.args([
-            "bench",
-            "--rate",
-            "10k",
-            "--duration",
-            "60ms",
-            "--quiet",
-            "80ms",
-            "--placement",
-            "same",
-        ]);
-        let trials = trials(None, bench.args(kind.split(' ')), &folder.file(&number.to_string()));
+        let trials = trials(
+            None,
+            capbench("bench --rate 10k --duration 60ms --quiet 80ms --placement same").args(kind.split(' ')),
+            &folder.file(&number.to_string()),
+        );
         assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)), "{kind}");
     }
 }
@@ -224,20 +217,11 @@ fn root_every_method_verifies_frames_of_all_kinds() {
 fn root_a_bench_runs_between_two_interfaces_of_the_host() {
     let Some(()) = privileges() else { return };
     let (folder, place) = (Scratch::new(), Place::with_pair());
-    let mut bench = capbench();
-    bench.args([
-        "bench",
-        "--tx",
-        "left",
-        "--rx",
-        "right",
-        "--size",
-        "64",
-        "--rate",
-        "20k",
-        "--duration",
-        "100ms",
-    ]);
-    let trials = trials(Some(&place), bench.args(["--quiet", "100ms"]), &folder.file("results"));
+    let trials = trials(
+        Some(&place),
+        capbench("bench --tx left --rx right --size 64 --rate 20k --duration 100ms")
+            .args(["--quiet", "100ms"]),
+        &folder.file("results"),
+    );
     assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)));
 }

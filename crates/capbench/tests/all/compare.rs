@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, Scratch, capbench, privileges, run};
+use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
 use boon::{Compiler, Schemas};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
@@ -38,7 +38,7 @@ fn read(folder: &Path) -> Value {
 }
 
 fn compare(one: &Path, other: &Path, more: &[&str]) -> Ended {
-    run(None, capbench().arg("compare").arg(one).arg(other).args(more))
+    run(HOST, capbench("compare").arg(one).arg(other).args(more))
 }
 
 /// Saves a run of a simulated path with so much work for each frame, and names its file.
@@ -183,13 +183,12 @@ fn is_narrow(text: &str) -> bool {
 }
 
 #[test]
-fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
+    let Some(folder) = scratch_of_root() else { return };
     let first = folder.file("first");
     let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
                    --repeats 0 --seed 5";
-    let ended = run(None, capbench().args(command.split_whitespace()).arg("--out").arg(&first));
+    let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&first));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     assert!(ended.out.contains("packet-v3 against recv, in pairs that ran side by side"), "{}", ended.out);
     assert!(ended.out.contains("Medians of the visits to a load"), "{}", ended.out);
@@ -258,13 +257,12 @@ fn root_methods_that_take_turns_are_compared_and_runs_with_each_other() {
 
 #[test]
 fn root_visits_come_in_an_order_that_a_seed_names() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let command = "bench --method packet-v2,packet-v3 --visits 3 --rate 20k --size 64,512 --placement same --duration 50ms \
                    --quiet 50ms --repeats 0 --seed 9";
     let order = |name: &str| {
         let out = folder.file(name);
-        let ended = run(None, capbench().args(command.split_whitespace()).arg("--out").arg(&out));
+        let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&out));
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
         let results: Results = serde_json::from_value(read(&out)).unwrap();
         let of = |trial: &capbench_model::trial::TrialResult| {

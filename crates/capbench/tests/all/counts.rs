@@ -6,7 +6,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Namespaces, Running, Scratch, capbench, eventually, privileges, program, run};
+use crate::support::{
+    HOST, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, scratch_of_root,
+    send, test_bed,
+};
 use serde_json::Value;
 
 /// Frames of a run.
@@ -44,13 +47,6 @@ fn recording(lengths: impl Iterator<Item = u32>) -> Vec<u8> {
     bytes
 }
 
-/// `capbench send` from the left end, with its report.
-fn send(spaces: &Namespaces, arguments: &str) -> Value {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json"]).args(arguments.split_whitespace());
-    run(Some(&spaces.left), &mut command).success().json()
-}
-
 /// The number in front of, or behind, some words of a program's output.
 fn number_before(text: &str, words: &str) -> u64 {
     let line = text.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}: {text}"));
@@ -66,9 +62,8 @@ fn number_behind(text: &str, words: &str) -> u64 {
 fn tcpdump_records(spaces: &Namespaces, frames: u64, send: impl FnOnce()) -> Vec<u32> {
     let folder = Scratch::new();
     let file = folder.file("frames.pcap");
-    let mut command = program("tcpdump");
-    command.args(["-i", "right", "-U", "-B", "65536", "-Z", "root", "-w"]).arg(&file);
-    let mut tcpdump = Running::start(Some(&spaces.right), &mut command);
+    let mut tcpdump =
+        Running::start(&spaces.right, program("tcpdump -i right -U -B 65536 -Z root -w").arg(&file));
     tcpdump.wait_for("listening on right");
     send();
     eventually("tcpdump has written every frame", || recorded(&file).len() as u64 >= frames);
@@ -78,7 +73,7 @@ fn tcpdump_records(spaces: &Namespaces, frames: u64, send: impl FnOnce()) -> Vec
     assert_eq!(number_before(&ended.errors, "packets received by filter"), frames, "{ended:#?}");
     assert_eq!(number_before(&ended.errors, "packets dropped by kernel"), 0, "{ended:#?}");
 
-    let ended = run(None, program("tracestats").arg(format!("pcapfile:{}", file.display()))).success();
+    let ended = run(HOST, program("tracestats").arg(format!("pcapfile:{}", file.display()))).success();
     assert_eq!(number_behind(&ended.errors, "Accepted Packets:"), frames, "tracestats: {ended:#?}");
     assert_eq!(number_behind(&ended.out, "Total:"), frames, "tracestats: {ended:#?}");
     recorded(&file)
@@ -111,8 +106,7 @@ fn root_tcpdump_and_tracestats_count_what_send_sent() {
 
 #[test]
 fn root_the_packets_of_2004_are_58_octets_long() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let lengths = tcpdump_records(&spaces, 1000, || {
         let report = send(&spaces, "--dain-2004 --wait-loop 1000 -c 1000");
         assert_eq!(report["sent"], 1000, "{report}");
@@ -127,18 +121,19 @@ fn counted_by_all(frames: u64, octets: u64, send_frames: impl FnOnce(&Namespaces
     let counts: Vec<_> = METHODS
         .iter()
         .map(|method| {
-            let mut command = capbench();
-            command.args([
-                "count",
-                "-i",
-                "right",
-                "--json",
-                "--method",
-                method,
-                "-c",
-                &(frames + 1).to_string(),
-            ]);
-            let mut count = Running::start(Some(&spaces.right), &mut command);
+            let mut count = Running::start(
+                &spaces.right,
+                capbench("").args([
+                    "count",
+                    "-i",
+                    "right",
+                    "--json",
+                    "--method",
+                    method,
+                    "-c",
+                    &(frames + 1).to_string(),
+                ]),
+            );
             count.wait_for(&format!("{method} on right"));
             count
         })
@@ -162,8 +157,7 @@ fn counted_by_all(frames: u64, octets: u64, send_frames: impl FnOnce(&Namespaces
 
 #[test]
 fn root_count_counts_what_trafgen_sent() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let packet = folder.file("packet.cfg");
     fs::write(&packet, "{ 2,0,0,0,0,9, 2,0,0,0,0,8, 0x88,0xb5, fill(0xaa, 86) }\n").unwrap();
     counted_by_all(FRAMES, FRAMES * 100, |spaces| {
@@ -171,7 +165,7 @@ fn root_count_counts_what_trafgen_sent() {
         // No settings of the host: neither socket memory nor interrupts.
         trafgen.args(["--no-sock-mem", "--notouch-irq", "--cpus", "1", "--num", &FRAMES.to_string()]);
         trafgen.args(["--rate", &format!("{RATE}pps"), "--dev", "left", "--conf"]).arg(&packet);
-        let ended = run(Some(&spaces.left), &mut trafgen).success();
+        let ended = run(&spaces.left, &mut trafgen).success();
         let said = format!("{}{}", ended.out, ended.errors);
         assert_eq!(number_before(&said, "packets outgoing"), FRAMES, "{ended:#?}");
     });
@@ -179,16 +173,14 @@ fn root_count_counts_what_trafgen_sent() {
 
 #[test]
 fn root_count_counts_what_tcpreplay_sent() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let file = folder.file("frames.pcap");
     let lengths = || (0..FRAMES as u32).map(|number| 60 + number * 37 % 1455);
     fs::write(&file, recording(lengths())).unwrap();
     assert!(recorded(&file).into_iter().eq(lengths()));
     counted_by_all(FRAMES, lengths().map(u64::from).sum(), |spaces| {
-        let mut tcpreplay = program("tcpreplay");
         let ended =
-            run(Some(&spaces.left), tcpreplay.args(["-i", "left", "--pps", RATE]).arg(&file)).success();
+            run(&spaces.left, program("tcpreplay").args(["-i", "left", "--pps", RATE]).arg(&file)).success();
         assert_eq!(number_behind(&ended.out, "Actual:"), FRAMES, "{ended:#?}");
         assert_eq!(number_behind(&ended.out, "Failed packets:"), 0, "{ended:#?}");
     });
@@ -198,13 +190,13 @@ fn root_count_counts_what_tcpreplay_sent() {
 fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
     let spaces = Namespaces::new();
     let what = format!("{method}, {transmit}, {headers} {capture}");
-    let mut command = capbench();
-    command.args(["count", "-i", "right", "--json", "--verify", "7", "--method", method]);
-    command
-        .args(["-c", &(FRAMES + 3).to_string()])
-        .args(headers.split_whitespace())
-        .args(capture.split_whitespace());
-    let mut count = Running::start(Some(&spaces.right), &mut command);
+    let mut count = Running::start(
+        &spaces.right,
+        capbench(&format!("count -i right --json --verify 7 --method {method}"))
+            .args(["-c", &(FRAMES + 3).to_string()])
+            .args(headers.split_whitespace())
+            .args(capture.split_whitespace()),
+    );
     count.wait_for(&format!("{method} on right"));
     let sending = format!("{headers} --transmit {transmit} --rate {RATE} --size random:100-1518");
     let sent = send(&spaces, &format!("{sending} -c {FRAMES} --trial 7"));
@@ -239,13 +231,11 @@ fn root_count_verifies_what_send_sent() {
 
 #[test]
 fn root_frames_of_others_and_damaged_ones_are_told_apart() {
-    let Some(()) = privileges() else { return };
-    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     // Frames of send, recorded; some of them damaged, repeated and turned round; then replayed.
     let recording = folder.file("frames.pcap");
-    let mut command = program("tcpdump");
-    command.args(["-i", "right", "-U", "-Z", "root", "-w"]).arg(&recording);
-    let mut tcpdump = Running::start(Some(&spaces.right), &mut command);
+    let mut tcpdump =
+        Running::start(&spaces.right, program("tcpdump -i right -U -Z root -w").arg(&recording));
     tcpdump.wait_for("listening on right");
     send(&spaces, "--size 100 -c 10 --rate 1000 --trial 7");
     eventually("tcpdump has written every frame", || recorded(&recording).len() == 10);
@@ -260,12 +250,13 @@ fn root_frames_of_others_and_damaged_ones_are_told_apart() {
     fs::write(&recording, [bytes[..24].to_vec(), frames.concat()].concat()).unwrap();
 
     for method in METHODS {
-        let mut command = capbench();
-        command.args(["count", "-i", "right", "--verify", "7", "--method", method, "-c", "12"]);
-        let mut count = Running::start(Some(&spaces.right), &mut command);
+        let mut count = Running::start(
+            &spaces.right,
+            capbench(&format!("count -i right --verify 7 --method {method} -c 12")),
+        );
         count.wait_for(&format!("{method} on right"));
-        let mut tcpreplay = program("tcpreplay");
-        run(Some(&spaces.left), tcpreplay.args(["-i", "left", "--pps", "1000"]).arg(&recording)).success();
+        run(&spaces.left, program("tcpreplay").args(["-i", "left", "--pps", "1000"]).arg(&recording))
+            .success();
         send(&spaces, "--size 100 -c 1 --trial 9");
         let ended = count.end().success();
         let expected =
@@ -279,12 +270,12 @@ fn root_frames_of_others_and_damaged_ones_are_told_apart() {
 
 #[test]
 fn root_a_count_that_is_interrupted_prints_its_totals() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     for (limit, code) in [("", 0), ("-c 1000", 130), ("--duration 1h", 130)] {
-        let mut command = capbench();
-        command.args("count -i right --method recv".split(' ')).args(limit.split_whitespace());
-        let mut count = Running::start(Some(&spaces.right), &mut command);
+        let mut count = Running::start(
+            &spaces.right,
+            capbench("count -i right --method recv").args(limit.split_whitespace()),
+        );
         count.wait_for("recv on right");
         send(&spaces, "-c 10");
         // The line of the first second.

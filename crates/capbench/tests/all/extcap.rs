@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::File as Recorded;
 use crate::support::{
-    Ended, File as Recorded, Namespaces, Place, Running, Scratch, capbench, eventually, lossy, privileges,
-    program, run,
+    Ended, HOST, Namespaces, Place, Running, Scratch, capbench, eventually, lossy, privileges, program, run,
+    send, test_bed,
 };
 
 /// The program under the name by which Wireshark knows it.
@@ -21,7 +22,7 @@ fn linked(folder: &Scratch) -> Command {
 }
 
 fn asked(arguments: &[&str]) -> Ended {
-    run(None, linked(&Scratch::new()).args(arguments))
+    run(HOST, linked(&Scratch::new()).args(arguments))
 }
 
 /// The answer to a question: standard output, with nothing beside it.
@@ -91,7 +92,7 @@ fn what_can_be_set_is_told_with_the_methods_that_run_here() {
     );
     let values: Vec<_> = of("value {arg=3}").iter().map(|line| said(line, "value")).collect();
     assert_eq!(values, ["inout", "in", "out"]);
-    let listed = run(None, capbench().args(["methods", "--json"])).success().json();
+    let listed = run(HOST, capbench("methods --json")).success().json();
     let runs = |name: &str| {
         listed["methods"].as_array().unwrap().iter().any(|m| m["method"] == name && m["runs_here"] == true)
     };
@@ -131,13 +132,13 @@ fn what_wireshark_would_not_ask_is_refused_on_standard_error() {
 fn the_link_is_made_once_and_takes_no_place_of_a_file() {
     let folder = Scratch::new();
     let place = folder.file("new/extcap");
-    let install = || run(None, capbench().args(["extcap", "--install"]).arg(&place));
+    let install = || run(HOST, capbench("extcap --install").arg(&place));
     let link = place.join("capbench-extcap");
     let made = install().success().out;
     assert!(made.contains(&*link.display().to_string()) && made.contains("(new)"), "{made}");
     assert_eq!(fs::canonicalize(&link).unwrap(), fs::canonicalize(env!("CARGO_BIN_EXE_capbench")).unwrap());
     assert!(install().success().out.contains("was there already"));
-    let answered = run(None, Command::new(&link).arg("--extcap-interfaces")).success();
+    let answered = run(HOST, Command::new(&link).arg("--extcap-interfaces")).success();
     assert!(answered.out.contains("capbench-lo"), "{answered:?}");
     fs::remove_file(&link).unwrap();
     symlink("/nonexistent/capbench", &link).unwrap();
@@ -153,12 +154,12 @@ fn the_link_is_made_once_and_takes_no_place_of_a_file() {
 fn a_user_gets_the_link_where_each_version_of_wireshark_looks() {
     let home = Scratch::new();
     let install = |settings: Option<PathBuf>| {
-        let mut command = capbench();
-        command.args(["extcap", "--install"]).env("HOME", home.path()).env_remove("XDG_CONFIG_HOME");
+        let mut command = capbench("extcap --install");
+        command.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME");
         if let Some(folder) = settings {
             command.env("XDG_CONFIG_HOME", folder);
         }
-        run(None, &mut command).success();
+        run(HOST, &mut command).success();
     };
     install(None);
     install(Some(home.file("settings")));
@@ -190,25 +191,22 @@ fn packet_sockets(place: &Place) -> usize {
     text.lines().skip(1).filter(|line| line.split_whitespace().nth(5) == Some("1")).count()
 }
 
-/// Whether a process started to capture for Wireshark has its pipe open, which it opens behind the interface.
-fn writes() -> bool {
+/// Whether a process started in a namespace to capture for Wireshark has its pipe open, which it opens behind the interface.
+fn writes(place: &Place) -> bool {
+    let namespace = |of: PathBuf| fs::metadata(of).map(|data| data.ino()).ok();
+    let own = namespace(place.path().into());
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let mut captures = processes.filter_map(|process| {
-        let line = fs::read(process.join("cmdline")).ok()?;
-        let line = lossy(&line);
-        let mut words = line.split('\0').skip_while(|word| *word != "--fifo");
-        Some((process, PathBuf::from(words.nth(1)?)))
-    });
+    let mut captures =
+        processes.filter(|process| namespace(process.join("ns/net")) == own).filter_map(|process| {
+            let line = fs::read(process.join("cmdline")).ok()?;
+            let line = lossy(&line);
+            let mut words = line.split('\0').skip_while(|word| *word != "--fifo");
+            Some((process, PathBuf::from(words.nth(1)?)))
+        });
     captures.any(|(process, fifo)| {
         let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
         open.flat_map(|entry| fs::read_link(entry.path())).any(|target| target == fifo)
     })
-}
-
-fn send(spaces: &Namespaces, arguments: &str) {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json"]).args(arguments.split_whitespace());
-    run(Some(&spaces.left), &mut command).success();
 }
 
 /// tshark as an ordinary user with nothing but these capabilities, which finds programs for captures in a folder of the test.
@@ -220,9 +218,9 @@ fn tshark_of_nobody(home: &Scratch, capabilities: &str) -> Command {
         fs::create_dir(&extcap).unwrap();
         symlink(home.file("capbench"), extcap.join("capbench-extcap")).unwrap();
     }
-    let mut command = program("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]);
+    let mut command = program(&format!(
+        "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps {capabilities} --ambient-caps {capabilities}"
+    ));
     command.arg(program("tshark").get_program()).args(["-n", "-l"]);
     command.env("WIRESHARK_EXTCAP_DIR", extcap).env("HOME", home.path()).current_dir(home.path());
     command
@@ -235,9 +233,7 @@ fn lengths(file: &Path) -> Vec<u32> {
 
 /// A number of each frame in a file, by tshark.
 fn fields(file: &Path, name: &str) -> Vec<u32> {
-    let mut command = program("tshark");
-    command.args(["-n", "-T", "fields", "-e", name, "-r"]).arg(file);
-    let output = command.output().unwrap();
+    let output = program(&format!("tshark -n -T fields -e {name} -r")).arg(file).output().unwrap();
     assert!(output.status.success(), "{}", lossy(&output.stderr));
     lossy(&output.stdout).lines().map(|line| line.parse().unwrap()).collect()
 }
@@ -305,8 +301,8 @@ fn tshark_records(case: &Case, capabilities: &str) {
         command.args(["-f", filter]);
     }
     let what = format!("{command:?}");
-    let tshark = Running::start(Some(&spaces.right), &mut command);
-    eventually("the capture writes", writes);
+    let tshark = Running::start(&spaces.right, &mut command);
+    eventually("the capture writes", || writes(&spaces.right));
     let is_promiscuous = spaces.right.ip("-d link show dev right").contains("promiscuity 1 ");
     assert_eq!(is_promiscuous, !options.contains(&"nopromiscuous:true"), "{what}");
     // What the filter leaves out.
@@ -359,7 +355,7 @@ fn root_what_keeps_a_capture_from_starting_is_shown_by_tshark() {
     let mut command = tshark_of_nobody(&home, "+net_raw");
     command.args(["-i", "capbench-right", "-c", "1", "-w"]).arg(home.file("frames.pcapng"));
     command.args(["-o", "extcap.capbench_right.ring:1KiB"]);
-    let ended = run(Some(&spaces.right), &mut command);
+    let ended = run(&spaces.right, &mut command);
     assert!(ended.code != Some(0) && ended.errors.contains("--ring"), "{ended:?}");
 }
 
@@ -369,13 +365,12 @@ fn capture_into(folder: &Scratch, spaces: &Namespaces) -> (PathBuf, Running) {
     assert!(program("mkfifo").arg(&fifo).status().unwrap().success());
     let mut command = linked(folder);
     command.args(["--capture", "--extcap-interface", "capbench-right", "--fifo"]).arg(&fifo);
-    (fifo, Running::start(Some(&spaces.right), &mut command))
+    (fifo, Running::start(&spaces.right, &mut command))
 }
 
 #[test]
 fn root_a_capture_ends_when_nobody_reads_it_any_more() {
-    let Some(()) = privileges() else { return };
-    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let (fifo, capture) = capture_into(&folder, &spaces);
     let mut begin = [0; 4];
     // No frame comes.
@@ -387,8 +382,7 @@ fn root_a_capture_ends_when_nobody_reads_it_any_more() {
 
 #[test]
 fn root_term_ends_a_capture_with_all_that_came_and_one_without_a_reader() {
-    let Some(()) = privileges() else { return };
-    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let (fifo, capture) = capture_into(&folder, &spaces);
     eventually("a socket receives", || packet_sockets(&spaces.right) > 0);
     capture.signal("TERM");

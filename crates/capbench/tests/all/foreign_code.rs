@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, NOBODY, Namespaces, Scratch, capbench, privileges, program, run};
+use crate::support::{Ended, HOST, NOBODY, Namespaces, Scratch, capbench, privileges, program, run};
 use capbench_host::environment;
 use capbench_testing::{HostLimit, cannot_have};
 use serde_json::json;
@@ -27,8 +27,8 @@ impl Marking {
             mark.display()
         );
         fs::write(&source, text).unwrap();
-        let mut cc = program("cc");
-        run(None, cc.args(["-shared", "-fPIC", "-o"]).arg(marking.library()).arg(source)).success();
+        run(HOST, program("cc").args(["-shared", "-fPIC", "-o"]).arg(marking.library()).arg(source))
+            .success();
         marking
     }
 
@@ -63,9 +63,8 @@ fn save_bench(folder: &Path, method: &str) -> [PathBuf; 3] {
 
 /// Records for a moment in a folder, by the method that saved results suggest.
 fn record_in(spaces: &Namespaces, folder: &Scratch, file: &Path) -> Ended {
-    let mut command = capbench();
-    command.args(["record", "-i", "right", "--duration", "100ms", "-w"]).arg(file).current_dir(folder.path());
-    run(Some(&spaces.right), &mut command).success()
+    run(&spaces.right, capbench("record -i right --duration 100ms -w").arg(file).current_dir(folder.path()))
+        .success()
 }
 
 #[test]
@@ -94,9 +93,16 @@ fn root_saved_results_load_no_library_into_a_recording() {
 
 /// Whether nobody has user namespaces, which a bench of nobody needs: unshare(1) is asked, not the bench.
 fn nobody_has_user_namespaces() -> bool {
-    let mut command = program("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
-    let ended = run(None, command.args(["unshare", "--user", "--map-root-user", "--net", "true"]));
+    let ended = run(
+        HOST,
+        program("setpriv --reuid 65534 --regid 65534 --clear-groups").args([
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--net",
+            "true",
+        ]),
+    );
     if ended.code != Some(0) {
         cannot_have(HostLimit::UserNamespaces, ended.errors);
         return false;
@@ -128,7 +134,7 @@ fn environment_of_a_started_program(place: &Scratch, home: &Scratch) -> Option<S
         "--programs",
     ]);
     command.arg(&definition).args(["--method", "cmd:own"]).env("LIBXDP_OBJECT_PATH", home.path());
-    let ended = run(None, &mut command);
+    let ended = run(HOST, &mut command);
     Some(fs::read_to_string(&seen).unwrap_or_else(|error| panic!("{error}: {ended:#?}")))
 }
 
@@ -138,12 +144,12 @@ fn root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller()
     let (place, home, marking) = (Scratch::new(), Scratch::of_nobody(), Marking::new());
     chown(marking.library(), Some(NOBODY), Some(NOBODY)).unwrap();
     let mut command = place.capbench_of_nobody(&home);
-    run(None, program("setcap").arg("cap_net_raw+ep").arg(place.file("capbench"))).success();
+    run(HOST, program("setcap cap_net_raw+ep").arg(place.file("capbench"))).success();
     // What a caller sets to be searched first, and a search for it by name.
     fs::copy(marking.library(), home.file("libpcap.so.0.8")).unwrap();
     command.env("LD_LIBRARY_PATH", home.path());
     let ended = run(
-        None,
+        HOST,
         command
             .args(["record", "-i", "lo", "--duration", "100ms", "-w", "system.pcapng", "--method"])
             .arg("libpcap"),
@@ -158,7 +164,7 @@ fn root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller()
     for method in ["libpcap:", "pf-ring+library=", "nfb+library=", "szedata2+library="] {
         let mut command = place.capbench_of_nobody(&home);
         command.args(["record", "-i", "lo", "-w", "own.pcapng", "--method"]);
-        let ended = run(None, command.arg(format!("{method}{}", library.display())));
+        let ended = run(HOST, command.arg(format!("{method}{}", library.display())));
         assert!(ended.errors.contains("privileges of its own file"), "{method}: {ended:#?}");
         assert_eq!((ended.code, marking.was_loaded()), (Some(2), false), "{method}: {ended:#?}");
     }

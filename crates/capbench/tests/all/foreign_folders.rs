@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use crate::support::{
-    Ended, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, run,
+    Ended, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, run,
 };
 
 const BENCH: [&str; 9] =
@@ -53,9 +53,8 @@ fn root_results_stay_in_their_folder_when_a_link_takes_its_place() {
     let Some(()) = privileges() else { return };
     let (folder, trap) = (Scratch::new(), Trap::new());
     let (out, moved) = (folder.file("out"), folder.file("moved"));
-    let mut command = capbench();
     let bench =
-        Running::start(None, command.args(BENCH).args(["recv,recvmmsg,packet-v3", "--out"]).arg(&out));
+        Running::start(HOST, capbench("").args(BENCH).args(["recv,recvmmsg,packet-v3", "--out"]).arg(&out));
     eventually("the bench saves", || out.join("results.json").exists());
     fs::rename(&out, &moved).unwrap();
     symlink(trap.folder.path(), &out).unwrap();
@@ -88,22 +87,24 @@ fn root_the_account_of_a_recording_stays_in_its_folder_when_a_link_takes_its_pla
 fn root_a_run_of_root_saves_in_no_folder_of_somebody_else() {
     let Some(()) = privileges() else { return };
     let folder = Scratch::of_nobody();
-    let mut command = capbench();
-    let ended = run(None, command.args(BENCH).arg("recv").current_dir(folder.path()).env_remove("SUDO_UID"));
+    let ended =
+        run(HOST, capbench("").args(BENCH).arg("recv").current_dir(folder.path()).env_remove("SUDO_UID"));
     let reason = format!("{} belongs to user {NOBODY}", folder.path().display());
     assert!(ended.errors.contains(&reason) && ended.errors.contains("--out"), "{ended:#?}");
     assert_eq!((ended.code, folder.entries()), (Some(1), Vec::<String>::new()), "{ended:#?}");
 
     // As sudo runs it, the caller's folder is as good as root's.
-    let mut command = capbench();
-    command.args(BENCH).arg("recv").current_dir(folder.path()).env("SUDO_UID", NOBODY.to_string());
-    let ended = run(None, &mut command);
+    let ended = run(
+        HOST,
+        capbench("").args(BENCH).arg("recv").current_dir(folder.path()).env("SUDO_UID", NOBODY.to_string()),
+    );
     assert!(has_measured(&ended), "{ended:#?}");
     assert_eq!(folder.entries(), ["capbench-results"]);
     // A folder that everybody may write, too.
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    let mut command = capbench();
-    command.args(BENCH).arg("recv").current_dir(folder.path()).env("SUDO_UID", NOBODY.to_string());
-    let ended = run(None, &mut command);
+    let ended = run(
+        HOST,
+        capbench("").args(BENCH).arg("recv").current_dir(folder.path()).env("SUDO_UID", NOBODY.to_string()),
+    );
     assert!(ended.errors.contains("may be written by everybody"), "{ended:#?}");
 }

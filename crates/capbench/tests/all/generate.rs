@@ -5,11 +5,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{Scratch, capbench, lossy, program, run};
+use crate::support::{HOST, Scratch, capbench, lossy, program, run};
 
 fn generated(what: &str) -> Scratch {
     let folder = Scratch::new();
-    let ended = run(None, capbench().args(["generate", what]).arg(folder.path())).success();
+    let ended = run(HOST, capbench(&format!("generate {what}")).arg(folder.path())).success();
     assert_eq!((ended.out.as_str(), ended.errors.as_str()), ("", ""));
     folder
 }
@@ -34,7 +34,7 @@ fn silent(command: &mut Command) {
 #[test]
 fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     let folder = generated("man");
-    let help = run(None, capbench().arg("--help")).success().out;
+    let help = run(HOST, capbench("--help")).success().out;
     let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
     let names =
         commands.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
@@ -47,9 +47,13 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     assert_eq!(folder.entries().into_iter().collect::<BTreeSet<_>>(), pages);
     for page in &pages {
         let file = folder.file(page);
-        let mut man = program("man");
-        man.args(["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z"]).arg(&file);
-        silent(man.env("LC_ALL", "C.UTF-8").env("MANROFFSEQ", "").env("MANWIDTH", "80"));
+        silent(
+            program("man --warnings -E UTF-8 -l -Tutf8 -Z")
+                .arg(&file)
+                .env("LC_ALL", "C.UTF-8")
+                .env("MANROFFSEQ", "")
+                .env("MANWIDTH", "80"),
+        );
         if let Some(mut mandoc) = where_installed("mandoc") {
             let output = mandoc.args(["-Tlint", "-Werror"]).arg(&file).output().unwrap();
             assert!(output.status.success(), "{page}: {}", lossy(&output.stdout));
@@ -67,10 +71,10 @@ fn shells_read_the_completions_and_complete_by_them() {
     assert_eq!(files, ["_capbench", "capbench.bash", "capbench.fish"]);
     let [zsh, bash, fish]: [PathBuf; 3] =
         files.iter().map(|name| folder.file(name)).collect::<Vec<_>>().try_into().unwrap();
-    silent(program("bash").arg("-n").arg(&bash));
+    silent(program("bash -n").arg(&bash));
     // As readline does it: words and place in, possible words out.
     let script = "source \"$1\"; COMP_WORDS=(capbench cou); COMP_CWORD=1; _capbench capbench cou capbench; echo ${COMPREPLY[@]}";
-    let output = program("bash").args(["-c", script, "bash"]).arg(&bash).output().unwrap();
+    let output = program("bash -c").args([script, "bash"]).arg(&bash).output().unwrap();
     assert_eq!(lossy(&output.stdout), "count\n", "{}", lossy(&output.stderr));
     for (shell, file) in [("zsh", &zsh), ("fish", &fish)] {
         if let Some(mut shell) = where_installed(shell) {

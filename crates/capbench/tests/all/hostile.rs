@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Ended, Place, Running, Scratch, capbench, privileges, program, run};
+use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, program, run, scratch_of_root};
 use capbench_model::units::SnapLength;
 use capbench_plan::session::NotMeasured;
 use capbench_record::file::{Encoder, HashAlgorithm, InterfaceDescription, SectionDescription};
@@ -123,7 +123,7 @@ fn hostile_names_reach_no_terminal() {
     let escaped = "evil\\u001b[2J\\u009b31m\\u007f\\u202e";
     fs::write(folder.file("programs.toml"), format!("[\"{escaped}\"]\ncommand = [\"{escaped}\"]\n")).unwrap();
     for line in COMMANDS {
-        let ended = run(None, capbench().args(words(line)).current_dir(folder.path()));
+        let ended = run(HOST, capbench("").args(words(line)).current_dir(folder.path()));
         assert_harmless(line, &ended);
     }
 }
@@ -132,7 +132,7 @@ fn hostile_names_reach_no_terminal() {
 fn a_forged_line_of_a_file_is_no_line() {
     let folder = Scratch::new();
     fs::write(folder.file("evil.pcapng"), pcapng()).unwrap();
-    let ended = run(None, capbench().args(["verify", "evil.pcapng"]).current_dir(folder.path()));
+    let ended = run(HOST, capbench("verify evil.pcapng").current_dir(folder.path()));
     assert!(ended.out.contains("forged") && !ended.out.contains("\nforged"), "{ended:#?}");
 }
 
@@ -141,11 +141,11 @@ fn a_report_as_csv_keeps_every_octet_in_a_pipe_and_is_printable_on_a_terminal() 
     let folder = Scratch::new();
     RunDirectory::create(&folder.file("run")).unwrap().save(&results()).unwrap();
     let command = ["report", "run", "--format", "csv", "--stdout"];
-    let piped = run(None, capbench().args(command).current_dir(folder.path())).success();
+    let piped = run(HOST, capbench("").args(command).current_dir(folder.path())).success();
     assert!(piped.out.contains(HOSTILE), "{piped:#?}");
-    let line = format!("{} {}", capbench().get_program().to_string_lossy(), command.join(" "));
-    let mut script = program("script");
-    let shown = run(None, script.args(["-qec", &line, "/dev/null"]).current_dir(folder.path())).success();
+    let line = format!("{} {}", capbench("").get_program().to_string_lossy(), command.join(" "));
+    let shown =
+        run(HOST, program("script").args(["-qec", &line, "/dev/null"]).current_dir(folder.path())).success();
     assert!(shown.out.contains("evil"), "{shown:#?}");
     // A terminal's driver ends each line by CR LF.
     assert_printable("on a terminal", &shown.out.replace("\r\n", "\n"));
@@ -157,7 +157,7 @@ fn a_method_of_others_is_no_formula_in_a_spreadsheet() {
     let mut results = runs::bench();
     results.trials.iter_mut().for_each(|trial| trial.profile.method = "=HYPERLINK(A1)".into());
     RunDirectory::create(&folder.file("run")).unwrap().save(&results).unwrap();
-    run(None, capbench().args(["report", "run", "--format", "csv"]).current_dir(folder.path())).success();
+    run(HOST, capbench("report run --format csv").current_dir(folder.path())).success();
     for file in ["run/trials.csv", "run/tidy.csv", "run/tables/trials.csv"] {
         let text = fs::read_to_string(folder.file(file)).unwrap();
         assert!(text.contains(",'=HYPERLINK(A1)") && !text.contains(",=HYPERLINK"), "{file}: {text}");
@@ -179,17 +179,21 @@ fn a_histogram_that_claims_more_than_there_is_takes_no_memory() {
     results["trials"][0]["latency"]["total"] = delays;
     fs::write(&file, results.to_string()).unwrap();
     // Twice what it takes to read the other trials.
-    let mut limited = program("prlimit");
-    limited.arg("--as=600000000").arg(capbench().get_program());
-    let ended = run(None, limited.args(["report", "run"]).current_dir(folder.path())).success();
+    let ended = run(
+        HOST,
+        program("prlimit --as=600000000")
+            .arg(capbench("").get_program())
+            .args(["report", "run"])
+            .current_dir(folder.path()),
+    )
+    .success();
     let said = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("claims 2000000000 octets of counts"), "{ended:#?}");
 }
 
 #[test]
 fn root_names_of_interfaces_and_processes_reach_no_terminal() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let place = Place::with_pair();
     place.ip(&format!("link add name {SHORT} type veth peer name peer"));
     for name in [SHORT, "peer"] {
@@ -197,13 +201,13 @@ fn root_names_of_interfaces_and_processes_reach_no_terminal() {
     }
     // A process is called as the file of its program.
     let named = folder.file(SHORT);
-    fs::copy(capbench().get_program(), &named).unwrap();
-    let mut owner = Running::start(Some(&place), Command::new(&named).args(["count", "-i", SHORT]));
+    fs::copy(capbench("").get_program(), &named).unwrap();
+    let mut owner = Running::start(&place, Command::new(&named).args(["count", "-i", SHORT]));
     owner.wait_for(" on evil");
 
     let here = |line: &str| {
         let words = line.split(' ').map(|word| word.replace('%', SHORT));
-        run(Some(&place), capbench().args(words).current_dir(folder.path()))
+        run(&place, capbench("").args(words).current_dir(folder.path()))
     };
     let why = here("why -i % --once --for 200ms");
     assert!(why.out.matches("evil").count() >= 2, "interface and process: {why:#?}");
@@ -228,7 +232,7 @@ fn root_names_of_interfaces_and_processes_reach_no_terminal() {
         assert_printable(line, &ended.out);
         assert_printable(line, &ended.errors);
     }
-    let extcap = run(Some(&place), capbench().args(["extcap", "--extcap-interfaces"])).success();
+    let extcap = run(&place, capbench("extcap --extcap-interfaces")).success();
     assert_printable("extcap", &extcap.out);
     assert!(!extcap.out.contains("evil") && extcap.out.contains("capbench-peer"), "{extcap:#?}");
     owner.signal("INT");

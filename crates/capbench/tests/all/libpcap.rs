@@ -4,18 +4,17 @@
 #[path = "../../../capbench-capture/tests/libpcap/stand_in.rs"]
 mod stand_in;
 
-use crate::support::{Running, Scratch, capbench, privileges};
+use crate::support::{Ended, HOST, Running, Scratch, capbench, privileges};
 use stand_in::StandIn;
 
 const QUICK: [&str; 7] = ["bench", "--quick", "--placement", "same", "--rate", "2000", "--duration"];
 
 /// Runs a short bench of these methods.
-fn bench(methods: &str) -> crate::support::Ended {
+fn bench(methods: &str) -> Ended {
     let folder = Scratch::new();
     let out = folder.file("out");
-    let mut command = capbench();
-    command.args(QUICK).args(["100ms", "--method", methods, "--out"]).arg(&out);
-    Running::start(None, &mut command).end()
+    Running::start(HOST, capbench("").args(QUICK).args(["100ms", "--method", methods, "--out"]).arg(&out))
+        .end()
 }
 
 #[test]

@@ -48,8 +48,8 @@ fn root_buffers_larger_than_the_cgroup_allows_are_refused_and_its_limit_is_named
     let limited = |arguments: &str| {
         let mut shell = program("sh");
         let procs = group.0.join("cgroup.procs");
-        shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(procs).arg(capbench().get_program());
-        run(Some(&place), shell.args(arguments.split(' ')).current_dir(folder.path()))
+        shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(procs).arg(capbench("").get_program());
+        run(&place, shell.args(arguments.split(' ')).current_dir(folder.path()))
     };
     let record = "record -i right -w out.pcapng --duration 100ms";
     let ended = limited(&format!("{record} --write-buffer 1GiB"));

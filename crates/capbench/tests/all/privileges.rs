@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
-use crate::support::why::send;
 use crate::support::{
-    File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program, run,
+    File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program,
+    run, send, test_bed,
 };
 use capbench_sys::host::capability::{Capability, CapabilitySet, Sets};
 use capbench_sys::host::confinement::kernel_has_landlock;
@@ -55,8 +55,7 @@ fn has_landlock() -> bool {
 
 #[test]
 fn root_a_recorder_keeps_only_the_capabilities_that_it_uses() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let cases: [(&str, &[Capability]); 5] = [
         ("--method packet-v3", &[]),
         ("--method packet-v3 --workers 2", &[]),
@@ -148,14 +147,12 @@ fn root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined() {
 /// none of them.
 #[test]
 fn root_ambient_capabilities_are_given_up_with_another_user() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let (home, copies) = (Scratch::of_nobody(), Scratch::new());
     copies.capbench_of_nobody(&home);
     chown(home.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     for (arguments, uid) in [("-Z nobody", NOBODY), ("", 1234)] {
-        let mut command = program("setpriv");
-        command.args(["--reuid", "1234", "--regid", "1234", "--clear-groups"]);
+        let mut command = program("setpriv --reuid 1234 --regid 1234 --clear-groups");
         let capabilities = "+net_raw,+setuid,+setgid";
         command
             .args(["--inh-caps", capabilities, "--ambient-caps", capabilities])
@@ -163,7 +160,7 @@ fn root_ambient_capabilities_are_given_up_with_another_user() {
         let file = if uid == NOBODY { home.file("a.pcapng") } else { "/dev/null".into() };
         command.args(["record", "-i", "right", "--method", "packet-v3", "-w"]).arg(file);
         let mut running =
-            Running::start(Some(&spaces.right), command.args(arguments.split_whitespace()).current_dir("/"));
+            Running::start(&spaces.right, command.args(arguments.split_whitespace()).current_dir("/"));
         running.wait_for("listening on");
         for (name, sets, has_no_new_privs) in threads(running.pid()) {
             let of_process = [sets.permitted, sets.effective, sets.inheritable, sets.ambient];
@@ -207,10 +204,10 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
     let (folder, spaces) = (Scratch::new(), Namespaces::new());
     let (source, library) = (folder.file("trying.c"), folder.file("libtrying.so"));
     fs::write(&source, TRYING.replace("FOLDER", &format!("{:?}", folder.path()))).unwrap();
-    let mut cc = program("cc");
-    run(None, cc.args(["-shared", "-fPIC", "-pthread", "-o"]).arg(&library).arg(&source)).success();
+    run(HOST, program("cc").args(["-shared", "-fPIC", "-pthread", "-o"]).arg(&library).arg(&source))
+        .success();
     let fifo = folder.file("fifo");
-    run(None, program("mkfifo").arg(&fifo)).success();
+    run(HOST, program("mkfifo").arg(&fifo)).success();
     let extcap =
         format!("extcap --capture --extcap-interface capbench-right --fifo {}", fifo.to_str().unwrap());
     let commands = [
@@ -229,9 +226,9 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
         let pipe = fifo.clone();
         let reader =
             arguments.starts_with("extcap").then(|| std::thread::spawn(move || fs::read(pipe).unwrap()));
-        let mut command = capbench();
+        let mut command = capbench("");
         command.args(arguments.split(' ')).env("LD_PRELOAD", &library);
-        let running = Running::start(Some(&spaces.right), &mut command);
+        let running = Running::start(&spaces.right, &mut command);
         eventually("it is confined", || {
             let (victim, alive) = (size("victim"), size("alive"));
             std::thread::sleep(std::time::Duration::from_millis(300));
@@ -251,8 +248,7 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
 
 #[test]
 fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let count: &[Capability] = &[];
     let traced = &[Capability::NetAdmin, Capability::Syslog, Capability::Bpf];
     let untraced = &[Capability::NetAdmin, Capability::Bpf];
@@ -264,7 +260,7 @@ fn root_count_and_why_keep_only_the_capabilities_that_they_use() {
         ("why -i right --no-trace", untraced),
     ];
     for (arguments, kept) in cases {
-        let running = Running::start(Some(&spaces.right), capbench().args(arguments.split(' ')));
+        let running = Running::start(&spaces.right, capbench("").args(arguments.split(' ')));
         eventually("it has given up what it does not use", || {
             threads(running.pid()).iter().all(|(_, _, has_no_new_privs)| *has_no_new_privs)
         });

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Running, Scratch, capbench, eventually, privileges, program, run, signal};
+use crate::support::{
+    HOST, Running, Scratch, capbench, eventually, privileges, program, run, scratch_of_root, signal,
+};
 
 /// A program with a child, one that left its session, and a capture of its own, which nobody ends but capbench.
 const TREE: &str = r#"
@@ -18,13 +20,10 @@ command = ["no-such-program", "{file}"]
 "#;
 
 fn bench(scratch: &Scratch, definitions: &Path, methods: &str, duration: &str) -> Command {
-    let mut command = capbench();
-    command
-        .args(["bench", "--placement", "same", "--size", "64", "--rate", "20000", "--duration", duration])
-        .args(["--method", methods, "--programs"])
-        .arg(definitions)
-        .arg("--out")
-        .arg(scratch.file("results"));
+    let mut command = capbench(&format!(
+        "bench --placement same --size 64 --rate 20000 --duration {duration} --method {methods} --programs"
+    ));
+    command.arg(definitions).arg("--out").arg(scratch.file("results"));
     command
 }
 
@@ -58,7 +57,7 @@ fn root_nothing_of_a_program_outlives_capbench_however_that_ends() {
         let scratch = Scratch::new();
         let definitions = scratch.file("programs.toml");
         std::fs::write(&definitions, TREE).unwrap();
-        let running = Running::start(None, &mut bench(&scratch, &definitions, "cmd:tree", "60s"));
+        let running = Running::start(HOST, &mut bench(&scratch, &definitions, "cmd:tree", "60s"));
         let capbench = running.pid();
         eventually("the program captures", || {
             let names = started_by(capbench);
@@ -76,12 +75,11 @@ fn root_nothing_of_a_program_outlives_capbench_however_that_ends() {
 
 #[test]
 fn root_a_program_that_fails_leaves_the_others_measured() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let definitions = scratch.file("programs.toml");
     std::fs::write(&definitions, TREE).unwrap();
     let methods = "cmd:absent,cmd:broken,packet-v3";
-    let ended = run(None, &mut bench(&scratch, &definitions, methods, "40ms"));
+    let ended = run(HOST, &mut bench(&scratch, &definitions, methods, "40ms"));
     assert!(ended.out.contains("Every packet is accounted for"), "{ended:?}");
     // Of methods asked for by name, one failed while it was measured.
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -105,12 +103,12 @@ fn mistakes_in_names_and_definitions_are_usage_errors() {
         ("[programs.x]\ncommand = ['x']\n", "cmd:x", "programs.x: nothing would tell what it captured"),
     ] {
         std::fs::write(&definitions, text).unwrap();
-        let ended = run(None, &mut bench(&scratch, &definitions, method, "1s"));
+        let ended = run(HOST, &mut bench(&scratch, &definitions, method, "1s"));
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.errors.contains(expected) && ended.errors.lines().count() == 1, "{}", ended.errors);
     }
     std::fs::write(&definitions, TREE).unwrap();
-    let ended = run(None, capbench().args(["methods", "--programs"]).arg(&definitions));
+    let ended = run(HOST, capbench("methods --programs").arg(&definitions));
     for expected in ["cmd:tree", "cmd:tcpdump", "cmd:zeek", "untested", "no program no-such-program"] {
         assert!(ended.out.contains(expected), "{expected}: {}", ended.out);
     }

@@ -4,10 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use crate::support::recording::counted_by_others;
-use crate::support::why::send;
 use crate::support::{
-    Ended, File, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program,
-    run,
+    Ended, File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges,
+    program, run, scratch_of_root, send, test_bed,
 };
 use capbench_testing::{HostLoad, busy};
 
@@ -19,17 +18,14 @@ const METHODS: [&str; 6] = ["recv", "recvmmsg", "packet-v1", "packet-v2", "packe
 /// The kernel removes the tags of all frames, and only packet-v1 does not report them.
 #[test]
 fn root_a_file_without_vlan_tags_says_that_they_are_missing() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for (method, is_missing) in [("packet-v1", true), ("packet-v3", false)] {
         let file = folder.file(&format!("{method}.pcapng"));
         let recording = Recording::start(&spaces.right, &file, &format!("--method {method} -c 100"));
         send(&spaces, "--rate 5000 -c 100 --trial 7 --vlan 5");
         let (ended, _) = recording.end();
         assert_eq!(ended.errors.contains("VLAN tags will be missing"), is_missing, "{method}: {ended:#?}");
-        let mut verify = capbench();
-        verify.args(["verify", "--trial", "7", "--vlan", "5", "--frames", "100"]).arg(&file);
-        let verified = run(None, &mut verify);
+        let verified = run(HOST, capbench("verify --trial 7 --vlan 5 --frames 100").arg(&file));
         assert_eq!(
             verified.out.contains("note: VLAN tags are missing"),
             is_missing,
@@ -49,8 +45,7 @@ fn traffic(trial: u16) -> String {
 
 #[test]
 fn root_every_method_records_every_frame_once() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (number, method) in METHODS.iter().enumerate() {
         let spaces = Namespaces::new();
         let format = ["pcapng", "pcap"][number % 2];
@@ -93,9 +88,8 @@ fn root_every_method_records_every_frame_once() {
 }
 
 #[test]
-fn root_several_ports_become_one_stream_in_order() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+fn root_alone_several_ports_become_one_stream_in_order() {
+    let Some((folder, spaces)) = test_bed() else { return };
     spaces.add_pairs(2);
     let load = HostLoad::watch();
     for method in ["packet-v3", "packet-v2", "recvmmsg"] {
@@ -107,10 +101,11 @@ fn root_several_ports_become_one_stream_in_order() {
             .iter()
             .enumerate()
             .map(|(number, interface)| {
-                let mut command = capbench();
-                command.args(["send", "-i", interface, "--json", "--rate", "10000", "-c", "10000"]);
-                command.args(["--trial", &(7 + number).to_string()]);
-                Running::start(Some(&spaces.left), &mut command)
+                Running::start(
+                    &spaces.left,
+                    capbench(&format!("send -i {interface} --json --rate 10000 -c 10000"))
+                        .args(["--trial", &(7 + number).to_string()]),
+                )
             })
             .collect();
         senders.into_iter().for_each(|sender| drop(sender.end().success()));
@@ -151,8 +146,7 @@ fn root_several_ports_become_one_stream_in_order() {
 
 #[test]
 fn root_captures_that_share_an_interface_record_all_of_it() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("shared.pcapng");
     let recording =
         Recording::start(&spaces.right, &file, "--method packet-v3 --ring 16MiB --fanout hash --members 2");
@@ -186,8 +180,7 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
 
 #[test]
 fn root_filters_snap_lengths_and_tags_are_heeded() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "recv", "packet-v2"] {
         let spaces = Namespaces::new();
         let file = folder.file(&format!("{method}.pcapng"));
@@ -204,18 +197,24 @@ fn root_filters_snap_lengths_and_tags_are_heeded() {
         assert!(read.holds_once(1000), "{method}: {} packets: {ended:#?}", read.packets.len());
         assert!(read.packets.iter().all(|packet| packet.octets == 96), "{method}");
         assert_eq!(document["end"], "packets", "{method}: {document:#}");
-        let mut tshark = program("tshark");
-        tshark.args(["-n", "-Y", "vlan.id == 100", "-r"]).arg(&file);
-        let lines =
-            run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out.lines().count();
+        let lines = run(
+            HOST,
+            program("tshark")
+                .args(["-n", "-Y", "vlan.id == 100", "-r"])
+                .arg(&file)
+                .env("WIRESHARK_CONFIG_DIR", "/nonexistent"),
+        )
+        .success()
+        .out
+        .lines()
+        .count();
         assert_eq!(lines, 1000, "{method}: the tag is among the octets");
     }
 }
 
 #[test]
 fn root_files_rotate_and_hold_everything_together() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("ring.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 --file-packets 6000");
     send(&spaces, &traffic(7));
@@ -231,13 +230,12 @@ fn root_files_rotate_and_hold_everything_together() {
 
 #[test]
 fn root_a_pipe_gets_packets_while_they_come() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let copy = folder.file("copy.pcapng");
     let mut command = program("sh");
     let script = "exec \"$1\" record -i right -w - --method packet-v3 --json > \"$2\"";
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_capbench")]).arg(&copy);
-    let mut recorder = Running::start(Some(&spaces.right), &mut command);
+    let mut recorder = Running::start(&spaces.right, &mut command);
     recorder.wait_for("listening on");
     send(&spaces, "--rate 10000 -c 100 --trial 7");
     let is_there = || File::read(&copy, 7, None, None).packets.len() == 100;
@@ -250,8 +248,7 @@ fn root_a_pipe_gets_packets_while_they_come() {
 
 #[test]
 fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("killed.pcapng");
     let mut recording = Recording::start(&spaces.right, &file, "--method packet-v3");
     send(&spaces, &traffic(7));

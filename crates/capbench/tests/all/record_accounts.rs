@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use crate::support::why::send;
-use crate::support::{Ended, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{
+    Ended, File, HOST, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, run,
+    scratch_of_root, send, test_bed,
+};
 use serde_json::Value;
 
 /// The methods whose counters are those of a packet socket.
@@ -12,9 +14,10 @@ const BY_SOCKET: [&str; 6] = ["packet-v1", "packet-v2", "packet-v3", "recv", "re
 
 /// Frames that keep coming until this is dropped.
 fn traffic(spaces: &Namespaces, arguments: &str) -> Running {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--isolated", "--trial", "7", "-c", "10000000"]);
-    Running::start(Some(&spaces.left), command.args(arguments.split_whitespace()))
+    Running::start(
+        &spaces.left,
+        capbench("send -i left --isolated --trial 7 -c 10000000").args(arguments.split_whitespace()),
+    )
 }
 
 /// Records frames that come before, while and after it does; what it says.
@@ -30,8 +33,7 @@ fn in_the_middle(spaces: &Namespaces, folder: &Scratch, arguments: &str) -> (End
 
 #[test]
 fn root_what_came_until_the_entrance_was_shut_is_in_the_file_and_nothing_later_in_the_account() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let _traffic = traffic(&spaces, "--rate 5000");
     let mut differences = Vec::new();
     for method in ["libpcap", "libpcap+loop", "libpcap+next", "libpcap+next-ex"].iter().chain(&BY_SOCKET[..5])
@@ -54,8 +56,7 @@ fn root_what_came_until_the_entrance_was_shut_is_in_the_file_and_nothing_later_i
 
 #[test]
 fn root_numbers_that_a_signal_asks_for_belong_together() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for arguments in ["--method packet-v3", "--method recv", "--method packet-v3 --workers 2"] {
         let _traffic = traffic(&spaces, "--rate 2000");
         let mut recording = Recording::start(&spaces.right, &folder.file("f.pcapng"), arguments);
@@ -125,10 +126,10 @@ fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
             count("accepted") + lost
         );
         assert_eq!(ended.errors.contains(&reason), lost > 0, "{method}: {ended:#?}");
-        let read = crate::support::File::read(&file, 7, None, None);
+        let read = File::read(&file, 7, None, None);
         assert_eq!(read.last_statistics(0).interface_dropped, Some(lost), "{method}: {document:#}");
         assert_eq!(read.dropped() + count("drops_behind_last"), lost, "{method}: {document:#}");
-        let verified = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file)).json();
+        let verified = run(HOST, capbench("verify --json --trial 7").arg(&file)).json();
         assert_eq!(verified["interfaces"][0]["lost"], lost, "{method}: {verified:#}");
         all += lost;
     }
@@ -137,8 +138,7 @@ fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
 
 #[test]
 fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (name, arguments, known) in
         [("both directions", "", true), ("VLAN", "--vlan 100", true), ("GRO", "", false)]
     {
@@ -152,21 +152,8 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
                 &folder.file("f.pcapng"),
                 &format!("--method {method} --max-loss 0"),
             );
-            let mut back = capbench();
-            back.args([
-                "send",
-                "-i",
-                "right",
-                "--transmit",
-                "packet-tx+qdisc",
-                "--rate",
-                "5000",
-                "-c",
-                "3000",
-                "--trial",
-                "8",
-            ]);
-            let back = Running::start(Some(&spaces.right), &mut back);
+            let mut back = capbench("send -i right --transmit packet-tx+qdisc --rate 5000 -c 3000 --trial 8");
+            let back = Running::start(&spaces.right, &mut back);
             send(&spaces, &format!("--rate 10000 -c 5000 --trial 7 {arguments}"));
             back.end().success();
             let (_, document) = recording.interrupt();
@@ -183,8 +170,7 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
 
 #[test]
 fn root_an_interface_that_is_removed_is_named() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for method in BY_SOCKET {
         let spaces = Namespaces::new();
         let recording =

@@ -4,22 +4,23 @@ use std::fs;
 
 use crate::support::recording::counted_by_others;
 use crate::support::{
-    File, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program, run, signal,
+    File, HOST, Namespaces, Recording, Running, Scratch, capbench, eventually, program, run, scratch_of_root,
+    signal, test_bed,
 };
 
 /// Frames of a run.
 const FRAMES: u64 = 60_000;
 
 fn sender(spaces: &Namespaces) -> Running {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json", "--rate", "30000", "--size", "imix", "--trial", "7"]);
-    Running::start(Some(&spaces.left), command.args(["-c", &FRAMES.to_string()]))
+    Running::start(
+        &spaces.left,
+        capbench("send -i left --json --rate 30000 --size imix --trial 7").args(["-c", &FRAMES.to_string()]),
+    )
 }
 
 #[test]
 fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_whole_one() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (number, (method, more)) in [
         ("packet-v3", ""),
         ("packet-v2", "-U"),
@@ -49,36 +50,38 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
         let found = read.packets.len() as u64;
         assert!(found > 500 && found < FRAMES, "{method}: {found} packets");
         assert!(read.sequences().into_iter().eq(0..found), "{method}: nothing is missing in between");
-        let verified = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file));
+        let verified = run(HOST, capbench("verify --json --trial 7").arg(&file));
         assert_eq!(verified.json()["trials"][0]["delivered"], found, "{method}: {verified:#?}");
         assert_eq!(verified.code, Some(if read.ends_early { 3 } else { 0 }), "{method}: {verified:#?}");
         if more.contains("verbatim") {
             // Others read what it becomes.
             let converted = folder.file("converted.pcapng");
-            let ended = run(None, capbench().arg("convert").args([&file, &converted]));
+            let ended = run(HOST, capbench("convert").args([&file, &converted]));
             assert_eq!(ended.code, Some(i32::from(read.ends_early)), "{ended:#?}");
             file = converted;
         }
         // What programs of others say of a record that was cut is theirs; they read what is before it.
-        let mut tshark = program("tshark");
-        tshark.args(["-n", "-T", "fields", "-e", "frame.number", "-r"]).arg(&file);
-        let by_tshark = run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent"));
+        let by_tshark = run(
+            HOST,
+            program("tshark -n -T fields -e frame.number -r")
+                .arg(&file)
+                .env("WIRESHARK_CONFIG_DIR", "/nonexistent"),
+        );
         assert_eq!(by_tshark.out.lines().count() as u64, found, "{method}: {}", by_tshark.errors);
-        let by_capinfos = run(None, program("capinfos").args(["-c", "-M", "-T", "-r"]).arg(&file));
+        let by_capinfos = run(HOST, program("capinfos -c -M -T -r").arg(&file));
         assert!(by_capinfos.out.trim().ends_with(&format!("\t{found}")), "{method}: {by_capinfos:#?}");
     }
 }
 
 #[test]
 fn root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let copy = folder.file("copy.pcapng");
     let mut command = program("bash");
     let script = "\"$1\" record -i right -w - --method packet-v3 --json | head -c 500000 >\"$2\"; \
                   exit ${PIPESTATUS[0]}";
     command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_capbench")]).arg(&copy);
-    let mut recorder = Running::start(Some(&spaces.right), &mut command);
+    let mut recorder = Running::start(&spaces.right, &mut command);
     recorder.wait_for("listening on");
     let sender = sender(&spaces);
     let ended = recorder.end();
@@ -104,8 +107,7 @@ fn root_a_reader_that_leaves_ends_it_with_an_account_of_what_it_did_not_take() {
 
 #[test]
 fn root_nobody_who_reads_what_is_said_is_no_end() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("f.pcap");
     let mut command = program("bash");
     // Tests may run below nohup(1), which a recorder would heed.
@@ -116,9 +118,8 @@ fn root_nobody_who_reads_what_is_said_is_no_end() {
     let said = || fs::read_to_string(folder.file("said")).unwrap_or_default();
     eventually("it listens, and whoever read that has left", || said().contains("listening on"));
     let send = |frames: &str| {
-        let mut send = capbench();
-        send.args(["send", "-i", "left", "--rate", "10000", "--trial", "7", "-c", frames]);
-        run(Some(&spaces.left), &mut send).success();
+        let mut send = capbench(&format!("send -i left --rate 10000 --trial 7 -c {frames}"));
+        run(&spaces.left, &mut send).success();
     };
     send("1000");
     signal(recorder.id(), "USR1");
@@ -133,8 +134,7 @@ fn root_nobody_who_reads_what_is_said_is_no_end() {
 
 #[test]
 fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     for (rotation, least) in [
         ("-C 16KiB --immediate-mode", 30),
         ("-C 200KiB", 3),
@@ -149,9 +149,11 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         let name = if rotation.contains("-G") { "%s.pcapng" } else { "f.pcapng" };
         let recording =
             Recording::start(&spaces.right, &folder.file(name), &format!("--method packet-v3 {rotation}"));
-        let mut send = capbench();
-        send.args(["send", "-i", "left", "--json", "--rate", "1000", "--size", "imix", "--trial", "7"]);
-        run(Some(&spaces.left), send.args(["-c", "2000"])).success();
+        run(
+            &spaces.left,
+            capbench("send -i left --json --rate 1000 --size imix --trial 7").args(["-c", "2000"]),
+        )
+        .success();
         let (_, document) = recording.interrupt();
         let mut names = folder.entries();
         // By second, then by number.
@@ -161,9 +163,12 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         });
         assert!(names.len() >= least, "{rotation}: {} files", names.len());
         assert_eq!(document["files"], names.len(), "{rotation}: {document:#}");
-        let mut verify = capbench();
-        verify.args(["verify", "--json", "--trial", "7", "--frames", "2000"]).args(&names);
-        let verified = run(None, verify.current_dir(folder.path())).success().json();
+        let verified = run(
+            HOST,
+            capbench("verify --json --trial 7 --frames 2000").args(&names).current_dir(folder.path()),
+        )
+        .success()
+        .json();
         assert_eq!((&verified["right"], &verified["packets"]), (&true.into(), &2000.into()), "{rotation}");
         let last = File::read(&folder.file(names.last().unwrap()), 7, None, None);
         assert_eq!(last.last_statistics(0).accepted, Some(2000), "{rotation}");

@@ -4,23 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::why::send;
 use crate::support::{
-    Ended, File, Namespaces, Recording, Running, Scratch, capbench, privileges, program, run,
+    Ended, File, HOST, Namespaces, Recording, Running, capbench, program, run, send, test_bed,
 };
 use capbench_testing::{HostLimit, cannot_have};
 
 /// What `capbench record` at the right end says that does not begin.
 fn refused(spaces: &Namespaces, file: &Path, arguments: &[&str]) -> Ended {
-    let mut command = capbench();
-    command.args(["record", "-i", "right", "--method", "packet-v3", "-w"]).arg(file).args(arguments);
-    run(Some(&spaces.right), &mut command)
+    run(&spaces.right, capbench("record -i right --method packet-v3 -w").arg(file).args(arguments))
 }
 
 #[test]
 fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     // A disk of 400 MB for which there are 40 MB, as with thin provisioning. The mounts end with the process's own namespace.
     let script = "mount -t tmpfs -o size=40m none \"$2\" && truncate -s 400m \"$2/image\" && mkdir \"$2/disk\" &&
         mkfs.ext4 -q -F -E lazy_itable_init=1,nodiscard \"$2/image\" || exit 1
@@ -28,10 +24,13 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
         mount \"$loop\" \"$2/disk\" || { losetup -d \"$loop\"; exit 77; }
         \"$1\" record -i right -w \"$2/disk/f.pcapng\" --method packet-v3 --json --max-loss 0 -c 50000; code=$?
         ls \"$2/disk\" >&2; umount \"$2/disk\"; losetup -d \"$loop\"; exit $code";
-    let mut command = program("unshare");
-    command.args(["--mount", "--propagation", "private", "bash", "-c", script, "bash"]);
-    command.arg(env!("CARGO_BIN_EXE_capbench")).arg(folder.path());
-    let mut recorder = Running::start(Some(&spaces.right), &mut command);
+    let mut recorder = Running::start(
+        &spaces.right,
+        program("unshare --mount --propagation private bash -c")
+            .args([script, "bash"])
+            .arg(env!("CARGO_BIN_EXE_capbench"))
+            .arg(folder.path()),
+    );
     if !recorder.says("listening on") {
         let ended = recorder.end();
         assert_eq!(ended.code, Some(77), "only a host without loop devices ends the script so: {ended:#?}");
@@ -57,8 +56,7 @@ fn root_what_the_disk_does_not_take_after_the_page_cache_took_it_is_not_written(
 
 #[test]
 fn root_names_that_come_again_replace_nothing() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("same.pcapng");
     fs::write(&file, "of somebody else").unwrap();
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -G 1 --max-loss 0");
@@ -75,8 +73,7 @@ fn root_names_that_come_again_replace_nothing() {
 
 #[test]
 fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let arguments = "--method packet-v3 --file-packets 1000 -W 3 --max-loss 0";
     let recording = Recording::start(&spaces.right, &folder.file("ring.pcapng"), arguments);
     send(&spaces, "--rate 10000 -c 7500 --trial 7");
@@ -93,8 +90,7 @@ fn root_what_a_ring_replaces_is_not_written_any_more_and_not_lost() {
 
 #[test]
 fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("one.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
     let ended = refused(&spaces, &file, &[]);
@@ -108,8 +104,7 @@ fn root_a_second_recorder_on_one_file_is_refused_and_the_first_one_is_named() {
 
 #[test]
 fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_removes_a_file() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for (name, first, second) in [
         ("f.pcapng", "--file-packets 500", &["--file-packets", "500"][..]),
         ("f-%s.pcapng", "-G 1", &["-G", "1", "--keep-files", "1"][..]),
@@ -138,8 +133,7 @@ fn root_a_second_recorder_of_the_same_names_is_refused_before_it_replaces_or_rem
 
 #[test]
 fn root_numbered_files_that_replace_earlier_ones_are_announced() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("f.pcapng");
     for is_again in [false, true] {
         let (ended, _) = Recording::start(&spaces.right, &file, "--method packet-v3 -C 1").interrupt();
@@ -150,8 +144,7 @@ fn root_numbered_files_that_replace_earlier_ones_are_announced() {
 
 #[test]
 fn root_the_account_of_an_earlier_recording_of_the_same_names_stays() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for frames in [100, 200] {
         let recording =
             Recording::start(&spaces.right, &folder.file("f.pcap"), "--method packet-v3 -G 86400");
@@ -169,8 +162,7 @@ fn root_the_account_of_an_earlier_recording_of_the_same_names_stays() {
 
 #[test]
 fn root_links_are_not_followed_and_files_are_their_owners() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let (victim, link) = (folder.file("victim"), folder.file("link.pcapng"));
     fs::write(&victim, "precious").unwrap();
     std::os::unix::fs::symlink(&victim, &link).unwrap();
@@ -192,16 +184,14 @@ fn root_links_are_not_followed_and_files_are_their_owners() {
 
 #[test]
 fn root_a_pipe_that_nobody_reads_is_said_and_does_not_hold_the_recorder() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let pipe = folder.file("pipe");
-    run(None, program("bash").args(["-c", "mkfifo \"$1\"", "bash"]).arg(&pipe)).success();
+    run(HOST, program("bash").args(["-c", "mkfifo \"$1\"", "bash"]).arg(&pipe)).success();
     let ended = refused(&spaces, &pipe, &["--duration", "100ms"]);
     assert!(ended.code == Some(1) && ended.errors.contains("nobody read "), "{ended:#?}");
     let start = || {
-        let mut command = capbench();
-        command.args(["record", "-i", "right", "--method", "packet-v3", "-w"]).arg(&pipe);
-        let mut recorder = Running::start(Some(&spaces.right), &mut command);
+        let mut recorder =
+            Running::start(&spaces.right, capbench("record -i right --method packet-v3 -w").arg(&pipe));
         recorder.wait_for("waiting for a reader");
         recorder
     };
@@ -212,7 +202,7 @@ fn root_a_pipe_that_nobody_reads_is_said_and_does_not_hold_the_recorder() {
     let copy = folder.file("copy");
     let mut reader = program("bash");
     reader.args(["-c", "exec cat \"$1\" >\"$2\"", "bash"]);
-    let reader = Running::start(None, reader.arg(&pipe).arg(&copy));
+    let reader = Running::start(HOST, reader.arg(&pipe).arg(&copy));
     recorder.wait_for("listening on");
     send(&spaces, "--rate 10000 -c 1000 --trial 7");
     recorder.signal("INT");

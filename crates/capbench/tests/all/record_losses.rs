@@ -4,10 +4,9 @@ use std::fs;
 use std::sync::mpsc::channel;
 
 use crate::support::recording::counted_by_others;
-use crate::support::why::send;
 use crate::support::{
-    Ended, File, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually, privileges,
-    program, run,
+    Ended, File, HOST, Namespaces, Place, Recording, Running, Scratch, Tmpfs, capbench, eventually,
+    privileges, program, run, scratch_of_root, send, test_bed,
 };
 
 /// Frames of a run in which the recorder stands still for a while.
@@ -15,9 +14,10 @@ const FRAMES: u64 = 60_000;
 
 /// Stops a recorder with a small ring in the middle of a run, and lets it go on before the end.
 fn standing_still(spaces: &Namespaces, recording: &Recording) {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json", "--rate", "40000", "--size", "64", "--trial", "7"]);
-    let sender = Running::start(Some(&spaces.left), command.args(["-c", &FRAMES.to_string()]));
+    let sender = Running::start(
+        &spaces.left,
+        capbench("send -i left --json --rate 40000 --size 64 --trial 7").args(["-c", &FRAMES.to_string()]),
+    );
     eventually("some frames are recorded", || spaces.right.received() > 5000);
     recording.running.signal("STOP");
     eventually("the ring overflows", || spaces.right.received() > 40_000);
@@ -47,8 +47,7 @@ fn gaps_and_drop_counts(read: &File) -> Vec<(u64, u64)> {
 
 #[test]
 fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
         let spaces = Namespaces::new();
         let file = folder.file(&format!("{method}.pcapng"));
@@ -72,12 +71,17 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
         let last = read.last_statistics(0);
         assert_eq!((last.system_dropped, last.accepted), (Some(missing), Some(FRAMES)), "{method}: {last:?}");
         assert_eq!(read.dropped() + ledger["drops_behind_last"].as_u64().unwrap(), missing, "{method}");
-        let mut tshark = program("tshark");
-        tshark.args(["-n", "-T", "fields", "-e", "frame.drop_count", "-r"]).arg(&file);
-        let told = run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out;
+        let told = run(
+            HOST,
+            program("tshark -n -T fields -e frame.drop_count -r")
+                .arg(&file)
+                .env("WIRESHARK_CONFIG_DIR", "/nonexistent"),
+        )
+        .success()
+        .out;
         let by_tshark = told.lines().map(|line| line.trim().parse::<u64>().ok());
         assert!(by_tshark.eq(read.packets.iter().map(|packet| packet.dropped)), "{method}: packet by packet");
-        let by_us = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file));
+        let by_us = run(HOST, capbench("verify --json --trial 7").arg(&file));
         assert_eq!(by_us.code, Some(3), "{method}: {by_us:#?}");
         let port = &by_us.json()["interfaces"][0];
         assert_eq!(
@@ -95,8 +99,7 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
 
 #[test]
 fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (method, more) in [
         ("recvmmsg", ""),
         ("packet-v3", "--block 64KiB --fanout lb --members 2"),
@@ -122,8 +125,7 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
 
 #[test]
 fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (method, more) in [("packet-v3", "--block 64KiB"), ("packet-v2", "")] {
         let spaces = Namespaces::new();
         spaces.add_pairs(1);
@@ -153,16 +155,14 @@ fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
 
 #[test]
 fn root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("twice.pcapng");
     let arguments = "--method packet-v3 --ring 2MiB --block 64KiB --file-packets 3000";
     let recording = Recording::start(&spaces.right, &file, arguments);
-    let mut command = capbench();
-    command.args([
-        "send", "-i", "left", "--json", "--rate", "40000", "--size", "64", "--trial", "7", "-c", "100000",
-    ]);
-    let sender = Running::start(Some(&spaces.left), &mut command);
+    let sender = Running::start(
+        &spaces.left,
+        capbench("send -i left --json --rate 40000 --size 64 --trial 7 -c 100000"),
+    );
     for until in [25_000, 50_000, 75_000] {
         let before = spaces.right.received();
         eventually("some frames are recorded", || spaces.right.received() > before + 2000);
@@ -189,7 +189,7 @@ fn root_each_file_of_a_lossy_rotation_knows_of_the_losses_that_it_tells() {
         // Each file knows of what it tells, also where it ended between two readings of the counters.
         let told = read.last_statistics(0).system_dropped;
         assert!(told >= Some(told_by_now), "{}: {told:?} of {told_by_now}", name.display());
-        let verified = run(None, capbench().args(["verify", "--trial", "7"]).arg(&name));
+        let verified = run(HOST, capbench("verify --trial 7").arg(&name));
         assert!(!verified.out.contains("fewer than its drop counts"), "{verified:#?}");
     }
     assert_eq!(document["interfaces"][0]["lost_by_kernel"], missing, "{document:#}");
@@ -206,7 +206,7 @@ fn record_into_a_pipe_that_stands_still(
 ) -> (Ended, File) {
     let folder = Scratch::new();
     let (pipe, copy) = (folder.file("pipe"), folder.file("copy.pcapng"));
-    run(None, program("mkfifo").arg(&pipe)).success();
+    run(HOST, program("mkfifo").arg(&pipe)).success();
     let (go, wait) = channel::<()>();
     let reader = std::thread::spawn({
         let (pipe, copy) = (pipe.clone(), copy.clone());
@@ -218,11 +218,13 @@ fn record_into_a_pipe_that_stands_still(
         }
     });
     let mut recording = Recording::start(&spaces.right, &pipe, arguments);
-    let mut command = capbench();
-    command.args([
-        "send", "-i", "left", "--json", "--rate", "20000", "--size", "512", "--trial", "7", "-c", frames,
-    ]);
-    until(&mut recording, Running::start(Some(&spaces.left), &mut command));
+    until(
+        &mut recording,
+        Running::start(
+            &spaces.left,
+            capbench(&format!("send -i left --json --rate 20000 --size 512 --trial 7 -c {frames}")),
+        ),
+    );
     drop(go);
     recording.running.signal("INT");
     let ended = recording.running.end();
@@ -233,8 +235,7 @@ fn record_into_a_pipe_that_stands_still(
 
 #[test]
 fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     // Four times as much as the buffers hold, and half of what the ring does, whose blocks are not all full.
     let arguments = "--method packet-v3 --write-buffer 4MiB";
     let until = |recording: &mut Recording, sender: Running| {
@@ -249,8 +250,7 @@ fn root_while_the_output_stands_still_the_ring_holds_what_its_buffers_do_not() {
 
 #[test]
 fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_are_the_writers() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let arguments = "--method packet-v3 --ring 32MiB --write-buffer 4MiB --max-loss 0.01";
     let until = |recording: &mut Recording, sender: Running| {
         recording.running.wait_for("packets dropped at the writer");
@@ -311,8 +311,7 @@ fn set(place: &Place, state: &str) {
 
 #[test]
 fn root_an_interface_that_goes_down_and_comes_back_is_recorded_on() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "packet-v2", "recv", "recvmmsg"] {
         let spaces = Namespaces::new();
         let file = folder.file(&format!("{method}.pcapng"));

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{
-    File, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program, run,
+    File, HOST, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program, run,
+    test_bed,
 };
 use capbench_sys::host::affinity::online_cpus;
 use capbench_testing::{HostLimit, cannot_have};
@@ -12,10 +13,10 @@ use serde_json::Value;
 
 /// Sends from a left end, from the first CPU.
 fn sender(spaces: &Namespaces, interface: &str, trial: u16, rate: u32, frames: u64) -> Running {
-    let mut command = capbench();
-    command.args(["send", "-i", interface, "--json", "--cpu", "0", "--rate", &rate.to_string()]);
-    command.args(["-c", &frames.to_string(), "--trial", &trial.to_string()]);
-    Running::start(Some(&spaces.left), &mut command)
+    Running::start(
+        &spaces.left,
+        capbench(&format!("send -i {interface} --json --cpu 0 --rate {rate} -c {frames} --trial {trial}")),
+    )
 }
 
 /// Packets behind one with a later time, of each port, and by how much at most.
@@ -66,8 +67,7 @@ fn assert_merged(file: &Path, document: &Value, frames: &[u64], ring: u64) {
 
 #[test]
 fn root_skewed_ports_of_which_one_is_idle_become_one_stream() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     spaces.add_pairs(2);
     for method in ["packet-v3", "packet-v2", "recvmmsg"] {
         let file = folder.file(&format!("{method}.pcapng"));
@@ -80,7 +80,7 @@ fn root_skewed_ports_of_which_one_is_idle_become_one_stream() {
         let Recording { running, file } = recording;
         let ended = running.end().success();
         assert!(ended.errors.contains("held by the merge: at most "), "{ended:#?}");
-        let verified = run(None, capbench().args(["verify", "--json", "--trial", "7"]).arg(&file)).json();
+        let verified = run(HOST, capbench("verify --json --trial 7").arg(&file)).json();
         assert_eq!(verified["trials"][0]["delivered"], 27_000, "{verified:#}");
         assert_merged(&file, &ended.json(), &[27_000, 3_000, 0], 16 << 20);
     }
@@ -88,8 +88,7 @@ fn root_skewed_ports_of_which_one_is_idle_become_one_stream() {
 
 #[test]
 fn root_ports_with_several_captures_each_are_groups_of_their_own() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     spaces.add_pairs(1);
     for method in ["packet-v3", "recvmmsg"] {
         let file = folder.file(&format!("{method}.pcapng"));
@@ -121,14 +120,13 @@ fn root_ports_with_several_captures_each_are_groups_of_their_own() {
 
 /// Takes a CPU away from everything else for a second: the kernel ends it after that much time at a real-time priority.
 fn hog(cpu: u32) -> Command {
-    let mut command = program("chrt");
-    command.args(["-f", "1", "taskset", "-c", &cpu.to_string()]);
+    let mut command = program(&format!("chrt -f 1 taskset -c {cpu}"));
     command.args(["prlimit", "--rttime=1000000:1000000", "sh", "-c", "while :; do :; done"]);
     command
 }
 
 #[test]
-fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing() {
+fn root_alone_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing() {
     let Some(()) = privileges() else { return };
     if online_cpus().unwrap().len() < 2 {
         return cannot_have(HostLimit::Cpus, "with one everything would stall");
@@ -142,7 +140,7 @@ fn root_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_nothing()
     let recording = Recording::start_on(&spaces.right, ports, &file, arguments);
     let senders = [sender(&spaces, "left", 7, 4_000, 12_000), sender(&spaces, "left1", 8, 4_000, 12_000)];
     eventually("some frames have come", || spaces.right.received() > 500);
-    let hogged = Running::start(None, &mut hog(1)).end();
+    let hogged = Running::start(HOST, &mut hog(1)).end();
     assert!(hogged.signal.is_some(), "the kernel ended it: {hogged:#?}");
     senders.into_iter().for_each(|sender| drop(sender.end().success()));
     let (_, document) = recording.interrupt();

@@ -2,13 +2,14 @@
 
 use std::fs;
 
-use crate::support::{Namespaces, Scratch, capbench, privileges, run};
+use crate::support::{Namespaces, Scratch, capbench, run, test_bed};
 
 /// Runs `capbench record` at the right end of a pair, in a folder; its exit code, and what it says.
 fn said(spaces: &Namespaces, folder: &Scratch, arguments: &[&str]) -> String {
-    let mut command = capbench();
-    command.args(["record", "-i", "right", "--method", "packet-v3", "--ring", "1MiB"]).args(arguments);
-    let ended = run(Some(&spaces.right), command.current_dir(folder.path()));
+    let ended = run(
+        &spaces.right,
+        capbench("record -i right --method packet-v3 --ring 1MiB").args(arguments).current_dir(folder.path()),
+    );
     assert_eq!(ended.out, "", "{arguments:?}");
     let listening = ended.errors.lines().filter(|line| line.contains("listening on")).count();
     assert_eq!(listening, 0, "{arguments:?}: {}", ended.errors);
@@ -17,8 +18,7 @@ fn said(spaces: &Namespaces, folder: &Scratch, arguments: &[&str]) -> String {
 
 #[test]
 fn root_what_cannot_be_recorded_is_refused_before_anything_is_made() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     fs::create_dir(folder.file("folder")).unwrap();
     fs::write(folder.file("numbers"), "2\n40 0 0 12\n6 0 0\n").unwrap();
     let cases: [(&str, &[&str]); 10] = [
@@ -43,8 +43,7 @@ fn root_what_cannot_be_recorded_is_refused_before_anything_is_made() {
 
 #[test]
 fn root_a_folder_that_the_user_may_not_write_to_is_told_with_the_user() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     insta::assert_snapshot!("not_nobodys", said(&spaces, &folder, &["-w", "a.pcapng", "-Z", "nobody"]));
     assert_eq!(folder.entries(), [] as [String; 0]);
 }

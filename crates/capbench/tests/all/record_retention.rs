@@ -4,9 +4,9 @@ use std::fs::{self, File as StdFile};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::support::recording::Recording;
-use crate::support::why::send;
-use crate::support::{File, Namespaces, Scratch, Tmpfs, capbench, privileges, run};
+use crate::support::{
+    File, HOST, Namespaces, Recording, Scratch, Tmpfs, capbench, privileges, run, send, test_bed,
+};
 
 /// A file that was written so many seconds ago.
 fn make(folder: &Path, name: &str, age: u64) {
@@ -23,8 +23,7 @@ fn kept(folder: &Scratch, prefix: &str) -> (u64, usize) {
 
 #[test]
 fn root_the_oldest_files_go_and_their_packets_are_counted() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for (name, age) in
         [("eth-1600000000.pcapng", 300), ("eth-1600000001.pcapng", 200), ("eth-1600000002.pcapng.part", 100)]
     {
@@ -77,7 +76,7 @@ fn what_cannot_be_kept_is_refused() {
         ("-w %c.pcapng -G 1 --keep-free 1%", "%c"),
         ("-w a%s.pcapng -G 1 --keep-free 0%", "1% to 99%"),
     ] {
-        let ended = run(None, capbench().args(["record", "-i", "lo"]).args(arguments.split(' ')));
+        let ended = run(HOST, capbench("record -i lo").args(arguments.split(' ')));
         if ended.code == Some(6) {
             return capbench_testing::missing("CAP_NET_RAW");
         }

@@ -4,14 +4,14 @@
 use std::fs;
 
 use crate::support::recording::counted_by_others;
-use crate::support::why::send;
 use crate::support::{
-    File, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, privileges, run,
+    File, HOST, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, privileges, run,
+    scratch_of_root, send, test_bed,
 };
 
 const FRAMES: u64 = 20_000;
-/// Small blocks, so that many are full.
-const VERBATIM: &str = "--method packet-v3 --format verbatim --block 64KiB --ring 4MiB";
+/// Small blocks, so that many are full; a ring that holds all frames, on a busy host too.
+const VERBATIM: &str = "--method packet-v3 --format verbatim --block 64KiB --ring 16MiB";
 
 fn traffic(more: &str) -> String {
     format!("--rate 50000 --size imix -c {FRAMES} --trial 7 {more}")
@@ -25,8 +25,7 @@ fn blocks(file: &std::path::Path) -> usize {
 
 #[test]
 fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for (name, arguments, vlan, snap) in [
         ("plain", "", None, None),
         ("tagged", "--zstd", Some(7), None),
@@ -52,22 +51,21 @@ fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read()
             assert!(read.holds_once(FRAMES) && read.format.name() == "verbatim", "{name}");
         }
         let written = folder.file(&format!("{name}.pcapng"));
-        run(None, capbench().arg("convert").arg(&stored).arg(&written)).success();
+        run(HOST, capbench("convert").arg(&stored).arg(&written)).success();
         let read = File::read(&written, 7, vlan, snap);
         assert!(read.holds_once(FRAMES) && !read.ends_early, "{name}: {}", read.packets.len());
         assert_eq!(counted_by_others(&written), [FRAMES; 3], "{name}");
         let last = read.last_statistics(0);
         assert_eq!((last.accepted, last.system_dropped), (Some(FRAMES), Some(0)), "{name}: {last:?}");
         let classic = folder.file(&format!("{name}.pcap"));
-        run(None, capbench().arg("convert").arg(&written).arg(&classic)).success();
+        run(HOST, capbench("convert").arg(&written).arg(&classic)).success();
         assert_eq!(counted_by_others(&classic), [FRAMES; 3], "{name}");
     }
 }
 
 #[test]
 fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("ring");
     let recording =
         Recording::start(&spaces.right, &file, &format!("{VERBATIM} --file-packets 6000 -c 15000"));
@@ -83,17 +81,14 @@ fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
 
 #[test]
 fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("lossy.verbatim");
     let recording = Recording::start(
         &spaces.right,
         &file,
         "--method packet-v3 --format verbatim --ring 1MiB --block 64KiB",
     );
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--rate", "40000", "--trial", "7", "-c", "60000"]);
-    let sender = Running::start(Some(&spaces.left), &mut command);
+    let sender = Running::start(&spaces.left, capbench("send -i left --rate 40000 --trial 7 -c 60000"));
     eventually("some frames are recorded", || spaces.right.received() > 5000);
     recording.running.signal("STOP");
     eventually("the ring overflows", || spaces.right.received() > 40_000);
@@ -101,7 +96,7 @@ fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
     sender.end().success();
     let (_, document) = recording.interrupt();
     let written = folder.file("lossy.pcapng");
-    run(None, capbench().arg("convert").arg(&file).arg(&written)).success();
+    run(HOST, capbench("convert").arg(&file).arg(&written)).success();
     for file in [&file, &written] {
         let read = File::read(file, 7, None, None);
         let missing = 60_000 - read.packets.len() as u64;
@@ -137,16 +132,18 @@ fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
 
 #[test]
 fn root_what_has_no_blocks_cannot_be_recorded_verbatim() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     for (arguments, said) in [
         ("--method packet-v2", "packet-v2 has no blocks; give --method packet-v3"),
         ("--method packet-v3 --fanout lb --members 2", "it is for one capture"),
         ("--method packet-v3 --block 32MiB --ring 64MiB", "blocks are at most 16MiB"),
     ] {
-        let mut command = capbench();
-        command.args(["record", "-i", "right", "--format", "verbatim", "-w"]).arg(folder.file("no"));
-        let ended = run(Some(&spaces.right), command.args(arguments.split_whitespace()));
+        let ended = run(
+            &spaces.right,
+            capbench("record -i right --format verbatim -w")
+                .arg(folder.file("no"))
+                .args(arguments.split_whitespace()),
+        );
         assert_eq!(ended.code, Some(2), "{ended:#?}");
         assert!(ended.errors.contains(said), "{arguments}: {ended:#?}");
         assert!(folder.entries().is_empty());
@@ -158,7 +155,7 @@ fn convert_says_what_is_wrong_with_its_input() {
     let folder = Scratch::new();
     let convert = |name: &str, octets: &[u8]| {
         fs::write(folder.file(name), octets).unwrap();
-        run(None, capbench().arg("convert").arg(folder.file(name)).arg(folder.file("out.pcapng")))
+        run(HOST, capbench("convert").arg(folder.file(name)).arg(folder.file("out.pcapng")))
     };
     for (name, octets, said) in [
         ("empty", &[][..], "empty: the file is empty"),
@@ -185,19 +182,18 @@ fn convert_says_what_is_wrong_with_its_input() {
         "{ended:#?}"
     );
     assert_eq!(counted_by_others(&folder.file("out.pcapng")), [1; 3]);
-    let same = run(None, capbench().arg("convert").args([folder.file("cut.pcap"), folder.file("cut.pcap")]));
+    let same = run(HOST, capbench("convert").args([folder.file("cut.pcap"), folder.file("cut.pcap")]));
     assert_eq!(same.code, Some(2), "{same:#?}");
     assert_eq!(fs::read(folder.file("cut.pcap")).unwrap(), pcap, "it is as it was");
     let squeezed = folder.file("small.pcap.zst");
-    run(None, capbench().args(["convert", "--zstd=1"]).arg(folder.file("out.pcapng")).arg(&squeezed))
-        .success();
+    run(HOST, capbench("convert --zstd=1").arg(folder.file("out.pcapng")).arg(&squeezed)).success();
     let octets = fs::read(&squeezed).unwrap();
     for name in ["small.pcap", "small.pcap.zst"] {
-        let same = run(None, capbench().args(["convert", "--zstd=19"]).arg(&squeezed).arg(folder.file(name)));
+        let same = run(HOST, capbench("convert --zstd=19").arg(&squeezed).arg(folder.file(name)));
         assert_eq!(same.code, Some(2), "{name}: {same:#?}");
         assert_eq!(fs::read(&squeezed).unwrap(), octets, "{name}: it is as it was");
     }
     let back = folder.file("back.pcapng");
-    run(None, capbench().arg("convert").arg(&squeezed).arg(&back)).success();
+    run(HOST, capbench("convert").arg(&squeezed).arg(&back)).success();
     assert_eq!(counted_by_others(&back), [1; 3]);
 }

@@ -1,9 +1,8 @@
 //! `capbench record --workers`: files are what they are without, and what workers lose stands in file and ledger.
 
 use crate::support::recording::counted_by_others;
-use crate::support::why::send;
 use crate::support::{
-    File, Namespaces, Recording, Running, Scratch, Still, capbench, eventually, privileges, run,
+    File, Namespaces, Recording, Running, Still, capbench, eventually, run, scratch_of_root, send, test_bed,
 };
 use serde_json::Value;
 
@@ -43,8 +42,7 @@ fn assert_accounted(interface: &Value, frames: u64) {
 
 #[test]
 fn root_workers_record_every_frame_once() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let ways = [
         ("packet-v3", "pcapng", PATIENT),
         ("packet-v3", "pcap", LONG_QUEUE),
@@ -72,8 +70,7 @@ fn root_workers_record_every_frame_once() {
 
 #[test]
 fn root_several_ports_go_through_the_same_workers() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let peer = format!("peer name right1 netns {}", spaces.right.path());
     spaces.left.ip(&format!("link add name left1 type veth {peer}"));
     spaces.left.ip("link set dev left1 arp off up");
@@ -85,9 +82,11 @@ fn root_several_ports_go_through_the_same_workers() {
         let arguments = format!("--method {method} {PATIENT}");
         let recording = Recording::start_on(&spaces.right, "-i right -i right1", &file, &arguments);
         let senders = [("left", 7), ("left1", 8)].map(|(interface, trial)| {
-            let mut command = capbench();
-            command.args(["send", "-i", interface, "--json", "--rate", "10000", "-c", "10000"]);
-            Running::start(Some(&spaces.left), command.args(["--trial", &trial.to_string()]))
+            Running::start(
+                &spaces.left,
+                capbench(&format!("send -i {interface} --json --rate 10000 -c 10000"))
+                    .args(["--trial", &trial.to_string()]),
+            )
         });
         senders.into_iter().for_each(|sender| drop(sender.end().success()));
         let (ended, document) = recording.interrupt();
@@ -109,8 +108,7 @@ fn root_several_ports_go_through_the_same_workers() {
 
 #[test]
 fn root_rotated_files_filters_and_limits_are_what_they_are_without_workers() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("ring.pcapng");
     let arguments = format!("--method packet-v3 --file-packets 6000 {PATIENT}");
     let recording = Recording::start(&spaces.right, &file, &arguments);
@@ -144,9 +142,10 @@ fn root_rotated_files_filters_and_limits_are_what_they_are_without_workers() {
 
 /// Sends while the first worker stands still, until most of it has come, and some behind that.
 fn with_a_worker_that_stands_still(spaces: &Namespaces, recording: &Recording, frames: u64) {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json", "--rate", "40000", "--size", "64", "--trial", "7"]);
-    let sender = Running::start(Some(&spaces.left), command.args(["-c", &frames.to_string()]));
+    let sender = Running::start(
+        &spaces.left,
+        capbench("send -i left --json --rate 40000 --size 64 --trial 7").args(["-c", &frames.to_string()]),
+    );
     eventually("some frames are recorded", || spaces.right.received() > 2000);
     let still = Still::thread(recording.running.pid(), "capbench-w0");
     eventually("most frames have come", || spaces.right.received() > frames - 10_000);
@@ -157,8 +156,7 @@ fn with_a_worker_that_stands_still(spaces: &Namespaces, recording: &Recording, f
 #[test]
 fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_else() {
     const MANY: u64 = 120_000;
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("still.pcapng");
     // The ring holds all of it; the queues do not, and that of the other worker is never full.
     let arguments =
@@ -201,8 +199,7 @@ fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_e
 
 #[test]
 fn root_where_captures_wait_for_workers_the_ring_holds_what_comes() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("waits.pcapng");
     let arguments =
         "--method packet-v3 --ring 64MiB --block 64KiB --workers 2 --worker-queue 1 --worker-wait";
@@ -215,16 +212,16 @@ fn root_where_captures_wait_for_workers_the_ring_holds_what_comes() {
 
 #[test]
 fn root_more_workers_than_a_ring_has_blocks_for_are_refused() {
-    let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("none.pcapng");
     for (arguments, named) in [
         ("--ring 4MiB --workers 2", "--workers: "),
         ("--ring 16MiB --workers 1 --worker-queue 15", "--worker-queue: "),
     ] {
-        let mut command = capbench();
-        command.args(["record", "-i", "right", "--method", "packet-v3", "-w"]).arg(&file);
-        let ended = run(Some(&spaces.right), command.args(arguments.split(' ')));
+        let ended = run(
+            &spaces.right,
+            capbench("record -i right --method packet-v3 -w").arg(&file).args(arguments.split(' ')),
+        );
         assert_eq!(ended.code, Some(2), "{ended:#?}");
         assert!(ended.errors.contains(named) && ended.errors.contains("--ring"), "{ended:#?}");
         assert!(!file.exists(), "{arguments}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::results_file::assert_valid_report;
-use crate::support::{Ended, Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{Ended, HOST, Running, Scratch, capbench, eventually, run, scratch_of_root};
 use serde_json::Value;
 
 const FAILED: i32 = 1;
@@ -20,7 +20,7 @@ fn saved(directory: &Path, results: &capbench_report::results::Results) {
 
 /// Runs it; every report as data that is below the folder then is held against its schema.
 fn report(folder: &Scratch, arguments: &[&str]) -> Ended {
-    let ended = run(None, capbench().arg("report").args(arguments).current_dir(folder.path()));
+    let ended = run(HOST, capbench("report").args(arguments).current_dir(folder.path()));
     hold_reports(folder.path());
     ended
 }
@@ -151,13 +151,14 @@ fn a_report_that_cannot_be_written_says_which_file_and_what_to_do() {
 
 #[test]
 fn root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothing() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let bench = |out: &str| {
-        let mut command = capbench();
-        command.args(["bench", "--quick", "--method", "packet-v3", "--placement", "same", "--rate", "5000"]);
-        command.args(["--duration", "200ms", "--out", out]).current_dir(folder.path());
-        Running::start(None, &mut command)
+        Running::start(
+            HOST,
+            capbench("bench --quick --method packet-v3 --placement same --rate 5000")
+                .args(["--duration", "200ms", "--out", out])
+                .current_dir(folder.path()),
+        )
     };
     let ended = bench("good").end();
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");

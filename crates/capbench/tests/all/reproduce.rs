@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{HOST, Running, capbench, eventually, run, scratch_of_root};
 use capbench_report::results::Results;
 
 fn read(folder: &std::path::Path) -> Option<Results> {
@@ -12,13 +12,12 @@ fn read(folder: &std::path::Path) -> Option<Results> {
 
 #[test]
 fn root_a_publication_is_run_again_beside_its_table() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.path().join("run");
-    let mut command = capbench();
+    let mut command = capbench("");
     let arguments = "reproduce loke-2011 --scale 0.0001 --quiet 60ms --repeats 0 --out";
     command.args(arguments.split_whitespace()).arg(&folder);
-    let ended = run(None, &mut command);
+    let ended = run(HOST, &mut command);
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
     let narrow = |line: &&str| line.chars().count() <= 80 || line.starts_with("Saved");
     assert_eq!(ended.out.lines().find(|line| !narrow(line)), None);
@@ -37,14 +36,13 @@ fn root_a_publication_is_run_again_beside_its_table() {
 
 #[test]
 fn root_a_publication_that_is_interrupted_keeps_its_trials_and_tables() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.path().join("run");
-    let mut command = capbench();
+    let mut command = capbench("");
     let arguments =
         "reproduce deri-2004 --scale 0.0001 --visits 500 --quiet 60ms --repeats 0 --no-trace --out";
     command.args(arguments.split_whitespace()).arg(&folder);
-    let started = Running::start(None, &mut command);
+    let started = Running::start(HOST, &mut command);
     eventually("some trials are saved", || read(&folder).is_some_and(|results| results.trials.len() >= 3));
     started.signal("INT");
     let ended = started.end();

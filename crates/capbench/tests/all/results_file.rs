@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{Running, Scratch, capbench, privileges, run};
+use crate::support::{HOST, Running, Scratch, capbench, run, scratch_of_root};
 use serde_json::Value;
 
 #[test]
@@ -16,31 +16,17 @@ fn what_a_command_saves_is_held_against_the_schema() {
         command
     };
     for text in ["{}", "{\"schema_version\": 1}", "no JSON"] {
-        let outcome = std::panic::catch_unwind(|| run(None, &mut saving(text)));
+        let outcome = std::panic::catch_unwind(|| run(HOST, &mut saving(text)));
         assert!(outcome.is_err(), "{text} was taken");
     }
-    run(None, &mut saving("no JSON"));
+    run(HOST, &mut saving("no JSON"));
 }
 
 #[test]
 fn root_the_environment_of_a_run_says_what_its_interfaces_are() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     let out = folder.path().join("run");
-    let mut command = capbench();
-    command.args([
-        "bench",
-        "--size",
-        "64",
-        "--method",
-        "packet-v3",
-        "--placement",
-        "same,other",
-        "--rate",
-        "1000",
-    ]);
-    command.args(["--duration", "50ms", "--quiet", "50ms", "--out"]).arg(&out);
-    let ended = Running::start(None, &mut command).end();
+    let ended = Running::start(HOST, capbench("bench --size 64 --method packet-v3 --placement same,other --rate 1000 --duration 50ms --quiet 50ms --out").arg(&out)).end();
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     let text = std::fs::read(out.join("results.json")).unwrap();
     let environment = serde_json::from_slice::<Value>(&text).unwrap()["environment"].take();

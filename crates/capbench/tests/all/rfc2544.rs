@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, Scratch, capbench, privileges, run};
+use crate::support::{Ended, HOST, capbench, run, scratch_of_root};
 use serde_json::Value;
 
 /// Trials of a fifth of a second, each test once.
@@ -11,9 +11,10 @@ const SHORT: &str =
     "rfc2544 --quick --duration 200ms --repetitions 1 --longest-burst 200ms --quiet 60ms --no-trace";
 
 fn measured(flags: &str, folder: &Path) -> (Ended, Value) {
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace()).args(flags.split_whitespace()).arg("--out").arg(folder);
-    let ended = run(None, &mut command);
+    let ended = run(
+        HOST,
+        capbench("").args(SHORT.split_whitespace()).args(flags.split_whitespace()).arg("--out").arg(folder),
+    );
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     let results = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
     (ended, results)
@@ -29,9 +30,8 @@ fn texts<'v>(entries: &'v Value, key: &str) -> Vec<&'v str> {
 }
 
 #[test]
-fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
+    let Some(scratch) = scratch_of_root() else { return };
     // Any host holds that much, and the user wants no more.
     let (ended, results) = measured("--method packet-v3 --max-rate 5k", &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
@@ -60,9 +60,8 @@ fn root_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
 }
 
 #[test]
-fn root_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+fn root_alone_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
+    let Some(scratch) = scratch_of_root() else { return };
     // With 500 us of work no host holds more than 2,000 packets/s and what the ring has room for, and any sends four times
     // that.
     let flags =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{Ended, HOST, Running, Scratch, capbench, eventually, run, scratch_of_root};
 use serde_json::Value;
 
 /// A search of less than two seconds of traffic.
@@ -20,24 +20,24 @@ fn trials(folder: &Path) -> usize {
 
 /// Runs a search that ends by itself.
 fn search(folder: &Path, more: &str) -> Ended {
-    let mut command = capbench();
-    command.args(SHORT.split_whitespace()).args(more.split_whitespace());
-    completed(run(None, command.arg("--out").arg(folder)))
+    completed(run(
+        HOST,
+        capbench("").args(SHORT.split_whitespace()).args(more.split_whitespace()).arg("--out").arg(folder),
+    ))
 }
 
 /// Starts a search for a goal that takes many trials, so that a signal comes in their midst; and few loads, at most 15 trials
 /// each: on a busy host every load may need all of them. It is sent a signal when so many trials are saved.
 fn interrupted(folder: &Path, after: usize, signal: &str) -> Ended {
     let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
-    let mut command = capbench();
-    let running = Running::start(None, command.args(many.split_whitespace()).arg("--out").arg(folder));
+    let running = Running::start(HOST, capbench("").args(many.split_whitespace()).arg("--out").arg(folder));
     eventually("trials are saved", || trials(folder) >= after);
     running.signal(signal);
     running.end()
 }
 
 fn resume(folder: &Path, more: &str) -> Ended {
-    run(None, capbench().args(["search", "--resume"]).arg(folder).args(more.split_whitespace()))
+    run(HOST, capbench("search --resume").arg(folder).args(more.split_whitespace()))
 }
 
 /// A search that ended by itself, with a result or without.
@@ -57,8 +57,7 @@ fn numbers(trial: &Value) -> Vec<u64> {
 
 #[test]
 fn root_a_search_that_was_stopped_is_gone_on_with() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     let ended = interrupted(&folder, 2, "INT");
     assert_eq!(ended.code, Some(130), "{}", ended.errors);
@@ -103,8 +102,7 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
 
 #[test]
 fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     assert_eq!(interrupted(&folder, 4, "KILL").signal, Some(9));
     let killed = results(&folder).unwrap();
@@ -125,14 +123,13 @@ fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
 
 #[test]
 fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
-    let mut command = capbench();
+    let mut command = capbench("");
     // Enough for the least that the goal can need, and too little with drains.
     let longer = SHORT.replace("sum=200ms", "sum=1s");
     command.args(longer.split_whitespace()).args(["--repeats", "0", "--time", "600ms", "--out"]);
-    let ended = completed(run(None, command.arg(&folder)));
+    let ended = completed(run(HOST, command.arg(&folder)));
     let short = results(&folder).unwrap();
     assert_eq!(short["searches"][0]["ended"]["how"], "time_up", "{}", ended.out);
     assert_eq!(short["complete"], false);
@@ -145,9 +142,8 @@ fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
 }
 
 #[test]
-fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     let ended = search(&folder, "--method packet-v3,packet-v2");
     let results = results(&folder).unwrap();
@@ -165,9 +161,8 @@ fn root_a_search_accounts_for_every_packet_and_saves_its_bounds() {
 }
 
 #[test]
-fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+fn root_alone_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     let ended = search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m");
     let results = results(&folder).unwrap();
@@ -192,8 +187,7 @@ fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
 
 #[test]
 fn root_repeated_searches_go_on_each_from_its_own_trials() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     search(&folder, "--searches 2");
     // As a run leaves it that is killed when the second search has its first trial.
@@ -220,8 +214,7 @@ fn root_repeated_searches_go_on_each_from_its_own_trials() {
 
 #[test]
 fn root_a_search_with_bursts_says_so_with_each_trial() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     search(&folder, "--burst 16");
     let results = results(&folder).unwrap();

@@ -4,12 +4,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Running, Scratch, capbench, privileges};
+use crate::support::{HOST, Running, Scratch, capbench, scratch_of_root};
 use serde_json::Value;
 
 fn soak(out: &Path, arguments: &str) -> Command {
-    let mut command = capbench();
-    command.arg("soak").args(arguments.split_whitespace()).arg("--out").arg(out);
+    let mut command = capbench("soak");
+    command.args(arguments.split_whitespace()).arg("--out").arg(out);
     command
 }
 
@@ -33,10 +33,9 @@ fn saved(out: &Path) -> (Value, Value) {
 
 #[test]
 fn root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");
-    let ended = Running::start(None, &mut soak(&out, "--rate 2000 --for 2500ms --interval 1s")).end();
+    let ended = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 2500ms --interval 1s")).end();
     // A busy host may keep the generator from its load (4), or lose a frame of this one (3).
     assert!(matches!(ended.code, Some(0 | 3 | 4)), "{ended:#?}");
     let (results, soak) = saved(&out);
@@ -46,29 +45,27 @@ fn root_a_soak_says_a_line_per_interval_and_accounts_for_every_frame() {
 }
 
 #[test]
-fn root_loss_above_the_limit_ends_with_3_and_has_its_time() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+fn root_alone_loss_above_the_limit_ends_with_3_and_has_its_time() {
+    let Some(scratch) = scratch_of_root() else { return };
     // At most 1000 frames/s of 20,000.
     let slow =
         "--method recv --work ns:1000000 --ring 128KiB --rate 20k --for 2s --interval 1s --quiet 100ms";
     let out = scratch.path().join("out");
-    let ended = Running::start(None, &mut soak(&out, slow)).end();
+    let ended = Running::start(HOST, &mut soak(&out, slow)).end();
     assert_eq!(ended.code, Some(3), "{ended:#?}");
     let (_, record) = saved(&out);
     assert!(record["bursts"].as_u64().unwrap() > 0 && !record["events"].as_array().unwrap().is_empty());
     assert!(record["worst"]["worst_100ms_lost"].as_u64().unwrap() > 0);
     let out = scratch.path().join("allowed");
-    let ended = Running::start(None, &mut soak(&out, &format!("{slow} --max-loss 99.99%"))).end();
+    let ended = Running::start(HOST, &mut soak(&out, &format!("{slow} --max-loss 99.99%"))).end();
     assert_ne!(ended.code, Some(3), "{ended:#?}");
 }
 
 #[test]
 fn root_a_soak_that_is_stopped_keeps_everything() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");
-    let mut running = Running::start(None, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
+    let mut running = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
     running.wait_for("1s ");
     running.signal("INT");
     let ended = running.end();
@@ -80,10 +77,9 @@ fn root_a_soak_that_is_stopped_keeps_everything() {
 
 #[test]
 fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");
-    let mut running = Running::start(None, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
+    let mut running = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
     running.wait_for("3s ");
     let results = std::fs::metadata(out.join("results.json")).unwrap();
     running.signal("KILL");
@@ -122,7 +118,7 @@ fn one_load_on_one_set_up_is_asked_for() {
     ];
     for (arguments, said) in cases {
         let out = scratch.path().join("out");
-        let ended = Running::start(None, &mut soak(&out, arguments)).end();
+        let ended = Running::start(HOST, &mut soak(&out, arguments)).end();
         assert_eq!(ended.code, Some(2), "{ended:#?}");
         assert!(ended.errors.contains(said) && ended.errors.lines().count() == 1, "{ended:#?}");
         assert!(!out.exists(), "nothing is made for a mistake");
@@ -131,10 +127,9 @@ fn one_load_on_one_set_up_is_asked_for() {
 
 #[test]
 fn root_what_cannot_be_held_is_refused_before_anything_is_saved() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");
-    let ended = Running::start(None, &mut soak(&out, "--rate 1000 --for 1s --method cmd:tcpdump")).end();
+    let ended = Running::start(HOST, &mut soak(&out, "--rate 1000 --for 1s --method cmd:tcpdump")).end();
     assert_eq!(ended.code, Some(5), "{ended:#?}");
     assert!(!out.exists());
 }

@@ -1,8 +1,7 @@
 //! What `count` and `record` show while they run: on a terminal, elsewhere, and when a signal asks.
 
-use crate::support::why::send;
 use crate::support::{
-    Namespaces, Place, Recording, Running, Scratch, capbench, eventually, privileges, program, run,
+    Namespaces, Place, Recording, Running, capbench, eventually, program, run, send, test_bed,
 };
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ fn on_terminal(place: &Place, arguments: &str, terminal: &str) -> String {
     let mut command = program("script");
     let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_capbench"));
     command.args(["-q", "-e", "-c", &line, "/dev/null"]).env("TERM", terminal);
-    run(Some(place), &mut command).success().out
+    run(place, &mut command).success().out
 }
 
 /// The lines that were shown in one place.
@@ -22,8 +21,7 @@ fn shown(text: &str) -> Vec<&str> {
 
 #[test]
 fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_place() {
-    let Some(()) = privileges() else { return };
-    let (spaces, folder) = (Namespaces::new(), Scratch::new());
+    let Some((folder, spaces)) = test_bed() else { return };
     let file = folder.file("terminal.pcapng");
     let record = format!("record -i right -w {} --method packet-v2 --duration 2500ms", file.display());
     for arguments in ["count -i right --method packet-v2 --duration 2500ms", &record] {
@@ -46,11 +44,9 @@ fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_pla
 
 #[test]
 fn root_elsewhere_count_writes_lines_that_say_the_same() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let count = |more: &[&str]| {
-        let mut command = capbench();
-        run(Some(&spaces.right), command.args(["count", "-i", "right", "--duration", "200ms"]).args(more))
+        run(&spaces.right, capbench("").args(["count", "-i", "right", "--duration", "200ms"]).args(more))
             .success()
     };
     let text = count(&[]).out;
@@ -75,11 +71,8 @@ fn standing_still(spaces: &Namespaces, running: &Running) {
 
 #[test]
 fn root_losses_are_told_by_place_and_signals_end_nothing() {
-    let Some(()) = privileges() else { return };
-    let (spaces, folder) = (Namespaces::new(), Scratch::new());
-    let mut command = capbench();
-    command.args(["count", "-i", "right", "--method", "packet-v2", "--ring", "1MiB"]);
-    let mut count = Running::start(Some(&spaces.right), &mut command);
+    let Some((folder, spaces)) = test_bed() else { return };
+    let mut count = Running::start(&spaces.right, capbench("count -i right --method packet-v2 --ring 1MiB"));
     count.wait_for("packet-v2 on right");
     standing_still(&spaces, &count);
     count.wait_for("  by place: ring ");

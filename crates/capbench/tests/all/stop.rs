@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Ended, Running, Scratch, capbench, eventually, lossy, privileges, program};
+use crate::support::{
+    Ended, HOST, Running, Scratch, capbench, eventually, lossy, privileges, program, scratch_of_root,
+};
 use serde_json::Value;
 
 /// Entries of a folder; a process may end while it is looked at.
@@ -42,7 +44,7 @@ fn namespaces() -> BTreeSet<u64> {
 
 /// Interfaces of the host, by ip(8).
 fn links() -> BTreeSet<String> {
-    let output = program("ip").args(["-o", "link"]).output().unwrap();
+    let output = program("ip -o link").output().unwrap();
     assert!(output.status.success());
     let name = |line: &str| line.split(':').nth(1).unwrap().trim().to_string();
     lossy(&output.stdout).lines().map(name).collect()
@@ -92,7 +94,7 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
     use std::os::unix::process::CommandExt;
     let (links_before, settings_before, own) = (links(), settings(), namespaces_of(Path::new("/proc/self")));
     command.args(["bench", "--duration", "250ms", "--quiet", "100ms", "--out"]).arg(out).process_group(0);
-    let bench = Running::start(None, &mut command);
+    let bench = Running::start(HOST, &mut command);
     let pid = bench.pid();
     eventually("a trial is saved", || finished(out) > 0);
     let mut made = namespaces_of(Path::new(&format!("/proc/{pid}")));
@@ -130,7 +132,7 @@ fn root_signals_that_ask_end_a_bench_with_its_results() {
     let Some(()) = privileges() else { return };
     for (name, code) in [("INT", 130), ("TERM", 143)] {
         let folder = Scratch::new();
-        let ended = interrupted(capbench(), &folder.file("results"), |bench| bench.signal(name));
+        let ended = interrupted(capbench(""), &folder.file("results"), |bench| bench.signal(name));
         assert_eq!((ended.code, ended.errors.as_str()), (Some(code), ""), "{name}: {ended:#?}");
         assert!(ended.out.contains("Findings") && ended.out.contains("results.json"), "{name}: {ended:#?}");
     }
@@ -139,12 +141,11 @@ fn root_signals_that_ask_end_a_bench_with_its_results() {
 /// As timeout(1) does: one to the command, and one to the group that it is in.
 #[test]
 fn root_a_request_that_comes_twice_is_one() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
-    let ended = interrupted(capbench(), &folder.file("results"), |bench| {
+    let Some(folder) = scratch_of_root() else { return };
+    let ended = interrupted(capbench(""), &folder.file("results"), |bench| {
         let pid = bench.pid();
         let send = format!("kill -TERM {pid}; kill -TERM {pid}; kill -TERM -{pid}");
-        assert!(program("sh").arg("-c").arg(send).status().unwrap().success());
+        assert!(program("sh -c").arg(send).status().unwrap().success());
     });
     assert_eq!((ended.code, ended.errors.as_str()), (Some(143), ""), "{ended:#?}");
     assert!(ended.out.contains("Findings"), "{ended:#?}");
@@ -152,9 +153,8 @@ fn root_a_request_that_comes_twice_is_one() {
 
 #[test]
 fn root_a_killed_bench_leaves_results_and_nothing_else() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
-    let ended = interrupted(capbench(), &folder.file("results"), |bench| bench.signal("KILL"));
+    let Some(folder) = scratch_of_root() else { return };
+    let ended = interrupted(capbench(""), &folder.file("results"), |bench| bench.signal("KILL"));
     assert_eq!((ended.code, ended.signal), (None, Some(9)));
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let command = folder.capbench_of_nobody(&home);
@@ -171,10 +171,8 @@ fn root_a_panic_leaves_results_and_nothing_else() {
     let command = folder.capbench_of_nobody(&home);
     let ended = interrupted(command, &home.file("results"), |bench| {
         // By the same user, who may do that to processes of their own.
-        let mut limit = program("setpriv");
-        limit
-            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-            .arg(program("prlimit").get_program());
+        let mut limit = program("setpriv --reuid 65534 --regid 65534 --clear-groups");
+        limit.arg(program("prlimit").get_program());
         let limit = limit.args(["--pid", &bench.pid().to_string(), "--nproc=1:1"]).output().unwrap();
         assert!(limit.status.success(), "prlimit: {}", lossy(&limit.stderr));
     });

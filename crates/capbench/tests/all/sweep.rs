@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{HOST, Running, Scratch, capbench, eventually, privileges, run, scratch_of_root};
 use capbench_report::results::Results;
 use serde_json::Value;
 
@@ -10,9 +10,7 @@ use serde_json::Value;
 fn saved(arguments: &str) -> (String, Value) {
     let scratch = Scratch::new();
     let folder = scratch.path().join("run");
-    let mut command = capbench();
-    command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
-    let ended = run(None, &mut command);
+    let ended = run(HOST, capbench("").args(arguments.split_whitespace()).arg("--out").arg(&folder));
     assert!(matches!(ended.code, Some(0 | 4)), "{arguments}: {}", ended.errors);
     let results: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
     for trial in results["trials"].as_array().unwrap() {
@@ -53,8 +51,7 @@ fn root_a_sweep_visits_every_point_with_every_method() {
 
 #[test]
 fn root_a_sweep_that_is_killed_can_be_analysed() {
-    let Some(()) = privileges() else { return };
-    let scratch = Scratch::new();
+    let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.path().join("run");
     let read = || -> Option<Results> {
         let text = fs::read(folder.join("results.json")).ok()?;
@@ -65,11 +62,11 @@ fn root_a_sweep_that_is_killed_can_be_analysed() {
         let readings = series.flat_map(|series| &series.readings);
         readings.flat_map(|reading| reading.trials.iter().chain(&reading.invalid).copied()).collect()
     };
-    let mut command = capbench();
+    let mut command = capbench("");
     let arguments = "sweep work --from ns:0 --to ns:20000 --steps 4 --method packet-v2,packet-v3 --rate 20k --visits 500 \
                      --refine 0 --duration 60ms --quiet 60ms --repeats 0 --no-trace";
     command.args(arguments.split_whitespace()).arg("--out").arg(&folder);
-    let sweep = Running::start(None, &mut command);
+    let sweep = Running::start(HOST, &mut command);
     eventually("five visits are saved", || read().is_some_and(|results| named(&results).len() >= 5));
     sweep.signal("KILL");
     assert_eq!(sweep.end().signal, Some(9));

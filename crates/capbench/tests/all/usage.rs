@@ -2,7 +2,9 @@
 
 use std::process::Output;
 
-use crate::support::{Namespaces, PATIENCE, Running, Scratch, capbench, lossy, privileges, run};
+use crate::support::{
+    HOST, Namespaces, PATIENCE, Running, Scratch, capbench, lossy, privileges, run, test_bed,
+};
 use assert_cmd::Command;
 
 const FAILED: i32 = 1;
@@ -412,18 +414,17 @@ fn root_a_ring_or_a_folder_that_cannot_be_ends_a_bench_before_it_begins() {
 
 #[test]
 fn root_interfaces_in_use_or_down_are_refused() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let refused_there = |code: i32, arguments: &str, parts: &[&str]| {
         let folder = Scratch::new();
-        let mut command = capbench();
-        let ended = run(Some(&spaces.left), command.args(arguments.split(' ')).current_dir(folder.path()));
+        let mut command = capbench("");
+        let ended = run(&spaces.left, command.args(arguments.split(' ')).current_dir(folder.path()));
         assert_refusal(&format!("capbench {arguments}"), code, ended.code, &ended.errors, parts);
         assert_eq!((ended.out.as_str(), folder.entries()), ("", vec![]), "capbench {arguments}");
     };
     let send = "send -i left -c 3 --json";
     let bench = "bench --quick --tx left --rx left";
-    assert_eq!(run(Some(&spaces.left), capbench().args(send.split(' '))).success().json()["sent"], 3);
+    assert_eq!(run(&spaces.left, capbench("").args(send.split(' '))).success().json()["sent"], 3);
 
     spaces.left.ip("address add 198.18.0.1/24 dev left");
     for command in [send, bench] {
@@ -437,7 +438,7 @@ fn root_interfaces_in_use_or_down_are_refused() {
     spaces.left.ip("address flush dev left");
     spaces.left.ip("route add default dev left");
     refused_there(USAGE, send, &["default route", "--isolated"]);
-    run(Some(&spaces.left), capbench().args(format!("{send} --isolated").split(' '))).success();
+    run(&spaces.left, capbench("").args(format!("{send} --isolated").split(' '))).success();
 
     spaces.left.ip("link set dev left down");
     for command in [send, bench, "count -i left"] {
@@ -456,10 +457,7 @@ fn root_an_interface_that_goes_down_ends_a_count() {
     let Some(()) = privileges() else { return };
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"] {
         let spaces = Namespaces::new();
-        let mut count = Running::start(
-            Some(&spaces.right),
-            capbench().args(["count", "-i", "right", "--method", method]),
-        );
+        let mut count = Running::start(&spaces.right, capbench(&format!("count -i right --method {method}")));
         count.wait_for(&format!("{method} on right"));
         spaces.right.ip("link set dev right down");
         let ended = count.end();
@@ -474,11 +472,11 @@ fn root_a_missing_capability_is_named() {
     let Some(()) = privileges() else { return };
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     for arguments in ["count -i lo", "count -i lo --method recv", "send -i lo --isolated -c 1"] {
-        let ended = run(None, folder.capbench_of_nobody(&home).args(arguments.split(' ')));
+        let ended = run(HOST, folder.capbench_of_nobody(&home).args(arguments.split(' ')));
         let what = format!("capbench {arguments}, as nobody");
         assert_refusal(&what, PRIVILEGE, ended.code, &ended.errors, &["CAP_NET_RAW", "run as root"]);
     }
-    let ended = run(None, folder.capbench_of_nobody(&home).arg("methods")).success();
+    let ended = run(HOST, folder.capbench_of_nobody(&home).arg("methods")).success();
     assert!(ended.out.contains("packet-v3") && ended.out.contains("CAP_NET_RAW"), "{}", ended.out);
     assert_eq!(home.entries(), [] as [String; 0]);
 }

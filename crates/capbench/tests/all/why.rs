@@ -1,7 +1,9 @@
 //! `capbench why` against captures whose own reports are known: it names the same number, and changes nothing.
 
-use crate::support::why::{look, number_before, send, socket_of};
-use crate::support::{Namespaces, Place, Running, Scratch, capbench, privileges, program, run};
+use crate::support::why::{look, number_before, socket_of};
+use crate::support::{
+    Namespaces, Place, Running, Scratch, capbench, lossy, privileges, program, run, send, test_bed,
+};
 use serde_json::Value;
 
 /// What `ss -0` says that sockets of the namespace dropped: the `d` of their memory.
@@ -11,7 +13,7 @@ fn dropped_by_ss(place: &Place) -> Option<u64> {
         eprintln!("ss is not installed: what it shows is not compared");
         return None;
     };
-    let text = crate::support::lossy(&output.stdout);
+    let text = lossy(&output.stdout);
     let drops = text.split(",d").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
     Some(drops.sum())
 }
@@ -59,16 +61,12 @@ impl Traced {
 
 #[test]
 fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let mut tcpdump = Running::start(
-        Some(&spaces.right),
-        program("tcpdump").args(["-B", "64", "-Z", "root", "-i", "right", "-w", "/dev/null"]),
-    );
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut tcpdump = Running::start(&spaces.right, program("tcpdump -B 64 -Z root -i right -w /dev/null"));
     tcpdump.wait_for("listening on right");
     tcpdump.signal("STOP");
 
-    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    let mut why = Running::start(&spaces.right, capbench("why -i right"));
     why.wait_for("nothing arrives on right");
     let traced = Traced::start(&spaces.right);
     send(&spaces, "--rate 50000 -c 50000");
@@ -106,10 +104,10 @@ fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
     for method in ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"] {
         let spaces = Namespaces::new();
         let arguments = ["count", "-i", "right", "--method", method, "--ring", "256KiB"];
-        let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
+        let mut count = Running::start(&spaces.right, capbench("").args(arguments));
         count.wait_for(&format!("{method} on right"));
         count.signal("STOP");
-        let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+        let mut why = Running::start(&spaces.right, capbench("why -i right"));
         why.wait_for("nothing arrives on right");
         send(&spaces, "--rate 50000 -c 20000");
         why.wait_for(&format!("of capbench {} loses", count.pid()));
@@ -135,14 +133,13 @@ fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
 
 #[test]
 fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let idle = run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--once", "--for", "50ms"]));
+    let Some((_, spaces)) = test_bed() else { return };
+    let idle = run(&spaces.right, capbench("why -i right --once --for 50ms"));
     let idle = idle.success().out;
     assert!(idle.contains("\nnothing arrives on right and nothing is lost\n"), "{idle}");
     assert!(idle.contains("no socket that captures here is known"), "{idle}");
 
-    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]));
+    let mut why = Running::start(&spaces.right, capbench("why -i right"));
     why.wait_for("nothing arrives");
     spaces.right.ip("link del dev right");
     let ended = why.end();
@@ -152,14 +149,13 @@ fn root_why_on_an_interface_without_traffic_and_on_one_that_goes() {
 
 #[test]
 fn root_why_as_nobody_says_what_is_unknown() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut count = Running::start(&spaces.right, capbench("count -i right"));
     count.wait_for("packet-v3 on right");
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let mut command = folder.capbench_of_nobody(&home);
     command.args(["why", "-i", "right", "--once", "--for", "50ms", "--json"]);
-    let seen = run(Some(&spaces.right), &mut command).success().json();
+    let seen = run(&spaces.right, &mut command).success().json();
     let unknown = seen["sockets"]["unknown"].as_str().unwrap();
     assert!(unknown.contains("CAP_BPF") && unknown.contains("AF_XDP"), "{unknown}");
     let socket = &seen["sockets"]["here"][0];
@@ -169,10 +165,8 @@ fn root_why_as_nobody_says_what_is_unknown() {
 
 #[test]
 fn root_why_is_json_line_by_line_and_ends_in_time() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let ended =
-        run(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json", "--for", "1200ms"]));
+    let Some((_, spaces)) = test_bed() else { return };
+    let ended = run(&spaces.right, capbench("why -i right --json --for 1200ms"));
     let lines: Vec<Value> =
         ended.success().out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);

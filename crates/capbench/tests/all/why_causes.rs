@@ -2,21 +2,25 @@
 
 #![cfg(feature = "bpf")]
 
-use crate::support::why::{Watching, look, number_before, send, socket_of};
-use crate::support::{Namespaces, Running, Setting, capbench, eventually, privileges, program, run};
+use crate::support::why::{Watching, look, number_before, socket_of};
+use crate::support::{
+    HOST, Namespaces, Running, Scratch, Setting, capbench, eventually, privileges, program, run, send,
+    test_bed,
+};
 use capbench_testing::{HostLimit, cannot_have};
 
 /// A tcpdump at the right end that has begun to capture.
 fn tcpdump(spaces: &Namespaces, arguments: &str) -> Running {
-    let mut command = program("tcpdump");
-    command.args(["-Z", "root", "-i", "right", "-w", "/dev/null"]).args(arguments.split_whitespace());
-    let mut tcpdump = Running::start(Some(&spaces.right), &mut command);
+    let mut tcpdump = Running::start(
+        &spaces.right,
+        program("tcpdump -Z root -i right -w /dev/null").args(arguments.split_whitespace()),
+    );
     tcpdump.wait_for("listening on right");
     tcpdump
 }
 
 #[test]
-fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
+fn root_alone_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
     let Some(()) = privileges() else { return };
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return cannot_have(HostLimit::Cpus, "a backlog is filled by one and emptied by another");
@@ -40,9 +44,8 @@ fn root_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
 }
 
 #[test]
-fn root_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+fn root_alone_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
+    let Some((_, spaces)) = test_bed() else { return };
     // Frames of a sender that could segment skip NAPI.
     spaces.left.run("ethtool", "-K left tso off");
     spaces.right.run("ethtool", "-K right gro on");
@@ -50,14 +53,14 @@ fn root_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
     let threads = || threads_named("napi/right");
     eventually("threads poll the veth", || !threads().is_empty());
     for thread in threads() {
-        run(None, program("taskset").args(["-pc", "0", &thread.to_string()])).success();
+        run(HOST, program(&format!("taskset -pc 0 {thread}"))).success();
     }
     let mut why = Watching::start(&spaces.right);
     // A sender that never yields keeps the thread on its CPU from polling.
-    let mut command = program("chrt");
-    command.args(["-f", "1"]).arg(env!("CARGO_BIN_EXE_capbench"));
+    let mut command = program("chrt -f 1");
+    command.arg(env!("CARGO_BIN_EXE_capbench"));
     command.args("send -i left --duration 100ms --cpu 0".split(' '));
-    run(Some(&spaces.left), &mut command);
+    run(&spaces.left, &mut command);
     let refused = spaces.left.dropped_on_transmit();
     why.wait_for("veth queue (");
     let said = why.end();
@@ -77,10 +80,9 @@ fn threads_named(name: &str) -> Vec<u32> {
 
 #[test]
 fn root_an_af_xdp_reader_that_was_away_is_named() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let arguments = ["count", "-i", "right", "--method", "af-xdp", "--ring", "256KiB"];
-    let mut count = Running::start(Some(&spaces.right), capbench().args(arguments));
+    let mut count = Running::start(&spaces.right, capbench("").args(arguments));
     count.wait_for("af-xdp on right");
     let why = Watching::start(&spaces.right);
     count.signal("STOP");
@@ -101,12 +103,9 @@ fn root_an_af_xdp_reader_that_was_away_is_named() {
 
 #[test]
 fn root_frames_that_a_snaplen_cuts_are_told() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let tcpdump = tcpdump(&spaces, "-s 96");
-    let mut command = program("dumpcap");
-    command.args(["-q", "-s", "120", "-i", "right", "-w", "/dev/null"]);
-    let mut dumpcap = Running::start(Some(&spaces.right), &mut command);
+    let mut dumpcap = Running::start(&spaces.right, program("dumpcap -q -s 120 -i right -w /dev/null"));
     dumpcap.wait_for("File: /dev/null");
     let seen = look(&spaces.right);
     for (pid, octets) in [(tcpdump.pid(), 96), (dumpcap.pid(), 120)] {
@@ -126,14 +125,14 @@ fn root_frames_that_a_snaplen_cuts_are_told() {
 
 #[test]
 fn root_the_slow_member_of_a_fanout_group_is_told_from_the_others() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let member = || {
-        let mut command = program("netsniff-ng");
-        command.args(
-            "--in right --out /dev/null --fanout-group 7 --fanout-type lb --ring-size 1MiB -s".split(' '),
-        );
-        Running::start(Some(&spaces.right), &mut command)
+        Running::start(
+            &spaces.right,
+            program("netsniff-ng").args(
+                "--in right --out /dev/null --fanout-group 7 --fanout-type lb --ring-size 1MiB -s".split(' '),
+            ),
+        )
     };
     let (slow, _other) = (member(), member());
     eventually("both are in the group", || {
@@ -153,8 +152,7 @@ fn root_the_slow_member_of_a_fanout_group_is_told_from_the_others() {
 
 #[test]
 fn root_of_several_losers_the_one_that_loses_most_comes_first() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let (small, large) = (tcpdump(&spaces, "-B 64"), tcpdump(&spaces, "-B 4096"));
     small.signal("STOP");
     large.signal("STOP");
@@ -169,19 +167,14 @@ fn root_of_several_losers_the_one_that_loses_most_comes_first() {
 
 #[test]
 fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_one() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     spaces.right.ip("link add idle type veth peer name idle-peer");
     spaces.right.ip("link set dev idle up");
     spaces.right.ip("link set dev idle-peer up");
-    let mut command = program("tcpdump");
-    command.args(["-Z", "root", "-B", "64", "-i", "any", "-w", "/dev/null"]);
-    let mut tcpdump = Running::start(Some(&spaces.right), &mut command);
+    let mut tcpdump = Running::start(&spaces.right, program("tcpdump -Z root -B 64 -i any -w /dev/null"));
     tcpdump.wait_for("listening on any");
     tcpdump.signal("STOP");
-    let mut command = capbench();
-    command.args(["why", "-i", "idle", "--json"]);
-    let mut why = Running::start(Some(&spaces.right), &mut command);
+    let mut why = Running::start(&spaces.right, capbench("why -i idle --json"));
     why.wait_for("arrive");
     send(&spaces, "--rate 50000 -c 20000");
     why.wait_for(&format!("ring of tcpdump {} loses", tcpdump.pid()));
@@ -212,7 +205,7 @@ fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
     let lost = socket["dropped_in_all"].as_u64().unwrap();
     assert_eq!((&socket["interface"], &seen["sockets"]["scope"]), (&"right".into(), &"host".into()));
     assert_ne!(socket["namespace"], seen["namespace"]);
-    let text = run(Some(&other.left), capbench().args(["why", "-i", "left", "--once", "--for", "50ms"]));
+    let text = run(&other.left, capbench("why -i left --once --for 50ms"));
     let text = text.success().out;
     assert!(
         text.contains("other capture sockets:") && text.contains(&format!("tcpdump {}", tcpdump.pid())),
@@ -225,8 +218,7 @@ fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
 
 #[test]
 fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_said_to_be_missing() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let outside = tcpdump(&spaces, "");
     let script = format!(
         "tcpdump -Z root -i right -w /dev/null 2> {0}/said & \
@@ -235,10 +227,12 @@ fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_sai
         "$SCRATCH",
         env!("CARGO_BIN_EXE_capbench")
     );
-    let scratch = crate::support::Scratch::new();
-    let mut command = program("unshare");
-    command.args(["--pid", "--fork", "--mount-proc", "sh", "-c", &script]).env("SCRATCH", scratch.path());
-    let seen = run(Some(&spaces.right), &mut command).json();
+    let scratch = Scratch::new();
+    let seen = run(
+        &spaces.right,
+        program("unshare --pid --fork --mount-proc sh -c").arg(&script).env("SCRATCH", scratch.path()),
+    )
+    .json();
     let inside: u32 = std::fs::read_to_string(scratch.file("pid")).unwrap().trim().parse().unwrap();
     assert_eq!(socket_of(&seen, "here", inside)["processes"][0]["name"], "tcpdump", "{seen:#}");
     assert_eq!(seen["sockets"]["scope"], "pid-namespace");
@@ -254,11 +248,8 @@ fn root_in_a_container_processes_have_the_containers_numbers_and_the_rest_is_sai
 
 #[test]
 fn root_what_a_socket_lost_is_kept_when_its_owner_resets_its_counters_and_when_it_closes() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let mut command = capbench();
-    command.args("count -i right --ring 256KiB".split(' '));
-    let mut count = Running::start(Some(&spaces.right), &mut command);
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut count = Running::start(&spaces.right, capbench("count -i right --ring 256KiB"));
     count.wait_for("packet-v3 on right");
     count.signal("STOP");
     let mut why = Watching::start(&spaces.right);

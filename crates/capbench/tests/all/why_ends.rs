@@ -1,22 +1,23 @@
 //! `capbench why` at interfaces and on hosts where there is little to see, and the ways in which it ends.
 
-use crate::support::why::{look, send};
-use crate::support::{Ended, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run};
+use crate::support::why::look;
+use crate::support::{
+    Ended, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, send, test_bed,
+};
 use serde_json::Value;
 
 /// One look, as text in one line.
 fn said(spaces: &Namespaces, arguments: &str) -> String {
-    let mut command = capbench();
-    command.args(["why", "--once", "--for", "50ms"]).args(arguments.split_whitespace());
-    let text = run(Some(&spaces.right), &mut command).success().out;
+    let text = run(&spaces.right, capbench("why --once --for 50ms").args(arguments.split_whitespace()))
+        .success()
+        .out;
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn root_why_on_interfaces_where_nothing_can_come() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     spaces.left.ip("link set dev left down");
     let alone = said(&spaces, "-i right");
     assert!(alone.contains("nothing arrives on right (it has no carrier) and nothing is lost"), "{alone}");
@@ -27,8 +28,7 @@ fn root_why_on_interfaces_where_nothing_can_come() {
 
 #[test]
 fn root_why_on_loopback_says_that_frames_are_seen_twice() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     spaces.right.ip("link set dev lo up");
     let lo = said(&spaces, "-i lo");
     assert!(
@@ -39,11 +39,8 @@ fn root_why_on_loopback_says_that_frames_are_seen_twice() {
 
 #[test]
 fn root_an_interface_that_goes_takes_nothing_with_it_that_was_seen() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let start = |flags: &[&str]| {
-        Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right"]).args(flags))
-    };
+    let Some((_, spaces)) = test_bed() else { return };
+    let start = |flags: &[&str]| Running::start(&spaces.right, capbench("why -i right").args(flags));
     let (document, mut lines) = (start(&["--once", "--for", "1h", "--json"]), start(&["--json"]));
     lines.wait_for("nothing arrives");
     send(&spaces, "--rate 1000 -c 500");
@@ -76,8 +73,7 @@ fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
     let Some(()) = privileges() else { return };
     for flags in [&["--once", "--json"][..], &["--json"], &["--once"]] {
         let spaces = Namespaces::new();
-        let mut command = capbench();
-        let why = Running::start(Some(&spaces.right), command.args(["why", "-i", "right"]).args(flags));
+        let why = Running::start(&spaces.right, capbench("").args(["why", "-i", "right"]).args(flags));
         eventually("it watches", || answers_interrupts(why.pid()));
         spaces.right.ip("link del dev right");
         let ended = why.end();
@@ -93,9 +89,8 @@ fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
 
 #[test]
 fn root_an_interface_that_gets_another_name_is_followed() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
-    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json"]));
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut why = Running::start(&spaces.right, capbench("why -i right --json"));
     why.wait_for("nothing arrives");
     spaces.right.ip("link set dev right down");
     spaces.right.ip("link set dev right name other");
@@ -116,12 +111,10 @@ fn root_an_interface_that_gets_another_name_is_followed() {
 
 #[test]
 fn root_an_interrupt_ends_a_watch_with_what_it_has() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let interrupted = |signal: &str, arguments: &str| {
-        let mut command = capbench();
-        command.args(["why", "-i", "right"]).args(arguments.split_whitespace());
-        let mut why = Running::start(Some(&spaces.right), &mut command);
+        let mut why =
+            Running::start(&spaces.right, capbench("why -i right").args(arguments.split_whitespace()));
         why.wait_for("nothing arrives");
         why.signal(signal);
         why.end()
@@ -144,12 +137,12 @@ fn root_an_interrupt_ends_a_watch_with_what_it_has() {
 fn root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest() {
     let Some(()) = privileges() else { return };
     let (spaces, empty) = (Namespaces::new(), Scratch::new());
-    let mut count = Running::start(Some(&spaces.right), capbench().args(["count", "-i", "right"]));
+    let mut count = Running::start(&spaces.right, capbench("count -i right"));
     count.wait_for("packet-v3 on right");
     let mut command = program("unshare");
     let script = "mount --bind \"$1\" /sys/kernel/btf && exec \"$2\" why -i right --once --for 50ms --json";
     command.args(["--mount", "sh", "-c", script, "sh"]).arg(empty.path()).arg(env!("CARGO_BIN_EXE_capbench"));
-    let seen = run(Some(&spaces.right), &mut command).success().json();
+    let seen = run(&spaces.right, &mut command).success().json();
     let unknown = seen["sockets"]["unknown"].as_str().unwrap();
     assert!(
         unknown.contains("CONFIG_DEBUG_INFO_BTF") && unknown.contains("other network namespaces"),
@@ -162,14 +155,13 @@ fn root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest() {
 
 #[test]
 fn root_a_terminal_gets_a_view_that_is_drawn_anew() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     // script(1) gives it a terminal.
     let on_terminal = |environment: &[(&str, &str)]| {
         let mut command = program("script");
         let why = format!("{} why -i right --for 1200ms", env!("CARGO_BIN_EXE_capbench"));
         command.args(["-q", "-e", "-c", &why, "/dev/null"]).envs(environment.iter().copied());
-        run(Some(&spaces.right), &mut command).success().out
+        run(&spaces.right, &mut command).success().out
     };
     let coloured = on_terminal(&[("TERM", "xterm"), ("NO_COLOR", "")]);
     assert_eq!(coloured.matches("\x1b[H").count(), 3, "two looks and the whole: {coloured:?}");
@@ -177,10 +169,7 @@ fn root_a_terminal_gets_a_view_that_is_drawn_anew() {
     assert!(plain.contains("\x1b[H") && !plain.contains("\x1b[1m"), "{plain:?}");
     let dumb = on_terminal(&[("TERM", "dumb")]);
     assert!(!dumb.contains('\x1b') && dumb.contains("places:"), "{dumb:?}");
-    let piped = run(
-        Some(&spaces.right),
-        capbench().args(["why", "-i", "right", "--for", "100ms"]).env("TERM", "xterm"),
-    );
+    let piped = run(&spaces.right, capbench("why -i right --for 100ms").env("TERM", "xterm"));
     assert!(!piped.success().out.contains('\x1b'));
 }
 
@@ -231,18 +220,18 @@ fn check(schema: &Value, root: &Value, value: &Value, at: &str) {
 #[test]
 #[cfg(feature = "bpf")]
 fn root_the_json_is_as_documented() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/why.schema.json")).unwrap();
     let mut running = Vec::new();
     for method in ["recv", "packet-v2", "packet-v3", "af-xdp"] {
-        let mut command = capbench();
-        command.args(["count", "-i", "right", "--ring", "256KiB", "--method", method]);
-        let mut count = Running::start(Some(&spaces.right), &mut command);
+        let mut count = Running::start(
+            &spaces.right,
+            capbench(&format!("count -i right --ring 256KiB --method {method}")),
+        );
         count.wait_for(&format!("{method} on right"));
         running.push(count);
     }
-    let mut why = Running::start(Some(&spaces.right), capbench().args(["why", "-i", "right", "--json"]));
+    let mut why = Running::start(&spaces.right, capbench("why -i right --json"));
     why.wait_for("nothing arrives");
     running.iter().for_each(|count| count.signal("STOP"));
     send(&spaces, "--rate 50000 -c 20000");

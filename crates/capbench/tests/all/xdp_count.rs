@@ -1,7 +1,7 @@
 //! `xdp-count` as users run it: every layout of frames, and an interface that is clean whatever happens to the program.
 #![cfg(feature = "bpf")]
 
-use crate::support::{Namespaces, Running, Scratch, capbench, eventually, privileges, run};
+use crate::support::{Namespaces, Running, Scratch, capbench, eventually, privileges, run, test_bed};
 use serde_json::Value;
 
 const FRAMES: u64 = 5000;
@@ -12,9 +12,8 @@ fn has_program(spaces: &Namespaces) -> bool {
 
 /// A count at the right end that has begun.
 fn counting(spaces: &Namespaces, arguments: &str) -> Running {
-    let mut command = capbench();
-    command.args(["count", "-i", "right", "--json"]).args(arguments.split_whitespace());
-    let mut count = Running::start(Some(&spaces.right), &mut command);
+    let mut count =
+        Running::start(&spaces.right, capbench("count -i right --json").args(arguments.split_whitespace()));
     count.wait_for("on right: XDP program");
     count
 }
@@ -33,10 +32,10 @@ fn root_frames_of_every_layout_are_counted_in_either_mode() {
             let count =
                 counting(&spaces, &format!("--method {method} --verify 9 -c {all} --duration 30s {headers}"));
             for (trial, frames) in [(9, FRAMES), (8, 3)] {
-                let mut send = capbench();
+                let mut send = capbench("");
                 let what = format!("--trial {trial} -c {frames} --rate 50000 --size 100 {headers}");
                 send.args(["send", "-i", "left", "--json"]).args(what.split_whitespace());
-                assert_eq!(run(Some(&spaces.left), &mut send).success().json()["sent"], frames);
+                assert_eq!(run(&spaces.left, &mut send).success().json()["sent"], frames);
             }
             let ended = count.end().success();
             let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
@@ -51,8 +50,7 @@ fn root_frames_of_every_layout_are_counted_in_either_mode() {
 
 #[test]
 fn root_no_program_stays_on_the_interface_however_capbench_ends() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     for method in ["xdp-count", "xdp-count+generic"] {
         for signal in ["INT", "TERM", "KILL"] {
             let count = counting(&spaces, &format!("--method {method}"));
@@ -70,19 +68,16 @@ fn root_no_program_stays_on_the_interface_however_capbench_ends() {
 
 #[test]
 fn root_a_driver_without_native_mode_and_a_user_without_privilege_are_told() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     spaces.right.ip("link set dev lo up");
-    let mut native = capbench();
-    let ended =
-        run(Some(&spaces.right), native.args(["count", "-i", "lo", "--method", "xdp-count", "-c", "1"]));
+    let mut native = capbench("");
+    let ended = run(&spaces.right, native.args(["count", "-i", "lo", "--method", "xdp-count", "-c", "1"]));
     assert_eq!(ended.code, Some(5), "{ended:#?}");
     assert!(ended.errors.contains("no native XDP") && ended.errors.lines().count() == 1, "{ended:#?}");
 
     let (folder, home) = (Scratch::new(), Scratch::of_nobody());
     let mut plain = folder.capbench_of_nobody(&home);
-    let ended =
-        run(Some(&spaces.right), plain.args(["count", "-i", "right", "--method", "xdp-count", "-c", "1"]));
+    let ended = run(&spaces.right, plain.args(["count", "-i", "right", "--method", "xdp-count", "-c", "1"]));
     assert_eq!(ended.code, Some(6), "{ended:#?}");
     assert!(ended.errors.contains("CAP_BPF") && ended.errors.lines().count() == 1, "{ended:#?}");
 }

@@ -2,16 +2,18 @@
 //! interface that is left as it was found.
 #![cfg(feature = "bpf")]
 
-use crate::support::{Namespaces, Running, Scratch, capbench, eventually, privileges, program, run};
+use crate::support::{
+    HOST, Namespaces, Running, capbench, eventually, privileges, program, run, scratch_of_root, test_bed,
+};
 use capbench_sys::host::ethtool::{Offload, set_offload};
 use serde_json::Value;
 
 const FRAMES: u64 = 20_000;
 
 fn send(spaces: &Namespaces, arguments: &str) -> Value {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--transmit", "xdp-live", "--json"]);
-    run(Some(&spaces.left), command.args(arguments.split_whitespace())).success().json()
+    run(&spaces.left, capbench("send -i left --transmit xdp-live --json").args(arguments.split_whitespace()))
+        .success()
+        .json()
 }
 
 /// Gives a veth NAPI.
@@ -34,10 +36,10 @@ fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
                 // A program at the far end would do the same.
                 spaces.right.inside(|| set_gro("right"));
             }
-            let mut command = capbench();
+            let mut command = capbench("");
             let what = format!("--method {method} --verify 9 -c {FRAMES} --duration 30s {headers}");
             command.args(["count", "-i", "right", "--json"]).args(what.split_whitespace());
-            let mut count = Running::start(Some(&spaces.right), &mut command);
+            let mut count = Running::start(&spaces.right, &mut command);
             count.wait_for("on right: ");
             let report =
                 send(&spaces, &format!("--trial 9 -c {FRAMES} --rate 50000 --size {size} {headers}"));
@@ -55,12 +57,9 @@ fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
 
 #[test]
 fn root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     // Neither a program nor NAPI is there, and no counter moves.
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--transmit", "xdp-live", "-c", "1000", "--rate", "50000"]);
-    let ended = run(Some(&spaces.left), &mut command);
+    let ended = run(&spaces.left, capbench("send -i left --transmit xdp-live -c 1000 --rate 50000"));
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(ended.errors.contains("gro on") && ended.errors.lines().count() == 1, "{ended:#?}");
 
@@ -76,12 +75,12 @@ fn root_a_far_end_that_takes_nothing_is_an_error_and_a_full_queue_is_counted() {
 
 #[test]
 fn root_no_program_stays_when_the_generator_is_killed() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     for signal in ["INT", "KILL"] {
-        let mut command = capbench();
-        command.args(["send", "-i", "left", "--transmit", "xdp-live", "--rate", "1000", "--duration", "60s"]);
-        let generator = Running::start(Some(&spaces.left), &mut command);
+        let generator = Running::start(
+            &spaces.left,
+            capbench("send -i left --transmit xdp-live --rate 1000 --duration 60s"),
+        );
         eventually("the program is on the interface", || has_program(&spaces));
         generator.signal(signal);
         generator.end();
@@ -91,23 +90,10 @@ fn root_no_program_stays_when_the_generator_is_killed() {
 
 #[test]
 fn root_a_bench_with_it_accounts_for_every_frame() {
-    let Some(()) = privileges() else { return };
-    let folder = Scratch::new();
+    let Some(folder) = scratch_of_root() else { return };
     for transmit in ["xdp-live", "packet-tx"] {
         let out = folder.file(transmit);
-        let mut command = capbench();
-        command.args([
-            "bench",
-            "--quick",
-            "--duration",
-            "100ms",
-            "--placement",
-            "same",
-            "--transmit",
-            transmit,
-        ]);
-        command.args(["--method", "xdp-count,xdp-count+generic,packet-v3", "--out"]).arg(&out);
-        let ended = run(None, &mut command);
+        let ended = run(HOST, capbench(&format!("bench --quick --duration 100ms --placement same --transmit {transmit} --method xdp-count,xdp-count+generic,packet-v3 --out")).arg(&out));
         // A busy host may keep the generator from its rate.
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
         let results: Value =
@@ -123,12 +109,10 @@ fn root_a_bench_with_it_accounts_for_every_frame() {
 
 #[test]
 fn root_what_it_cannot_do_is_refused() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let Some((_, spaces)) = test_bed() else { return };
     let refusal = |arguments: &str| {
-        let mut command = capbench();
-        command.args(["send", "--transmit", "xdp-live", "-c", "1"]).args(arguments.split_whitespace());
-        let ended = run(Some(&spaces.left), &mut command);
+        let ended =
+            run(&spaces.left, capbench("send --transmit xdp-live -c 1").args(arguments.split_whitespace()));
         assert!(ended.code.is_some_and(|code| code != 0) && ended.errors.lines().count() == 1, "{ended:#?}");
         ended.errors
     };
@@ -142,9 +126,9 @@ fn root_what_it_cannot_do_is_refused() {
     spaces.left.ip("link set dev fake up");
     let text = refusal("-i fake");
     assert!(text.contains("no native XDP"), "{text}");
-    let mut unprivileged = program("setpriv");
-    unprivileged.args(["--bounding-set", "-all", "--inh-caps", "-all"]).arg(capbench().get_program());
+    let mut unprivileged = program("setpriv --bounding-set -all --inh-caps -all");
+    unprivileged.arg(capbench("").get_program());
     unprivileged.args(["send", "--transmit", "xdp-live", "-c", "1", "-i", "left"]);
-    let ended = run(Some(&spaces.left), &mut unprivileged);
+    let ended = run(&spaces.left, &mut unprivileged);
     assert!(ended.code == Some(6) && ended.errors.contains("CAP_BPF and CAP_NET_ADMIN"), "{ended:#?}");
 }

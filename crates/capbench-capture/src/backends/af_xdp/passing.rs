@@ -5,9 +5,8 @@
 //! allocates and frees a pool of pages in each call, which costs far more than the capture itself.
 
 use capbench_sys::SysError;
-use capbench_sys::host::InterfaceIndex;
-
 use capbench_sys::bpf::object::{Loaded, Opened, object_file};
+use capbench_sys::host::InterfaceIndex;
 
 /// Passes frames on to the stack.
 #[derive(Debug)]

@@ -7,10 +7,7 @@ use capbench_sys::busy_poll::BusyPoll;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{CopyMode, UmemGeometry};
 
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use crate::method::{duration_of, number_of};
-use crate::ring_memory;
+use crate::{CaptureError, Interface, Result, duration_of, number_of, ring_memory};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -158,8 +155,9 @@ fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use capbench_sys::host::interface::InterfaceIndex;
+
+    use super::*;
 
     fn plan(spec: &str, mtu: u32, options: &CaptureOptions) -> Result<Plan> {
         let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu };

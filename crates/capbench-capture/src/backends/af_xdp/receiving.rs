@@ -4,31 +4,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use capbench_sys::SysError;
 use capbench_sys::bpf::XdpLink;
+use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 use capbench_sys::host::interface::hardware_address;
 use capbench_sys::packet::{Frame, PacketSocket, PacketType};
 use capbench_sys::xdp::{
     BindOptions, CopyMode, FrameBatch, OwnedFrame, Receiver, ReceiverConfig, XdpSocket, XdpStatistics,
 };
 
+use super::super::socket_setup::promiscuous;
 use super::METHOD;
 use super::accounting::Counted;
 use super::passing::Passing;
 use super::plan::Plan;
 use super::polling::Polling;
 use super::refusal::Refusal;
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::error::Result;
-use crate::interface::Interface;
-use crate::occupancy::Occupancy;
-use crate::wait::Waiter;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use crate::{Batch, Capture, Context, Interface, Occupancy, Packing, Result, Waiter};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, RingGeometry, Running, TimeSource};
-use capbench_sys::bpf::object::{Loaded, Opened, object_file, probe};
 
 /// AF_XDP sockets on the queues of an interface. Dropping it takes the program off the interface.
 #[derive(Debug)]
@@ -71,7 +65,8 @@ impl AfXdp {
         let passing = plan.pass.then(|| Passing::open(interface.index)).transpose();
         let passing = passing.map_err(|e| refusal.of_bpf(e))?;
         let address = hardware_address(&interface.name).map_err(|e| context.fail(e))?;
-        let promiscuous = options.promiscuous.then(|| promiscuous(&context, interface)).transpose()?;
+        let promiscuous = options.promiscuous.then(|| promiscuous(interface)).transpose();
+        let promiscuous = promiscuous.map_err(|e| context.fail(e))?;
         let config = ReceiverConfig {
             interface: interface.index,
             queues: &queues,
@@ -308,13 +303,6 @@ pub(super) fn supported() -> std::result::Result<(), String> {
 
 const EPERM: i32 = 1;
 const EAFNOSUPPORT: i32 = 97;
-
-/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
-fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
-    let socket = PacketSocket::open().map_err(|error| context.fail(error))?;
-    socket.set_promiscuous(interface.index).map_err(|error| context.fail(error))?;
-    Ok(socket)
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,14 @@
 //! The meaning of the kernel's refusals, and what to ask for instead. There is no fallback.
 
 use capbench_sys::SysError;
+use capbench_sys::bpf::object::CAPABILITIES;
 use capbench_sys::host::ethtool::receive_queues;
 use capbench_sys::xdp::CopyMode;
 
 use super::METHOD;
 use super::plan::Plan;
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
+use crate::{CaptureError, Context, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
-use capbench_sys::bpf::object::CAPABILITIES;
 
 const EPERM: i32 = 1;
 const EBUSY: i32 = 16;
@@ -28,8 +26,7 @@ pub(super) struct Refusal<'a> {
 impl Refusal<'_> {
     #[cold]
     pub(super) fn because(&self, reason: String) -> CaptureError {
-        let (method, interface) = (self.spec.to_string(), self.context.interface.clone());
-        CaptureError::Unsupported { method, interface, reason }
+        CaptureError::unsupported(self.spec, &self.context.interface, reason)
     }
 
     /// The queues to receive from.

@@ -15,18 +15,13 @@ use capbench_sys::packet::{Frame, PacketSocket};
 use capbench_sys::xdp::XdpStatistics;
 
 use super::super::presence::{Presence, flags_if_up};
+use super::super::socket_setup::promiscuous;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
 use super::{DeviceName, METHOD, Wish, check};
-use crate::capture::Packing;
-use crate::capture::{Batch, Capture};
-use crate::context::Context;
-use crate::error::Result;
-use crate::filter::{self, Keep};
-use crate::interface::Interface;
-use crate::socket_counters::Accumulator;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use crate::filter::Keep;
+use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result, filter};
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::running::{Engine, Running, TimeSource};
@@ -94,13 +89,8 @@ impl Dpdk {
             sockets.iter().try_for_each(|socket| socket.attach_filter(&program)).map_err(fail)?;
             filtered = true;
         }
-        let promiscuity = (is_virtual && options.promiscuous)
-            .then(|| {
-                PacketSocket::open()
-                    .and_then(|socket| socket.set_promiscuous(interface.index).map(|()| socket))
-            })
-            .transpose()
-            .map_err(fail)?;
+        let promiscuity =
+            (is_virtual && options.promiscuous).then(|| promiscuous(interface)).transpose().map_err(fail)?;
         Ok(Self {
             running: running(&port, &device, &wanted, filtered).map_err(fail)?,
             port,

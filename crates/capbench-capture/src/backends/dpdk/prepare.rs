@@ -2,14 +2,12 @@
 
 use capbench_sys::SysError;
 use capbench_sys::dpdk::{Device, Eal, EalArguments, Wanted, eal, interface_argument};
-use capbench_sys::host::capability::{self, Capability};
-use capbench_sys::host::{identity, memory, namespace};
+use capbench_sys::host::capability::Capability;
+use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
 use super::{DeviceName, Wish, ring};
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
+use crate::{CaptureError, Context, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
@@ -105,11 +103,7 @@ pub(super) fn start(
         SysError::Argument { what, reason } if !options.eal_arguments.is_empty() => {
             CaptureError::Option { option: "--eal", reason: format!("{what}: {reason}") }
         }
-        error => CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: context.interface.clone(),
-            reason: error.to_string(),
-        },
+        error => CaptureError::unsupported(spec, &context.interface, error.to_string()),
     })
 }
 

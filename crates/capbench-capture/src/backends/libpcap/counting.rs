@@ -1,14 +1,11 @@
 //! libpcap's three counters: kept unchanged, and used only where their meaning is known.
 
-use std::borrow::Cow;
-
 use capbench_sys::pcap::{Engine, Pcap, Statistics};
 
-use crate::interface::Interface;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use crate::Interface;
+use capbench_model::counters::Counters;
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place;
 
 /// The engine whose counters libpcap passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,22 +75,22 @@ impl Counting {
             ("ps_drop".into(), dropped),
             ("ps_ifdrop".into(), interface_dropped),
         ];
-        let ring = |count, source: Cow<'static, str>| vec![Loss { place: Place::Ring, count, source }];
-        if self.went_backwards {
-            let reason = "unknown: libpcap's counters went backwards".into();
-            return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
-        }
-        if self.engine == Counted::Unknown {
-            let reason = "unknown: ps_drop means what the engine under this libpcap counts there".into();
-            return Counters { accepted: None, losses: ring(None, reason), without: Vec::new(), raw };
+        let unknown = if self.went_backwards {
+            Some("unknown: libpcap's counters went backwards")
+        } else if self.engine == Counted::Unknown {
+            Some("unknown: ps_drop means what the engine under this libpcap counts there")
+        } else {
+            None
+        };
+        if let Some(reason) = unknown {
+            return Counters { without: Vec::new(), ..Counters::of_ring(None, None, reason, raw) };
         }
         if self.filters_itself {
             let source = format!(
                 "{}; libpcap may filter what fills the ring, so that frames which are not wanted are among these",
                 self.engine.dropped()
             );
-            let losses = ring(Some(dropped), source.into());
-            return Counters { accepted: None, losses, without: ONE_RING_WITHOUT.to_vec(), raw };
+            return Counters::of_ring(None, Some(dropped), source, raw);
         }
         // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is tp_drops
         // (pcap-linux.c). libpcap itself discards frames of the other direction from the ring. If there were any, the number
@@ -106,12 +103,7 @@ impl Counting {
         } else {
             self.engine.dropped()
         };
-        Counters {
-            accepted: (!is_mixed).then_some(received),
-            losses: ring(Some(dropped), source.into()),
-            without: ONE_RING_WITHOUT.to_vec(),
-            raw,
-        }
+        Counters::of_ring((!is_mixed).then_some(received), Some(dropped), source, raw)
     }
 
     fn add(&mut self, now: Statistics) {

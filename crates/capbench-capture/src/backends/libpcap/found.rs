@@ -11,7 +11,8 @@ use super::super::pf_ring::running::sized;
 use super::counting::has_kernel_filter;
 use super::{METHOD, Plan};
 use capbench_model::options::CaptureOptions;
-use capbench_model::running::{Engine as RunningEngine, Running, TimeSource};
+use capbench_model::running::Engine as RunningEngine;
+use capbench_model::running::{Running, TimeSource};
 use capbench_model::units::ByteCount;
 
 /// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
@@ -175,12 +176,13 @@ fn size(ring: &Ring, has_blocks: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use capbench_sys::pcap::engine::Blocks;
+
     use super::{
         CLAIMS, Engine, Plan, Ring, Version, claimed_and_found, claims, ignored, pf_ring_of, ring_of,
         shortfalls, words,
     };
     use capbench_model::options::CaptureOptions;
-    use capbench_sys::pcap::engine::Blocks;
 
     const SYSTEM: &str = "libpcap version 1.10.3 (with TPACKET_V3)";
 

@@ -6,7 +6,7 @@ use capbench_sys::host::interface::index_of;
 use capbench_sys::pf_ring::{self, ListedRing, Reading, Ring, RingOptions};
 
 use super::METHOD;
-use crate::interface::Interface;
+use crate::Interface;
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::{ByteCount, SnapLength};
 
@@ -95,7 +95,7 @@ pub(in crate::backends) fn sized(listed: Option<&ListedRing>) -> String {
 #[cfg(test)]
 mod tests {
     use super::Below;
-    use crate::interface::Interface;
+    use crate::Interface;
 
     #[test]
     fn a_device_is_the_interface_all_another_one_or_a_cards() {

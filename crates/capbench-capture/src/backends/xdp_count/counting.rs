@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use capbench_sys::SysError;
+use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 use capbench_sys::bpf::{XdpLink, XdpMode, link_state};
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::PacketSocket;
@@ -10,12 +11,9 @@ use capbench_sys::packet::PacketSocket;
 use super::METHOD;
 use super::marking::{Verdict, constants};
 use crate::backends::absent::Nothing;
-use crate::capture::Capture;
-use crate::context::Context;
-use crate::error::{CaptureError, Result};
-use crate::interface::Interface;
-use capbench_model::counters::WaitCounts;
-use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT};
+use crate::backends::socket_setup::promiscuous;
+use crate::{Capture, CaptureError, Context, Interface, Result};
+use capbench_model::counters::{Counters, Loss, ONE_RING_WITHOUT, WaitCounts};
 use capbench_model::direction::Direction;
 use capbench_model::mark::Tally;
 use capbench_model::method_spec::MethodSpec;
@@ -23,7 +21,6 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::ByteCount;
-use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened, object_file, probe};
 
 /// Interval between two checks of the counters: no wake-up comes, because no frame reaches user space.
 const STEP: Duration = Duration::from_millis(10);
@@ -123,7 +120,8 @@ impl XdpCount {
         opened.set_constants(&constants).map_err(fail)?;
         opened.set_entries("seen", (record.0 / 8) as u32).map_err(fail)?;
         let program = opened.load().map_err(fail)?;
-        let promiscuous = options.promiscuous.then(|| promiscuous(&context, interface)).transpose()?;
+        let promiscuous = options.promiscuous.then(|| promiscuous(interface)).transpose();
+        let promiscuous = promiscuous.map_err(|source| context.fail(source))?;
         let link = program.attach(interface.index, mode).map_err(fail)?;
         let numbers = match &options.mark {
             Some(_) => format!("{} sequence numbers ({record}) known when repeated", record.0 * 8),
@@ -266,23 +264,11 @@ fn record(spec: &MethodSpec) -> Result<ByteCount> {
     }
 }
 
-/// A socket that receives nothing and keeps the interface accepting frames for other hosts.
-fn promiscuous(context: &Context, interface: &Interface) -> Result<PacketSocket> {
-    let fail = |source| context.fail_for_want_of("CAP_NET_RAW", source);
-    let socket = PacketSocket::open().map_err(fail)?;
-    socket.set_promiscuous(interface.index).map_err(fail)?;
-    Ok(socket)
-}
-
 /// Distinguishes a host or interface without support from a call that failed.
 #[cold]
 fn refused(context: &Context, spec: &MethodSpec, source: SysError) -> CaptureError {
     match source {
-        SysError::Refused { .. } => CaptureError::Unsupported {
-            method: spec.to_string(),
-            interface: context.interface.clone(),
-            reason: source.to_string(),
-        },
+        SysError::Refused { .. } => CaptureError::unsupported(spec, &context.interface, source.to_string()),
         other => context.fail_for_want_of(CAPABILITIES, other),
     }
 }

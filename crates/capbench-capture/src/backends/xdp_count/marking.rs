@@ -78,9 +78,10 @@ fn words(mark: &FrameMark, least: u16) -> Result<Vec<Word>, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Verdict, Word, constants, words};
     use capbench_model::mark::{FrameMark, MaskedOctet};
-    use proptest::prelude::*;
 
     fn mark(octets: &[(u16, u8, u8)], stamp_at: u16) -> FrameMark {
         let octets = octets.iter().map(|&(at, mask, value)| MaskedOctet { at, mask, value }).collect();

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use capbench_sys::packet::Frame;
 
 use super::{OwnedBatch, Packed};
-use crate::capture::{Batch, Capture, Taker};
-use crate::error::{CaptureError, Result};
 use crate::pool::{BUFFER_FRAMES, BUFFER_OCTETS, Buffer, Pool};
+use crate::{Batch, Capture, CaptureError, Result, Taker};
 use capbench_model::counters::LossMark;
 use capbench_model::options::CaptureOptions;
 

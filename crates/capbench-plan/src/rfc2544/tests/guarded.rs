@@ -8,10 +8,10 @@ use crate::guards::{Guarded, livelock};
 use crate::rfc2544::{Ended, Extent, Found, Test};
 use crate::search::End;
 use crate::simulated::tampered::{
-    Guarding, Tampered, accounted, contradicts_itself, disturbs_every, exceeds_the_line, guarded,
-    recovers_after,
+    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
 };
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
+use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::TrialResult;
 
 fn path() -> SimulatedLaboratory {
@@ -19,17 +19,22 @@ fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, vec![method])
 }
 
-fn run<F: FnMut(u32, &mut TrialResult)>(
-    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
-) -> (Collected, Guarding) {
+fn kept(path: &mut dyn Laboratory) -> Collected {
     let mut kept = Collected::default();
     assert!(!suite(&ALL, Extent::quick()).run(&setup(), path, &mut kept).unwrap());
-    let guarding = accounted(path, &kept.trials);
     let searched = kept.searches.iter().flat_map(|search| &search.trials);
     let tested = kept.tested.iter().flat_map(|tested| &tested.trials);
     let told: Vec<u32> = searched.chain(tested).copied().collect();
     let numbers: Vec<u32> = kept.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(told, numbers, "every trial that stands is part of one test");
+    kept
+}
+
+fn run<F: FnMut(u32, &mut TrialResult)>(
+    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
+) -> (Collected, Guarding) {
+    let kept = kept(path);
+    let guarding = accounted(path, &kept.trials);
     (kept, guarding)
 }
 
@@ -68,27 +73,18 @@ fn undisturbed() -> (Collected, Guarding) {
 }
 
 #[test]
-fn probes_between_trials_change_nothing_that_is_found() {
-    let (kept, guarding) = undisturbed();
-    let mut alone = Collected::default();
-    suite(&ALL, Extent::quick()).run(&setup(), &mut path(), &mut alone).unwrap();
-    assert_eq!(essence(&kept), essence(&alone));
-    assert_eq!((kept.tested.len(), kept.not_measured.len(), guarding.set_aside), (4, 0, 0));
+fn what_guards_repeat_or_wait_for_changes_nothing_that_is_found() {
+    assert_guards_change_nothing(path, 4, 11, |path| {
+        let kept = kept(path);
+        assert_eq!((kept.tested.len(), kept.not_measured.len()), (4, 0));
+        let essence = essence(&kept).join("\n");
+        (kept.trials, essence)
+    });
     // The throughput of a trial of a second is a little above what is taken: what the ring holds at its end counts.
+    let kept = undisturbed().0;
     let Found::BackToBack(burst) = &kept.tested[2].found else { panic!("{:?}", kept.tested) };
     let mean = burst.benchmark.unwrap().average_frames;
     assert!((mean / (1000.0 / 0.6) - 1.0).abs() <= 0.011, "{mean}");
-    let lossy = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
-    let before_another = &kept.trials[..kept.trials.len() - 1];
-    assert_eq!(guarding.probes, before_another.iter().filter(lossy).count());
-}
-
-#[test]
-fn a_path_that_recovers_slowly_is_waited_for_and_the_same_is_found() {
-    let (exact, usual) = undisturbed();
-    let (slow, guarding) = run(&mut guarded(path(), recovers_after(4)));
-    assert_eq!(essence(&slow), essence(&exact));
-    assert_eq!(guarding, Guarding { probes: 5 * usual.probes, ..usual });
 }
 
 #[test]
@@ -102,23 +98,8 @@ fn a_path_that_does_not_recover_ends_the_search_and_no_test_follows() {
 }
 
 #[test]
-fn trials_that_the_host_disturbs_are_repeated_and_the_same_is_found() {
-    let (exact, usual) = undisturbed();
-    let (kept, guarding) = run(&mut guarded(path(), disturbs_every(11)));
-    assert_eq!(essence(&kept), essence(&exact));
-    assert_eq!((guarding.stand, guarding.marked, guarding.because.len()), (usual.stand, 0, 5));
-    assert_eq!(guarding.set_aside, (usual.stand + guarding.set_aside) / 11);
-}
-
-#[test]
-fn contradictions_are_repeated_and_end_a_test_only_where_they_stay() {
+fn contradictions_end_a_test_where_they_stay() {
     let (exact, _) = undisturbed();
-    let (kept, guarding) = run(&mut guarded(path(), contradicts_itself(|trial| trial % 9 == 2)));
-    assert_eq!(essence(&kept), essence(&exact));
-    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("negative loss")));
-    let (kept, guarding) = run(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial % 9 == 2)));
-    assert_eq!(essence(&kept), essence(&exact));
-    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("the link carries")));
     // From the middle of the tests on nothing adds up: each ends at its first trial, with the reason.
     let search = exact.searches[0].trials.iter().max().copied().unwrap();
     let (kept, _) = run(&mut guarded(path(), contradicts_itself(|trial| trial > search)));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_model::units::ByteCount;
 
-use super::paths::{Record, bounds, plan};
+use super::paths::{bounds, plan};
 use crate::search::{Bound, Finished, GoalResult, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{Tampered, guarded};
 use crate::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod};
@@ -31,7 +31,7 @@ fn ring() -> Setup {
 fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
     let mut trial = path.prepare(&ring()).unwrap();
-    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap()
+    plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut ()).unwrap()
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::paths::{Changing, Path, Record, bounds, plan, run, search, stopped};
+use super::paths::{Changing, Path, bounds, plan, run, search, stopped};
+use crate::for_tests::Collected;
 use crate::guards::{Guarded, Policy};
 use crate::search::{End, MaximumSource, Reason, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -266,8 +267,7 @@ fn plans_that_contradict_themselves_are_refused() {
         ),
     ];
     for (plan, expected) in cases {
-        let error =
-            plan.run("a path", &mut Path::new(1e6), Stored::default(), &mut Record::default()).unwrap_err();
+        let error = plan.run("a path", &mut Path::new(1e6), Stored::default(), &mut ()).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
     let slow = Path { line_rate: Some(rate("148809.5")), ..Path::new(1e6) };
@@ -275,10 +275,10 @@ fn plans_that_contradict_themselves_are_refused() {
         (plan("ndr"), "1,488,095 packets/s, is above the line rate, 148,809 packets/s"),
         (SearchPlan { least_pps: rate("148810"), ..plan("ndr") }, "is not below the line rate, 148,809"),
     ] {
-        let mut record = Record::default();
+        let mut record = Collected::default();
         let error = plan.run("a path", &mut slow.clone(), Stored::default(), &mut record).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
-        assert!(record.saved.is_empty());
+        assert!(record.trials.is_empty());
     }
     // The generator's limit may be held at once; else it takes longer, and that is said.
     let hurried = SearchPlan { time_allowed: Some(Duration::from_secs(300)), ..plan("rfc2544,tst009") };
@@ -325,10 +325,10 @@ fn the_line_rate_of_a_guarded_link_caps_the_self_test_and_refuses_what_is_above(
     let stop = Arc::new(AtomicBool::new(false));
     let mut laboratory = Guarded::new(path, Policy::default(), stop);
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let error = plan("ndr").run("a path", &mut *trial, Stored::default(), &mut record).unwrap_err();
     assert!(error.to_string().contains("above the line rate, 500,000 packets/s"), "{error}");
-    assert!(record.saved.is_empty(), "before anything is sent");
+    assert!(record.trials.is_empty(), "before anything is sent");
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr") };
     let finished = tested.run("a path", &mut *trial, Stored::default(), &mut record).unwrap();
     let maximum = finished.outcome.maximum.unwrap();

@@ -1,14 +1,13 @@
 //! Searches as the product runs them, through guards: what disturbs single trials changes nothing that is found, and every
 //! attempt is accounted for.
 
-use std::collections::BTreeSet;
-
-use super::paths::{Record, bounds, plan};
+use super::paths::{bounds, plan};
+use crate::for_tests::Collected;
 use crate::guards::{Guarded, livelock};
 use crate::search::{End, Finished, MaximumSource, SearchPlan, Status, Stored};
 use crate::simulated::tampered::{
-    Guarding, Tampered, accounted, contradicts_itself, disturbance, disturbs_every, exceeds_the_line,
-    guarded, recovers_after,
+    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, disturbance,
+    disturbs_every, exceeds_the_line, guarded, recovers_after,
 };
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
@@ -21,18 +20,23 @@ fn path() -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 400_000.0)])
 }
 
-fn search<F: FnMut(u32, &mut TrialResult)>(
-    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
-) -> (Finished, Guarding) {
+fn found(path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let finished = plan
         .run("a path, guarded", path.prepare(&setup(64)).unwrap().as_mut(), Stored::default(), &mut record)
         .unwrap();
-    assert_eq!(finished.trials, record.saved, "every trial is saved, and no other");
-    let guarding = accounted(path, &finished.trials);
+    assert_eq!(finished.trials, record.trials, "every trial is saved, and no other");
     let numbers: Vec<u32> = finished.trials.iter().map(|trial| trial.number).collect();
     assert_eq!(finished.outcome.trials, numbers);
+    finished
+}
+
+fn search<F: FnMut(u32, &mut TrialResult)>(
+    path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
+) -> (Finished, Guarding) {
+    let finished = found(path);
+    let guarding = accounted(path, &finished.trials);
     (finished, guarding)
 }
 
@@ -46,41 +50,15 @@ fn undisturbed() -> (Finished, Guarding) {
     search(&mut guarded(path(), |_, _| {}))
 }
 
-/// Loads that overloaded the path: after each comes a probe, unless it was the last.
-fn overloads(finished: &Finished) -> usize {
-    let lossy = |trial: &&TrialResult| trial.lost() as f64 > trial.sent as f64 * 1e-3;
-    finished.trials[..finished.trials.len() - 1].iter().filter(lossy).count()
-}
-
 #[test]
-fn probes_between_trials_change_nothing_that_is_found() {
-    let (finished, guarding) = undisturbed();
-    let mut bare = path();
-    let plan = SearchPlan { maximum_pps: None, ..plan(GOALS) };
-    let mut trial = bare.prepare(&setup(64)).unwrap();
-    let alone = plan.run("a path, bare", trial.as_mut(), Stored::default(), &mut Record::default()).unwrap();
-    assert_eq!(essence(&finished), essence(&alone));
-    let overloads = overloads(&finished);
-    assert!(overloads > 5);
-    let expected = Guarding {
-        stand: alone.trials.len(),
-        recoveries: overloads,
-        probes: overloads,
-        ..Guarding::default()
-    };
-    assert_eq!(guarding, expected);
-    let (lower, upper) = bounds(&finished, "ndr");
+fn what_guards_repeat_or_wait_for_changes_nothing_that_is_found() {
+    assert_guards_change_nothing(path, 3, 6, |path| {
+        let finished = found(path);
+        let essence = format!("{:?}", essence(&finished));
+        (finished.trials, essence)
+    });
+    let (lower, upper) = bounds(&undisturbed().0, "ndr");
     assert!(lower.unwrap() <= 400_001.0 && upper.unwrap() > 400_000.0);
-}
-
-#[test]
-fn a_path_that_recovers_slowly_is_waited_for_and_the_same_is_found() {
-    let (exact, usual) = undisturbed();
-    // Each overload spoils three trials: three probes are not clean, and the fourth is.
-    let (slow, guarding) = search(&mut guarded(path(), recovers_after(3)));
-    assert_eq!(essence(&slow), essence(&exact));
-    assert_eq!(guarding, Guarding { probes: 4 * usual.probes, ..usual });
-    assert_eq!(slow.outcome.ended, End::Complete);
 }
 
 #[test]
@@ -95,19 +73,6 @@ fn a_path_that_does_not_recover_ends_the_search_with_the_overload_that_it_was() 
     assert_eq!((last.verdict, &last.invalid_because), (Verdict::Invalid, &Some(because)));
     assert_eq!((guarding.probes, guarding.set_aside), (5, 0));
     assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Irregular));
-}
-
-#[test]
-fn trials_that_the_host_disturbs_are_repeated_and_the_same_is_found() {
-    let (exact, usual) = undisturbed();
-    let (disturbed, guarding) = search(&mut guarded(path(), disturbs_every(6)));
-    assert_eq!(essence(&disturbed), essence(&exact));
-    assert_eq!((disturbed.outcome.ended, guarding.marked), (End::Complete, 0));
-    // Every sixth attempt is set aside, until as many stand as were asked for.
-    assert_eq!(guarding.set_aside, (usual.stand + guarding.set_aside) / 6);
-    let all: BTreeSet<String> =
-        (0..5).flat_map(|which| disturbance(which).reasons()).map(String::from).collect();
-    assert_eq!((guarding.because, all.len()), (all.clone(), 5), "steal, foreign load, and three of clocks");
 }
 
 #[test]
@@ -150,12 +115,7 @@ fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeate
 }
 
 #[test]
-fn negative_loss_is_repeated_and_ends_a_search_only_where_it_stays() {
-    let (exact, usual) = undisturbed();
-    let (once, guarding) = search(&mut guarded(path(), contradicts_itself(|trial| trial % 10 == 4)));
-    assert_eq!((essence(&once), &once.outcome.ended), (essence(&exact), &End::Complete));
-    assert!(guarding.set_aside > 3 && guarding.because.iter().all(|why| why.contains("negative loss")));
-    assert_eq!(guarding.stand, usual.stand);
+fn negative_loss_ends_a_search_where_it_stays() {
     let (always, guarding) = search(&mut guarded(path(), contradicts_itself(|trial| trial >= 4)));
     let last = always.trials.last().unwrap();
     let because = "5 frames more were delivered than were sent (negative loss)".to_string();
@@ -164,12 +124,7 @@ fn negative_loss_is_repeated_and_ends_a_search_only_where_it_stays() {
 }
 
 #[test]
-fn a_rate_above_the_line_is_repeated_and_ends_a_search_only_where_it_stays() {
-    let (exact, _) = undisturbed();
-    let (once, guarding) = search(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial % 11 == 5)));
-    assert_eq!((essence(&once), &once.outcome.ended), (essence(&exact), &End::Complete));
-    assert!(guarding.set_aside > 2, "{guarding:?}");
-    assert!(guarding.because.iter().all(|why| why.contains("more than the link carries")));
+fn a_rate_above_the_line_ends_a_search_where_it_stays() {
     let (always, guarding) = search(&mut guarded(path(), exceeds_the_line(1e6, |trial| trial >= 3)));
     let last = always.trials.last().unwrap();
     assert_eq!(always.outcome.ended, End::AboveLineRate { trial: last.number });

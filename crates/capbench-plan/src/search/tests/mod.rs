@@ -3,8 +3,6 @@
 mod buffered;
 mod conduct;
 mod guarded;
-mod noise;
-mod numbers;
 mod outcome;
 mod paths;
 mod properties;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::paths::{Path, Record, plan, run};
+use super::paths::{Path, plan, run};
+use crate::for_tests::Collected;
 use crate::search::Ratio;
 use crate::search::criteria::Criteria;
 use crate::search::database::{Bounds, Database, Observation};
-use crate::search::repeats;
+use crate::search::ranking;
 use crate::search::{Apart, End, Finished, GoalResult, Reason, SearchOutcome, SearchPlan, Status, Stored};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
@@ -29,7 +30,7 @@ fn read_back(outcome: &SearchOutcome) -> SearchOutcome {
 fn a_search_that_ends_early_says_what_coarser_targets_decided() {
     let mut coarser = 0;
     for trials in 3..35 {
-        let mut record = Record { stop_after: Some(trials), ..Record::default() };
+        let mut record = Collected::stopping_after(trials);
         let mut path = Path::new(1e6);
         let finished = plan("ndr,pdr").run("a path", &mut path, Stored::default(), &mut record).unwrap();
         for goal in &finished.outcome.goals {
@@ -63,7 +64,7 @@ fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
     let more = SearchPlan { traffic_allowed: Some(32 * second), ..plan.clone() };
     let mut path = Path { trials: 30, ..Path::new(1e6) };
     let stored = Stored::new(&stored, |_| true).unwrap();
-    let second_run = more.run("a path", &mut path, stored, &mut Record::default()).unwrap();
+    let second_run = more.run("a path", &mut path, stored, &mut ()).unwrap();
     assert_eq!((second_run.outcome.ended, second_run.trials.len()), (End::TrafficUp, 32));
     assert!(second_run.outcome.spent_s > 90.0);
     let refused = SearchPlan { traffic_allowed: Some(second), ..plan }.validate().unwrap_err().to_string();
@@ -76,7 +77,7 @@ fn what_is_held_far_below_what_the_generator_could_not_send_is_no_result_that_sa
     let goal = "s:loss=0,duration=1s,sum=1s,exceed=0,targets=0";
     let mut early = 0;
     for trials in 1..40 {
-        let mut record = Record { stop_after: Some(trials), ..Record::default() };
+        let mut record = Collected::stopping_after(trials);
         let finished = plan(goal).run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap();
         let goal = &finished.outcome.goals[0];
         let (is_over, width) = (finished.outcome.ended == End::Complete, goal.relative_width);
@@ -120,7 +121,7 @@ fn where_frames_were_lost_and_what_limits_stand_with_the_upper_bound() {
     let mut laboratory = SimulatedLaboratory::new(1e6, vec![SimulatedMethod::new("packet-v3", 400_000.0)]);
     let mut trial = laboratory.prepare(&setup(64)).unwrap();
     let plan = SearchPlan { maximum_pps: None, ..plan("ndr") };
-    let finished = plan.run("a path", &mut *trial, Stored::default(), &mut Record::default()).unwrap();
+    let finished = plan.run("a path", &mut *trial, Stored::default(), &mut ()).unwrap();
     let goal = &read_back(&finished.outcome).goals[0];
     let losses = goal.upper.as_ref().unwrap().losses.as_ref().unwrap();
     assert_eq!(losses.lost[0].place, Place::Ring);
@@ -203,7 +204,7 @@ fn moments_of_loss_are_told_from_too_high_a_load() {
 
 fn nth(nth: u32, seed: u64) -> Finished {
     let mut path = Path { noise: 0.01, seed, ..Path::new(1e6) };
-    plan("ndr").run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut Record::default()).unwrap()
+    plan("ndr").run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut ()).unwrap()
 }
 
 #[test]
@@ -214,7 +215,7 @@ fn searches_of_a_set_up_are_said_together_with_their_spread() {
     let lower = |result: &GoalResult| result.lower.as_ref().unwrap().achieved_pps;
     let mut found: Vec<_> = outcomes.iter().map(|outcome| lower(&outcome.goals[0])).collect();
     found.sort_by(f64::total_cmp);
-    let all = repeats::of(&outcomes);
+    let all = ranking::repeated(&outcomes);
     let [repeated] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((repeated.searches, repeated.regular, repeated.without), (7, 7, 0));
     assert_eq!(
@@ -223,5 +224,32 @@ fn searches_of_a_set_up_are_said_together_with_their_spread() {
     );
     assert_eq!(repeated.lower_pps.low, Some(found[0]));
     assert_eq!(repeated.lower_pps.level.map(|level| (level * 100.0).round()), Some(98.0));
-    assert!(repeats::of(&outcomes[..1]).is_empty(), "one alone has no spread");
+    assert!(ranking::repeated(&outcomes[..1]).is_empty(), "one alone has no spread");
+}
+
+/// By which goals NDR and PDR are told where these are searched for.
+fn by(goals: &str) -> (String, String) {
+    let numbers = run(&plan(goals), &Path::new(1e6)).outcome.numbers;
+    (numbers.ndr.by, numbers.pdr.by)
+}
+
+#[test]
+fn ndr_and_pdr_are_those_of_the_goals_that_are_called_so_or_ask_for_the_same() {
+    let both = |ndr: &str, pdr: &str| (ndr.to_string(), pdr.to_string());
+    assert_eq!(by("ndr,pdr"), both("ndr", "pdr"));
+    // What others call so, or what allows for some loss, is another thing.
+    for goals in ["nfvbench-ndr,nfvbench-pdr", "trex-like,pdr", "tst009,ndr", "quick", "strict-capture"] {
+        assert_eq!(by(goals), both("ndr", "pdr"), "{goals}");
+    }
+    assert_eq!(by("mine:from=pdr,width=1%;tst009"), both("ndr", "mine"));
+    assert_eq!(by("ndr:loss=0,duration=2s,sum=10s;other:from=ndr"), both("ndr", "pdr"));
+}
+
+#[test]
+fn the_goals_of_others_lend_no_bounds_to_ndr_and_pdr() {
+    let outcome = run(&plan("trex-like,pdr"), &Path::new(1e6)).outcome;
+    let goal = |name: &str| outcome.goals.iter().find(|result| result.goal.name == name).unwrap();
+    let lower = |name: &str| goal(name).lower.as_ref().unwrap().achieved_pps;
+    assert_eq!(outcome.numbers.pdr.pps, Some(lower("pdr")));
+    assert!(lower("trex-like") < lower("pdr"));
 }

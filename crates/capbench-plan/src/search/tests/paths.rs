@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
+use crate::for_tests::Collected;
 use crate::search::database::Observation;
 use crate::search::{Finished, SearchPlan, Stored, parse};
-use crate::session::Observer;
+use capbench_model::Result;
 use capbench_model::for_tests::{measured, profile};
-use capbench_model::laboratory::Setup;
 use capbench_model::loss_shape::{LossShape, Spread};
 use capbench_model::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
-use capbench_model::{Result, TrialError};
 
 /// A path.
 #[derive(Clone, Debug)]
@@ -155,27 +154,6 @@ impl Random {
     }
 }
 
-/// Notes what a search tells, and may stop it.
-#[derive(Default)]
-pub(super) struct Record {
-    pub saved: Vec<TrialResult>,
-    pub stop_after: Option<usize>,
-}
-
-impl Observer for Record {
-    fn starts(&mut self, what: &str) {
-        assert!(what.starts_with("a path, "), "{what}");
-    }
-    fn ends(&mut self, result: &TrialResult) -> crate::Result<()> {
-        self.saved.push(result.clone());
-        Ok(())
-    }
-    fn skips(&mut self, _: &Setup, _: Load, _: &TrialError) {}
-    fn stopping(&self) -> bool {
-        self.stop_after.is_some_and(|limit| self.saved.len() >= limit)
-    }
-}
-
 /// A plan with the limits of the reference vector: up to the rate of 64-byte frames on 1 Gbit/s.
 pub(super) fn plan(goals: &str) -> SearchPlan {
     let goals = goals.split(';').flat_map(|text| parse(text).unwrap()).collect();
@@ -187,12 +165,12 @@ pub(super) fn run(plan: &SearchPlan, path: &Path) -> Finished {
 }
 
 pub(super) fn search(plan: &SearchPlan, path: &mut dyn Trial) -> Finished {
-    plan.run("a path", path, Stored::default(), &mut Record::default()).unwrap()
+    plan.run("a path", path, Stored::default(), &mut ()).unwrap()
 }
 
 /// A search that was stopped after so many trials.
 pub(super) fn stopped(plan: &SearchPlan, path: &Path, after: usize) -> Finished {
-    let mut record = Record { stop_after: Some(after), ..Record::default() };
+    let mut record = Collected::stopping_after(after);
     plan.run("a path", &mut path.clone(), Stored::default(), &mut record).unwrap()
 }
 

@@ -1,11 +1,8 @@
 //! Searches that go on from the trials of an earlier run.
 
-use super::paths::{Path, Record, plan, run, stopped};
-use crate::Result;
-use crate::search::{End, Finished, SearchOutcome, SearchPlan, Stored};
-use crate::session::Observer;
-use capbench_model::TrialError;
-use capbench_model::laboratory::Setup;
+use super::paths::{Path, plan, run, stopped};
+use crate::for_tests::Collected;
+use crate::search::{End, Finished, SearchPlan, Stored};
 use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{Load, Profile, TrialResult};
 
@@ -36,11 +33,11 @@ fn a_search_interrupted_anywhere_comes_to_the_same_result() {
                 path.counts(load, std::time::Duration::from_secs_f64(trial.duration_s));
             }
             path.trials = after as u32;
-            let mut record = Record::default();
+            let mut record = Collected::default();
             let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
             assert_eq!(second.outcome.goals, whole.outcome.goals, "interrupted after {after}");
             assert_eq!(second.outcome.trials, whole.outcome.trials);
-            assert_eq!(record.saved.len(), whole.trials.len() - after, "only new trials are run");
+            assert_eq!(record.trials.len(), whole.trials.len() - after, "only new trials are run");
         }
     }
 }
@@ -54,7 +51,7 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
     let first = run(&plan, &spoiled);
     assert!(matches!(&first.outcome.ended, End::Invalid { trials, .. } if *trials == [7]));
     assert_eq!(stored(&first.trials).left(), 6, "what shows nothing is not taken");
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let mut path = Path { trials: 7, ..path };
     let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
     assert_eq!(second.outcome.ended, End::Complete);
@@ -63,7 +60,7 @@ fn a_search_that_a_trial_ended_goes_on_without_it() {
     };
     assert_eq!(bounds(&second), bounds(&whole));
     assert_eq!(second.outcome.trials[..7], [1, 2, 3, 4, 5, 6, 8]);
-    assert_eq!(record.saved.len(), whole.trials.len() - 6);
+    assert_eq!(record.trials.len(), whole.trials.len() - 6);
     // More than the link can carry ends a search in the same way.
     let line_rate = Some("1500000".parse().unwrap());
     let mut fast = first.trials.clone();
@@ -77,10 +74,10 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
     let path = Path::new(1e6);
     let plan = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(30)), ..plan("ndr,pdr") };
     let first = stopped(&plan, &path, 20);
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let mut path = Path { trials: 20, ..path };
     let second = plan.run("a path", &mut path, stored(&first.trials), &mut record).unwrap();
-    assert_eq!((second.outcome.ended.clone(), record.saved.len()), (End::TimeUp, 10));
+    assert_eq!((second.outcome.ended.clone(), record.trials.len()), (End::TimeUp, 10));
     let more = SearchPlan { time_allowed: None, ..plan };
     let third = more.run("a path", &mut path, stored(&second.trials), &mut record).unwrap();
     assert_eq!((third.outcome.ended, third.trials.len()), (End::Complete, 35));
@@ -96,7 +93,7 @@ fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     let set_aside = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
     trials[1].guarding = Some(Box::new(Guarding { attempt: 2, set_aside, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let outcome = more
         .run("a path", &mut Path { trials: 5, ..path.clone() }, stored(&trials), &mut record)
         .unwrap()
@@ -109,9 +106,9 @@ fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
 fn another_goal_uses_the_trials_that_it_can() {
     let path = Path::new(1e6);
     let ndr = run(&plan("ndr"), &path);
-    let mut record = Record::default();
+    let mut record = Collected::default();
     let both = plan("ndr,pdr").run("a path", &mut path.clone(), stored(&ndr.trials), &mut record).unwrap();
-    assert_eq!((both.trials.len(), record.saved.len()), (35, 35 - ndr.trials.len()));
+    assert_eq!((both.trials.len(), record.trials.len()), (35, 35 - ndr.trials.len()));
     // Another width means other loads: then they are of no use, and that is said.
     let other = plan("c:from=ndr,width=3%")
         .run("a path", &mut path.clone(), stored(&ndr.trials), &mut record)
@@ -133,7 +130,7 @@ fn trials_of_another_set_up_are_refused() {
     let touching = |profile: &Profile| profile.work == "touch";
     let stored = Stored::new(&other, touching).unwrap();
     assert_eq!(stored.left(), 1);
-    let refused = plan("ndr").run("a path", &mut path.clone(), stored, &mut Record::default()).unwrap();
+    let refused = plan("ndr").run("a path", &mut path.clone(), stored, &mut ()).unwrap();
     assert!(matches!(refused.outcome.ended, End::Failed { reason } if reason.contains("work touch")));
 }
 
@@ -147,44 +144,16 @@ fn trials_that_are_of_no_search_are_left_out() {
     assert!(Load::Maximum.pps().is_none());
 }
 
-/// Keeps what the search has shown before each trial.
-#[derive(Default)]
-struct Following {
-    record: Record,
-    so_far: Vec<SearchOutcome>,
-}
-
-impl Observer for Following {
-    fn starts(&mut self, what: &str) {
-        self.record.starts(what);
-    }
-    fn ends(&mut self, result: &TrialResult) -> Result<()> {
-        self.record.ends(result)
-    }
-    fn skips(&mut self, _: &Setup, _: Load, _: &TrialError) {}
-    fn stopping(&self) -> bool {
-        false
-    }
-    fn keeps_searches(&self) -> bool {
-        true
-    }
-    fn searching(&mut self, so_far: SearchOutcome) {
-        self.so_far.push(so_far);
-    }
-}
-
 #[test]
 fn who_is_killed_has_what_a_stop_would_have_left() {
     let (plan, path) = (plan("ndr,pdr"), Path::new(1e6));
-    let mut following = Following::default();
+    let mut following = Collected { follows_searches: true, ..Collected::default() };
     let whole = plan.run("a path", &mut path.clone(), Stored::default(), &mut following).unwrap();
-    assert_eq!(
-        (following.so_far.len(), following.record.saved.len()),
-        (whole.trials.len(), whole.trials.len())
-    );
+    assert_eq!((following.searching.len(), &following.trials), (whole.trials.len(), &whole.trials));
+    assert!(following.started.iter().all(|what| what.starts_with("a path, ")), "{:?}", following.started);
     for trials in [0, 1, 7, whole.trials.len() - 1] {
         let stopped = stopped(&plan, &path, trials).outcome;
         assert_eq!((stopped.trials.len(), &stopped.ended), (trials, &End::Stopped));
-        assert_eq!(following.so_far[trials], stopped);
+        assert_eq!(following.searching[trials], stopped);
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::Spacing;
 use crate::sweep::effects::effects;
-use crate::sweep::swept::Swept;
+use crate::sweep::outcome::Swept;
 
 /// What is said of the effects, a line each.
 fn said(plan: &SweepPlan, methods: Vec<SimulatedMethod>) -> Vec<String> {

@@ -4,8 +4,7 @@
 use super::*;
 use crate::guards::{Guarded, livelock};
 use crate::simulated::tampered::{
-    Guarding, Tampered, accounted, contradicts_itself, disturbs_every, exceeds_the_line, guarded,
-    recovers_after,
+    Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
 };
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::trial::Verdict;
@@ -23,21 +22,21 @@ fn works_plan() -> SweepPlan {
     SweepPlan { repeats: 4, refinement: 2, seed: 5, ..plan(axis, &["recv", "packet-v2"]) }
 }
 
+fn swept(plan: &SweepPlan, path: &mut dyn Laboratory) -> SweepRun {
+    let run = plan.run(path, &mut Collected::default()).unwrap();
+    let readings = run.outcome.series.iter().flat_map(|series| &series.readings);
+    let read: usize = readings.map(|reading| reading.trials.len()).sum();
+    let shows = run.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid).count();
+    assert_eq!(read, shows, "every trial that shows something stands in a reading");
+    run
+}
+
 fn sweep<F: FnMut(u32, &mut TrialResult)>(
     plan: &SweepPlan,
     path: &mut Guarded<Tampered<SimulatedLaboratory, F>>,
 ) -> (SweepRun, Guarding) {
-    let run = plan.run(path, &mut Collected::default()).unwrap();
+    let run = swept(plan, path);
     let guarding = accounted(path, &run.trials);
-    let read: usize = run
-        .outcome
-        .series
-        .iter()
-        .flat_map(|series| &series.readings)
-        .map(|reading| reading.trials.len())
-        .sum();
-    let shows = run.trials.iter().filter(|trial| trial.verdict != Verdict::Invalid).count();
-    assert_eq!(read, shows, "every trial that shows something stands in a reading");
     (run, guarding)
 }
 
@@ -53,25 +52,14 @@ fn essence(run: &SweepRun) -> Vec<Read> {
     series.map(|series| (series.method.clone(), series.readings.iter().map(reading).collect())).collect()
 }
 
-fn undisturbed() -> (SweepRun, Guarding) {
-    sweep(&works_plan(), &mut guarded(path(), |_, _| {}))
-}
-
 #[test]
-fn probes_between_trials_change_no_reading() {
-    let (run, guarding) = undisturbed();
-    let alone = super::run(&works_plan(), &mut path());
-    assert_eq!(essence(&run), essence(&alone));
-    assert!(guarding.probes > 10 && guarding.probes == guarding.recoveries, "{guarding:?}");
-    assert_eq!((guarding.stand, guarding.set_aside), (works_plan().trials(), 0));
-}
-
-#[test]
-fn a_path_that_recovers_slowly_is_waited_for() {
-    let (exact, usual) = undisturbed();
-    let (slow, guarding) = sweep(&works_plan(), &mut guarded(path(), recovers_after(2)));
-    assert_eq!(essence(&slow), essence(&exact));
-    assert_eq!(guarding, Guarding { probes: 3 * usual.probes, ..usual });
+fn what_guards_repeat_or_wait_for_changes_no_reading() {
+    assert_guards_change_nothing(path, 2, 7, |path| {
+        let run = swept(&works_plan(), path);
+        assert_eq!(run.trials.len(), works_plan().trials());
+        let essence = format!("{:?}", essence(&run));
+        (run.trials, essence)
+    });
 }
 
 #[test]
@@ -89,25 +77,7 @@ fn on_a_path_that_does_not_recover_no_trial_after_the_overload_is_read() {
 }
 
 #[test]
-fn trials_that_the_host_disturbs_are_repeated_and_read_alike() {
-    let (exact, usual) = undisturbed();
-    let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), disturbs_every(7)));
-    assert_eq!(essence(&run), essence(&exact));
-    assert_eq!((guarding.marked, guarding.because.len()), (0, 5));
-    assert_eq!(guarding.set_aside, (usual.stand + guarding.set_aside) / 7);
-}
-
-#[test]
-fn contradictions_are_repeated_and_where_they_stay_not_read() {
-    let (exact, _) = undisturbed();
-    let (run, guarding) =
-        sweep(&works_plan(), &mut guarded(path(), contradicts_itself(|trial| trial % 9 == 2)));
-    assert_eq!(essence(&run), essence(&exact));
-    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("negative loss")));
-    let (run, guarding) =
-        sweep(&works_plan(), &mut guarded(path(), exceeds_the_line(1e6, |trial| trial % 9 == 2)));
-    assert_eq!(essence(&run), essence(&exact));
-    assert!(guarding.set_aside > 5 && guarding.because.iter().all(|why| why.contains("the link carries")));
+fn contradictions_that_stay_are_not_read() {
     let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), contradicts_itself(|_| true)));
     assert!(run.trials.iter().all(|trial| trial.verdict == Verdict::Invalid));
     assert_eq!(guarding.set_aside, 2 * run.trials.len());

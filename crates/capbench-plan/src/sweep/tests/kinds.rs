@@ -146,11 +146,8 @@ fn presets_are_sweeps() {
     for preset in presets::WORK {
         let axis = preset.axis(12).unwrap();
         assert_eq!(axis.points().len(), 12);
-        let plan = SweepPlan {
-            base: preset.setup(&setup(64)),
-            loads: vec![preset.load().unwrap()],
-            ..plan(axis, &["recv"])
-        };
+        let plan =
+            SweepPlan { base: preset.setup(&setup(64)), loads: vec![preset.load()], ..plan(axis, &["recv"]) };
         let run = run(&plan, &mut path(vec![SimulatedMethod::new("recv", 1e5)]));
         assert_eq!((run.trials.len(), run.trials[0].profile.mean_frame_size), (12, 62.0), "{}", preset.name);
     }

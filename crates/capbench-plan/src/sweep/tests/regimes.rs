@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::simulated::{Noise, Room, SimulatedLaboratory, SimulatedMethod};
-use crate::sweep::cost_regimes::cost_regimes;
+use crate::sweep::outcome::Swept;
+use crate::sweep::regimes::cost_regimes;
 use crate::sweep::regimes::{Regimes, Saturated, find};
-use crate::sweep::swept::Swept;
 use crate::sweep::{Spacing, presets};
 
 /// Points of a series at which the application is the limit.

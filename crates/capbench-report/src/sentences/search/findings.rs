@@ -1,8 +1,7 @@
 //! Findings of searches, in sentences with their trials.
 use crate::results::Finding;
 use capbench_model::figures::grouped;
-use capbench_plan::search::ranking::{self, Ranked, Ranking};
-use capbench_plan::search::repeats::{self, Repeated};
+use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_plan::search::{
     End, GoalResult, Held, HighLoss, LossEvents, LossNumbers, Losses, MaximumSource, SearchOutcome, Status,
 };
@@ -10,7 +9,7 @@ use capbench_plan::search::{
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
     let mut findings: Vec<_> = searches.iter().flat_map(of_search).collect();
-    findings.extend(repeats::of(searches).iter().map(of_repeats));
+    findings.extend(ranking::repeated(searches).iter().map(of_repeats));
     findings.extend(ranking::of(searches).iter().map(of_ranking));
     findings
 }

@@ -3,8 +3,8 @@ use crate::results::Finding;
 use capbench_model::ledger::LostAt;
 use capbench_model::places::Place;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
+use capbench_plan::sweep::outcome::Swept;
 use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::swept::Swept;
 use capbench_plan::sweep::{AxisKind, SweepOutcome};
 
 use super::about;

@@ -7,7 +7,7 @@ use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::AxisKind;
 use capbench_plan::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::swept::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Swept, numbers};
 
 use crate::sentences::time;
 

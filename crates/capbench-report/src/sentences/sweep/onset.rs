@@ -4,7 +4,7 @@ use capbench_model::figures::grouped;
 use capbench_model::limit::Limit;
 use capbench_model::trial::{TrialResult, Verdict};
 use capbench_plan::sweep::outcome::{Reading, Series, SweepOutcome};
-use capbench_plan::sweep::swept::{Swept, numbers};
+use capbench_plan::sweep::outcome::{Swept, numbers};
 
 use super::about;
 use crate::sentences::percent;

@@ -19,7 +19,6 @@ pub use settings::{
     pause_frames, queues, receive_queues, rings, set_offload, sharing,
 };
 
-/// A command, and what errors call it.
 #[derive(Clone, Copy)]
 struct Command {
     number: u32,
@@ -100,7 +99,6 @@ fn supported<T>(answered: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// The word at an offset of a structure.
 fn word(structure: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(structure[at..at + 4].try_into().expect("four octets"))
 }
@@ -132,12 +130,36 @@ mod tests {
     }
 
     #[test]
+    fn the_loopback_interface_has_no_hardware() {
+        assert_eq!((counters("lo").unwrap(), switches("lo").unwrap()), (None, None));
+        assert_eq!(
+            (rings("lo").unwrap(), queues("lo").unwrap(), pause_frames("lo").unwrap()),
+            (None, None, None)
+        );
+        assert_eq!((sharing("lo").unwrap(), Coalescing::read("lo").unwrap()), (None, None));
+    }
+
+    #[test]
     fn an_interface_that_is_not_there_is_named() {
-        for name in ["no-such-if", ""] {
-            let error = call::<2>(name, GGRO, &[]).unwrap_err();
+        const NONE: &str = "no-such-if";
+        for (command, error) in [
+            ("GSSET_INFO", counters(NONE).unwrap_err()),
+            ("GSSET_INFO", switches(NONE).unwrap_err()),
+            ("GSSET_INFO", features(NONE).unwrap_err()),
+            ("GDRVINFO", driver(NONE).unwrap_err()),
+            ("GRINGPARAM", rings(NONE).unwrap_err()),
+            ("GCHANNELS", queues(NONE).unwrap_err()),
+            ("GCHANNELS", receive_queues(NONE).unwrap_err()),
+            ("GPAUSEPARAM", pause_frames(NONE).unwrap_err()),
+            ("GRSSH", sharing(NONE).unwrap_err()),
+            ("GCOALESCE", Coalescing::read(NONE).unwrap_err()),
+            ("GGRO", offload(NONE, Offload::Gro).unwrap_err()),
+        ] {
             assert_eq!(error.errno(), Some(libc::ENODEV));
-            assert_eq!(error.to_string().split(": ").next(), Some(&*format!("ioctl(ETHTOOL_GGRO, {name})")));
+            let text = error.to_string();
+            assert!(text.starts_with(&format!("ioctl(ETHTOOL_{command}, {NONE}): ")), "{text}");
         }
+        assert_eq!(call::<2>("", GGRO, &[]).unwrap_err().errno(), Some(libc::ENODEV));
         for name in ["a-name-that-is-too-long", "a\0b"] {
             assert_eq!(call::<2>(name, GGRO, &[]).unwrap_err().errno(), None);
         }

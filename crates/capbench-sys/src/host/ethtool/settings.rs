@@ -47,9 +47,6 @@ pub struct Rings {
 }
 
 /// The sizes of the rings; `None` if the driver does not report them.
-///
-/// # Errors
-/// `ENODEV` if the interface does not exist.
 pub fn rings(interface: &str) -> Result<Option<Rings>> {
     let Some(answer) = supported(call(interface, GRINGPARAM, &[]))? else { return Ok(None) };
     // struct ethtool_ringparam: the command, four maxima, of receive, mini, jumbo and transmit rings, and four sizes.
@@ -81,9 +78,6 @@ pub struct Queues {
 }
 
 /// The driver's numbers of queues; `None` if it does not report them.
-///
-/// # Errors
-/// `ENODEV` if the interface does not exist.
 pub fn queues(interface: &str) -> Result<Option<Queues>> {
     // struct ethtool_channels: the command, four maxima, of receive, transmit, other and combined queues, and four numbers.
     let answer = supported(call(interface, GCHANNELS, &[]))?;
@@ -93,9 +87,6 @@ pub fn queues(interface: &str) -> Result<Option<Queues>> {
 }
 
 /// Active receive queues of the interface, from the driver or sysfs.
-///
-/// # Errors
-/// The driver's reason, if it does not report them and sysfs cannot be read (needs CAP_SYS_ADMIN).
 pub fn receive_queues(interface: &str) -> Result<u32> {
     match queues(interface)? {
         Some(queues) if queues.receive + queues.combined > 0 => return Ok(queues.receive + queues.combined),
@@ -133,9 +124,6 @@ impl Coalescing {
     const RECEIVE_ADAPTIVE: usize = 9;
 
     /// The current settings; `None` if the driver has none.
-    ///
-    /// # Errors
-    /// `ENODEV` if the interface does not exist.
     pub fn read(interface: &str) -> Result<Option<Self>> {
         let answer = supported(call::<23>(interface, GCOALESCE, &[]))?;
         Ok(answer.map(|[_, settings @ ..]| Self(settings)))
@@ -193,9 +181,6 @@ pub struct PauseFrames {
 }
 
 /// The interface's pause settings (IEEE 802.3 annex 31B); `None` if the driver has none.
-///
-/// # Errors
-/// `ENODEV` if the interface does not exist.
 pub fn pause_frames(interface: &str) -> Result<Option<PauseFrames>> {
     // struct ethtool_pauseparam.
     let answer = supported(call(interface, GPAUSEPARAM, &[]))?;
@@ -233,16 +218,13 @@ pub struct Sharing {
 /// # Errors
 /// `ENODEV` if the interface does not exist; an argument error if the driver reports an implausibly large table.
 pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
-    /// More than any card has.
     const MOST: u32 = 1 << 16;
     // struct ethtool_rxfh: the command, a number of a context, how long table and key are, and four words more.
     let Some(answer) = supported(call::<6>(interface, GRSSH, &[]))? else { return Ok(None) };
     let [_, _, table, key, ..] = answer;
     if table > MOST || key > MOST {
-        return Err(SysError::argument(
-            format!("ioctl({}, {interface})", GRSSH.name),
-            format!("the driver claims a table of {table} entries and a key of {key} octets"),
-        ));
+        let reason = format!("the driver claims a table of {table} entries and a key of {key} octets");
+        return Err(SysError::argument(format!("ioctl({}, {interface})", GRSSH.name), reason));
     }
     if table == 0 {
         return Ok(None);
@@ -257,7 +239,6 @@ pub fn sharing(interface: &str) -> Result<Option<Sharing>> {
 
 /// Octets in front of the table in `struct ethtool_rxfh`.
 const RXFH_HEAD: usize = 24;
-/// Where `hfunc` is in it.
 const RXFH_FUNCTION: usize = 16;
 
 impl Sharing {
@@ -354,32 +335,6 @@ pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_interface_without_hardware_has_no_settings() {
-        assert_eq!(rings("lo").unwrap(), None);
-        assert_eq!(queues("lo").unwrap(), None);
-        assert_eq!(pause_frames("lo").unwrap(), None);
-        assert_eq!(sharing("lo").unwrap(), None);
-        assert_eq!(Coalescing::read("lo").unwrap(), None);
-    }
-
-    #[test]
-    fn an_interface_that_is_not_there_is_named() {
-        for error in [
-            driver("no-such-if").unwrap_err(),
-            rings("no-such-if").unwrap_err(),
-            queues("no-such-if").unwrap_err(),
-            receive_queues("no-such-if").unwrap_err(),
-            pause_frames("no-such-if").unwrap_err(),
-            sharing("no-such-if").unwrap_err(),
-            Coalescing::read("no-such-if").unwrap_err(),
-            offload("no-such-if", Offload::Gro).unwrap_err(),
-        ] {
-            assert_eq!(error.errno(), Some(libc::ENODEV));
-            assert!(error.to_string().contains("no-such-if"));
-        }
-    }
 
     #[test]
     fn root_an_interface_whose_driver_does_not_say_is_counted() {

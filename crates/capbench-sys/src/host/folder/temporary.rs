@@ -8,7 +8,6 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Folder;
 
-/// Names that are tried before somebody else's files with them are an error.
 const TRIES: usize = 8;
 
 /// A new file with a random name. Dropping it removes the file, unless it has its final name.

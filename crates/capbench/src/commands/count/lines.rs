@@ -9,7 +9,7 @@ use console::Term;
 use serde_json::{Value, json};
 
 use crate::output::print;
-use crate::status::{Figures, InPlace, Losses, in_words};
+use crate::status::{Figures, InPlace, Losses, word};
 
 /// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub struct Totals {
 
 /// What is known of a trial's frames.
 #[derive(Debug)]
-pub enum Told {
+pub enum Seen {
     /// capbench verified each frame.
     Verified(Arrivals),
     /// The method counted the frames where they arrived.
@@ -96,7 +96,7 @@ impl Lines {
             line.show(&figures.to_string());
             Ok(())
         } else {
-            let dropped = since.dropped().map_or("unknown".into(), |dropped| dropped.to_string());
+            let dropped = word(since.dropped());
             let places = match losses.to_string() {
                 none if none == "none" => String::new(),
                 some => format!("  by place: {some}"),
@@ -104,7 +104,7 @@ impl Lines {
             print(&format!(
                 "{:8.3} s  {packets:>10} packets  {per_second:>12.0} packets/s  {dropped:>8} dropped  ring {}{places}\n",
                 now.seconds,
-                in_words(fill),
+                word(fill),
             ))
         };
         self.last = now;
@@ -112,29 +112,29 @@ impl Lines {
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
-    pub fn tell(&mut self, now: &Totals, told: Option<&Told>) {
+    pub fn tell(&mut self, now: &Totals, seen: Option<&Seen>) {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        crate::output::tell(&self.totals(now, told));
+        crate::output::tell(&self.totals(now, seen));
     }
 
     /// Prints everything at the end.
-    pub fn close(mut self, end: &Totals, told: Option<&Told>) -> Result<()> {
+    pub fn close(mut self, end: &Totals, seen: Option<&Seen>) -> Result<()> {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
         if self.json {
-            print(&format!("{}\n", self.document(end, told)))
+            print(&format!("{}\n", self.document(end, seen)))
         } else {
-            print(&self.totals(end, told))
+            print(&self.totals(end, seen))
         }
     }
 
-    fn document(&self, end: &Totals, told: Option<&Told>) -> Value {
-        let (arrivals, tally) = match told {
-            Some(Told::Verified(arrivals)) => (Some(arrivals), None),
-            Some(Told::Counted(tally)) => (None, Some(tally)),
+    fn document(&self, end: &Totals, seen: Option<&Seen>) -> Value {
+        let (arrivals, tally) = match seen {
+            Some(Seen::Verified(arrivals)) => (Some(arrivals), None),
+            Some(Seen::Counted(tally)) => (None, Some(tally)),
             None => (None, None),
         };
         json!({
@@ -158,29 +158,28 @@ impl Lines {
     }
 
     /// tcpdump's three lines first, because scripts read them, then the rest.
-    fn totals(&self, end: &Totals, told: Option<&Told>) -> String {
+    fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
         let Totals { packets, octets, counters, cpu_ns, .. } = end;
-        let text = |count: Option<u64>| count.map_or("unknown".to_string(), |count| count.to_string());
         let per_packet = if *packets == 0 { 0.0 } else { *cpu_ns as f64 / *packets as f64 };
         let mut lines = format!(
             "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
              {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
              dropped by place: {}; how full the ring was at most: {}\n",
-            text(counters.accepted),
-            text(counters.dropped()),
+            word(counters.accepted),
+            word(counters.dropped()),
             *cpu_ns as f64 / 1e9,
             Losses::of(counters),
-            in_words(self.fullest),
+            word(self.fullest),
         );
-        match told {
-            Some(Told::Verified(seen)) => lines.push_str(&format!(
+        match seen {
+            Some(Seen::Verified(all)) => lines.push_str(&format!(
                 "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
-                seen.delivered, seen.duplicates, seen.reordered, seen.foreign, seen.truncated, seen.corrupt
+                all.delivered, all.duplicates, all.reordered, all.foreign, all.truncated, all.corrupt
             )),
-            Some(Told::Counted(tally)) => lines.push_str(&format!(
+            Some(Seen::Counted(tally)) => lines.push_str(&format!(
                 "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
                 tally.marked,
-                text(tally.duplicates),
+                word(tally.duplicates),
                 tally.other
             )),
             None => {}

@@ -3,18 +3,18 @@
 use std::fmt::Write;
 
 use capbench_model::figures::grouped;
+use capbench_report::formats::text::{COLUMNS, wrapped};
+use capbench_report::printable;
 use capbench_why::{ClosedSockets, Look, Socket};
 
-use capbench_report::printable;
-
-use capbench_report::formats::text::{COLUMNS, wrapped};
+use crate::status::word;
 
 /// Most driver counters that the text shows; the JSON has all.
 const MOST_COUNTERS: usize = 12;
 
 /// A look in one line, for logs.
 pub fn line(look: &Look) -> String {
-    let received = look.received_per_s.map_or("unknown".into(), grouped);
+    let received = word(look.received_per_s.map(grouped));
     format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, printable::line(&look.verdict))
 }
 
@@ -41,8 +41,8 @@ fn head(text: &mut String, look: &Look) {
         "{} over {:.1} s: {} packets/s, {} Mbit/s",
         look.interface,
         look.seconds,
-        look.received_per_s.map_or("unknown".into(), grouped),
-        look.octets.map_or("unknown".into(), bits)
+        word(look.received_per_s.map(grouped)),
+        word(look.octets.map(bits))
     );
     if let Some(driver) = &look.driver {
         let _ = write!(words, "; driver {driver}");
@@ -56,12 +56,11 @@ fn head(text: &mut String, look: &Look) {
 fn places(text: &mut String, look: &Look) {
     let _ = writeln!(text, "places:\n  {:<13} {:>10} {:>10}  counter", "", "lost", "lost/s");
     for lost in &look.lost {
-        let count = |number: Option<String>| number.unwrap_or_else(|| "unknown".into());
         let first = format!(
             "  {:<13} {:>10} {:>10}  ",
             lost.place_name(),
-            count(lost.frames.map(|frames| frames.to_string())),
-            count(lost.per_s.map(grouped)),
+            word(lost.frames),
+            word(lost.per_s.map(grouped)),
         );
         wrapped(text, &first, &" ".repeat(first.chars().count()), &lost.source);
     }
@@ -72,27 +71,23 @@ fn places(text: &mut String, look: &Look) {
         };
         format!("CPU {} {}/s{squeezed}", cpu.cpu.number(), grouped(cpu.processed as f64 / look.seconds))
     });
-    let softirq: Vec<_> = softirq.collect();
-    if !softirq.is_empty() {
-        let words = format!("packets in softirq, of the whole host: {}", softirq.join(", "));
-        wrapped(text, "  ", "    ", &words);
-    }
-    let drops = look
-        .traced
-        .iter()
-        .flat_map(|traced| &traced.drops)
-        .map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
-    let drops: Vec<_> = drops.collect();
-    if !drops.is_empty() {
-        wrapped(text, "  ", "    ", &format!("dropped by the kernel, by reason: {}", drops.join(", ")));
-    }
+    listed(text, "packets in softirq, of the whole host", softirq.collect());
+    let drops = look.traced.iter().flat_map(|traced| &traced.drops);
+    let drops =
+        drops.map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
+    listed(text, "dropped by the kernel, by reason", drops.collect());
     let counters = look.driver_counters.iter().map(|(name, count)| format!("{name} {count}"));
     let mut shown: Vec<_> = counters.take(MOST_COUNTERS).collect();
     if look.driver_counters.len() > MOST_COUNTERS {
         shown.push(format!("{} more (--json)", look.driver_counters.len() - MOST_COUNTERS));
     }
-    if !shown.is_empty() {
-        wrapped(text, "  ", "    ", &format!("driver counters that moved: {}", shown.join(", ")));
+    listed(text, "driver counters that moved", shown);
+}
+
+/// A list below the places, if there is anything in it.
+fn listed(text: &mut String, what: &str, words: Vec<String>) {
+    if !words.is_empty() {
+        wrapped(text, "  ", "    ", &format!("{what}: {}", words.join(", ")));
     }
 }
 
@@ -134,12 +129,8 @@ fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
         (sum(|group| group.sockets), sum(|group| group.dropped), sum(|group| group.unknown));
     let is_least = unknown > 0 || closed.iter().any(|group| group.at_least);
     let (rate, least) = (|count: u64| grouped(count as f64 / seconds), if is_least { "≥" } else { "" });
-    wrapped(
-        text,
-        "  ",
-        "    ",
-        &format!("{sockets} more sockets that were closed, and lost less than those above"),
-    );
+    let words = format!("{sockets} more sockets that were closed, and lost less than those above");
+    wrapped(text, "  ", "    ", &words);
     let values = [
         "closed".into(),
         "-".into(),
@@ -153,12 +144,10 @@ fn closed_row(text: &mut String, closed: &[&ClosedSockets], seconds: f64) {
 
 /// The kind of a socket, and where it is.
 fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
-    let mut what = format!("{}, {}", socket.what(), buffer(socket));
+    let mut what = vec![socket.what(), buffer(socket)];
     if let Some(fanout) = &socket.fanout {
-        let _ = write!(what, ", fanout {} {}", fanout.id, fanout.kind);
-        if let Some(members) = fanout.members {
-            let _ = write!(what, " of {members}");
-        }
+        let members = fanout.members.map_or_else(String::new, |members| format!(" of {members}"));
+        what.push(format!("fanout {} {}{members}", fanout.id, fanout.kind));
     }
     let flags = [
         (socket.filter == Some(true), "filtered"),
@@ -166,23 +155,17 @@ fn description(socket: &Socket, is_here: bool, look: &Look) -> String {
         (!socket.receives, "only sends"),
         (socket.every_interface && socket.receives, "every interface"),
     ];
-    for (_, words) in flags.iter().filter(|(is_set, _)| *is_set) {
-        let _ = write!(what, ", {words}");
-    }
-    if let Some(interface) = socket.interface.as_ref().filter(|_| !is_here) {
-        let _ = write!(what, ", on {interface}");
-    }
+    what.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, words)| words.to_string()));
+    what.extend(socket.interface.iter().filter(|_| !is_here).map(|interface| format!("on {interface}")));
     if socket.namespace != look.namespace {
-        let _ = write!(what, ", in network namespace {}", socket.namespace);
+        what.push(format!("in network namespace {}", socket.namespace));
     }
-    what
+    what.join(", ")
 }
 
 /// A line about one socket. A long process name comes on a line above.
 fn row(text: &mut String, socket: &Socket, seconds: f64) {
-    let count = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());
-    let rate =
-        |number: Option<u64>| number.map_or("unknown".into(), |number| grouped(number as f64 / seconds));
+    let rate = |number: Option<u64>| word(number.map(|number| grouped(number as f64 / seconds)));
     let process = socket.processes.first();
     let more = match socket.processes.len() {
         0 | 1 => String::new(),
@@ -199,8 +182,8 @@ fn row(text: &mut String, socket: &Socket, seconds: f64) {
         // AF_XDP does not count accepted frames.
         socket.accepted.map_or("-".into(), |_| rate(socket.accepted)),
         rate(socket.dropped),
-        format!("{}{}", if socket.at_least { "≥" } else { "" }, count(socket.dropped)),
-        count(socket.dropped_in_all),
+        format!("{}{}", if socket.at_least { "≥" } else { "" }, word(socket.dropped)),
+        word(socket.dropped_in_all),
     ];
     cells(text, &format!("{}{more}", socket.owner()), values);
 }

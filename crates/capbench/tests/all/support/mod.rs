@@ -12,8 +12,24 @@ pub mod still;
 pub mod why;
 
 pub use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, lossy, privileges, program};
-pub use process::{Ended, Running, capbench, run, signal};
+pub use process::{Ended, HOST, Running, capbench, run, signal};
 pub use recording::{File, Recording};
 pub use scratch::{NOBODY, Scratch, Tmpfs};
 pub use setting::Setting;
 pub use still::Still;
+
+/// A folder and two networks for a test that works on them; `None`, with the reason printed, where it has not the privileges.
+pub fn test_bed() -> Option<(Scratch, Namespaces)> {
+    privileges().map(|()| (Scratch::new(), Namespaces::new()))
+}
+
+/// A folder for a test that makes its own networks or beds, as [`test_bed`].
+pub fn scratch_of_root() -> Option<Scratch> {
+    privileges().map(|()| Scratch::new())
+}
+
+/// `capbench send` from the left end; its report.
+pub fn send(spaces: &Namespaces, arguments: &str) -> serde_json::Value {
+    let mut command = capbench("send -i left --json");
+    run(&spaces.left, command.args(arguments.split_whitespace())).success().json()
+}

@@ -1,5 +1,6 @@
 //! Programs that run beside a test: their lines as they come, signals, and an end within bounds.
 
+use std::borrow::BorrowMut;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -10,19 +11,24 @@ use std::time::Instant;
 use super::saved::Saved;
 use capbench_testing::network::{PATIENCE, Place, eventually, program};
 
-/// The program under test.
-pub fn capbench() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_capbench"))
+/// Where a program runs that needs no network.
+pub const HOST: Option<&Place> = None;
+
+/// The program under test, with arguments that are separated by blanks.
+pub fn capbench(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
+    command.args(arguments.split_whitespace());
+    command
 }
 
 /// Runs a program to its end, in a namespace if one is given.
-pub fn run(place: Option<&Place>, command: &mut Command) -> Ended {
+pub fn run<'p>(place: impl Into<Option<&'p Place>>, command: impl BorrowMut<Command>) -> Ended {
     Running::start(place, command).end()
 }
 
 /// Sends a signal by its name, as `kill` of the shell does.
 pub fn signal(pid: u32, name: &str) {
-    let status = program("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().unwrap();
+    let status = program("sh -c").arg(format!("kill -{name} {pid}")).status().unwrap();
     assert!(status.success(), "kill -{name} {pid}");
 }
 
@@ -62,11 +68,12 @@ pub struct Ended {
 
 impl Running {
     /// Starts a program, in a namespace if one is given.
-    pub fn start(place: Option<&Place>, command: &mut Command) -> Self {
+    pub fn start<'p>(place: impl Into<Option<&'p Place>>, mut command: impl BorrowMut<Command>) -> Self {
+        let command = command.borrow_mut();
         let saved = Saved::by(command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let what = format!("{command:?}");
-        let mut child = match place {
+        let mut child = match place.into() {
             Some(place) => place.spawn(command),
             None => command.spawn().unwrap_or_else(|error| panic!("{what}: {error}")),
         };

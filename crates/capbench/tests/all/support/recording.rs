@@ -7,6 +7,7 @@ use capbench_frames::{Classifier, FrameClass, FrameLayout, TagMetadata, TrialId,
 use capbench_record::file::{CaptureReader, FileFormat, InterfaceStatistics, Record};
 use serde_json::Value;
 
+use super::HOST;
 use super::process::{Ended, Running, capbench, run};
 use capbench_testing::network::{Place, program};
 
@@ -51,9 +52,15 @@ impl Recording {
 
     /// The same on other interfaces.
     pub fn start_on(place: &Place, interfaces: &str, file: &Path, arguments: &str) -> Self {
-        let mut command = capbench();
-        command.arg("record").args(interfaces.split_whitespace()).arg("-w").arg(file).arg("--json");
-        let mut running = Running::start(Some(place), command.args(arguments.split_whitespace()));
+        let mut running = Running::start(
+            place,
+            capbench("record")
+                .args(interfaces.split_whitespace())
+                .arg("-w")
+                .arg(file)
+                .arg("--json")
+                .args(arguments.split_whitespace()),
+        );
         running.wait_for("listening on");
         Self { running, file: file.into() }
     }
@@ -142,12 +149,11 @@ impl File {
 
 /// How many packets programs that we did not write find in a file: capinfos, tshark, tcpdump.
 pub fn counted_by_others(file: &Path) -> [u64; 3] {
-    let told = run(None, program("capinfos").args(["-c", "-M", "-T", "-r"]).arg(file)).success().out;
+    let told = run(HOST, program("capinfos -c -M -T -r").arg(file)).success().out;
     let capinfos = told.trim().rsplit('\t').next().and_then(|number| number.parse().ok());
-    let mut tshark = program("tshark");
-    tshark.args(["-n", "-T", "fields", "-e", "frame.number", "-r"]).arg(file);
-    let tshark = run(None, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out.lines().count();
-    let tcpdump =
-        run(None, program("tcpdump").args(["-n", "-t", "-e", "-r"]).arg(file)).success().out.lines().count();
+    let mut tshark = program("tshark -n -T fields -e frame.number -r");
+    tshark.arg(file);
+    let tshark = run(HOST, tshark.env("WIRESHARK_CONFIG_DIR", "/nonexistent")).success().out.lines().count();
+    let tcpdump = run(HOST, program("tcpdump -n -t -e -r").arg(file)).success().out.lines().count();
     [capinfos.unwrap_or_else(|| panic!("capinfos: {told}")), tshark as u64, tcpdump as u64]
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::HOST;
 use capbench_testing::network::program;
 
 /// The user nobody, an ordinary user on every host.
@@ -50,12 +51,8 @@ impl Scratch {
             fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
             fs::set_permissions(self.path(), fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let mut command = program("setpriv");
-        command
-            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-            .arg(copy)
-            .current_dir(home.path())
-            .env("HOME", home.path());
+        let mut command = program("setpriv --reuid 65534 --regid 65534 --clear-groups");
+        command.arg(copy).current_dir(home.path()).env("HOME", home.path());
         command
     }
 }
@@ -67,9 +64,13 @@ impl Tmpfs {
     /// Of a size as mount(8) understands it.
     pub fn new(size: &str) -> Self {
         let folder = Scratch::new();
-        let mut mount = program("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "capbench-test"]).arg(folder.path());
-        super::run(None, &mut mount).success();
+        super::run(
+            HOST,
+            program("mount")
+                .args(["-t", "tmpfs", "-o", &format!("size={size}"), "capbench-test"])
+                .arg(folder.path()),
+        )
+        .success();
         Self(folder)
     }
 }

@@ -19,8 +19,8 @@ impl Setting {
     pub fn change(file: &str, value: &str) -> Self {
         let before = std::fs::read_to_string(file).unwrap().trim().to_string();
         let script = "trap '' INT TERM HUP; cat > /dev/null; echo \"$1\" > \"$2\"";
-        let mut command = program("sh");
-        let keeper = command.args(["-c", script, "sh", &before, file]).stdin(Stdio::piped()).spawn().unwrap();
+        let keeper =
+            program("sh").args(["-c", script, "sh", &before, file]).stdin(Stdio::piped()).spawn().unwrap();
         let setting = Self { keeper, file: file.into(), before };
         std::fs::File::create(Path::new(file)).and_then(|mut file| file.write_all(value.as_bytes())).unwrap();
         setting

@@ -35,9 +35,13 @@ impl Still {
             thread = tasks.filter(is_it).map(|task| task.file_name()).next();
             thread.is_some()
         });
-        let mut python = program("python3");
-        python.args(["-c", SCRIPT]).args(thread).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = python.spawn().unwrap_or_else(|error| panic!("python3: {error}"));
+        let mut child = program("python3 -c")
+            .arg(SCRIPT)
+            .args(thread)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("python3: {error}"));
         let mut said = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
         assert_eq!(said, "still\n");

@@ -11,7 +11,7 @@ pub struct Watching(Running);
 impl Watching {
     /// Starts it; returns when it has looked once.
     pub fn start(place: &Place) -> Self {
-        let mut why = Running::start(Some(place), capbench().args(["why", "-i", place.interface]));
+        let mut why = Running::start(place, capbench("").args(["why", "-i", place.interface]));
         why.wait_for("arrive");
         Self(why)
     }
@@ -33,7 +33,7 @@ impl Watching {
 
 /// One look at the interface of a place.
 pub fn look(place: &Place) -> Value {
-    run(Some(place), capbench().args(["why", "-i", place.interface, "--once", "--for", "100ms", "--json"]))
+    run(place, capbench("").args(["why", "-i", place.interface, "--once", "--for", "100ms", "--json"]))
         .success()
         .json()
 }
@@ -44,13 +44,6 @@ pub fn socket_of<'l>(look: &'l Value, list: &str, pid: u32) -> &'l Value {
     let is_its =
         |socket: &&Value| socket["processes"].as_array().unwrap().iter().any(|process| process["pid"] == pid);
     sockets.iter().find(is_its).unwrap_or_else(|| panic!("no socket of {pid} {list}: {look:#}"))
-}
-
-/// Sends from the left end.
-pub fn send(spaces: &Namespaces, arguments: &str) {
-    let mut command = capbench();
-    command.args(["send", "-i", "left", "--json"]).args(arguments.split_whitespace());
-    run(Some(&spaces.left), &mut command).success();
 }
 
 /// The number in front of some words.

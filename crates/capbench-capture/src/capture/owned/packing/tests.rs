@@ -8,10 +8,9 @@ use capbench_sys::packet::{PacketType, VlanTag};
 use proptest::prelude::*;
 
 use super::*;
+use crate::TimeSpan;
 use crate::capture::SeekableBatch;
-use crate::capture::TimeSpan;
-use capbench_model::counters::Counters;
-use capbench_model::counters::WaitCounts;
+use capbench_model::counters::{Counters, WaitCounts};
 use capbench_model::running::{Engine, Running, TimeSource};
 use capbench_model::units::{ByteCount, SnapLength};
 

@@ -1,11 +1,9 @@
 //! `pf-ring` against a stand-in for libpfring: copied and in place, the calls and their order, and every way to fail.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, failure, frame, interface, octets, take};
 use capbench_capture::backends::pf_ring::{METHOD, PfRingSocket};
 use capbench_capture::{Capture, Interface, PacketType};
 use capbench_model::direction::Direction;
@@ -14,60 +12,23 @@ use capbench_model::places::Place as At;
 use capbench_model::units::SnapLength;
 use capbench_sys::pf_ring;
 use capbench_testing::network::{Place, privileges};
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
 /// The settings behind the device, and the module in front of it, of every way to read.
 const READINGS: [(&str, &str); 3] = [("", ""), ("zc:", "+zero-copy"), ("zc:", "+burst=4")];
 
-fn open_with(
-    stand_in: &StandIn,
-    device: &Device,
-    reading: (&str, &str),
-    options: &CaptureOptions,
-) -> Result<PfRingSocket, String> {
-    let spec = stand_in.spec(&format!("pf-ring:{}{}{}", reading.0, device.path, reading.1));
-    let rings = format!("{}.rings", device.path);
-    PfRingSocket::open_listed(&spec, &interface(), options, rings.as_ref()).map_err(|error| error.to_string())
-}
-
-fn open(stand_in: &StandIn, device: &Device, reading: (&str, &str)) -> Result<PfRingSocket, String> {
-    open_with(stand_in, device, reading, &CaptureOptions::default())
-}
-
-/// Frames of a device that behaves as scripted, then the error that ends them.
-fn fails(script: &str, reading: (&str, &str), frames: usize) -> String {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device(script);
-    let mut capture = open(&stand_in, &device, reading).unwrap();
-    assert_eq!(
-        octets(&take(&mut capture, frames)),
-        (0..frames).map(frame).collect::<Vec<_>>(),
-        "{reading:?}"
-    );
-    let error = failure(&mut capture);
-    drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
-    error
-}
-
-/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
-fn refuses(script: &str, settings: &str) -> String {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device(script);
-    let error = open(&stand_in, &device, ("", settings)).map(drop).unwrap_err();
-    let calls = device.calls();
-    let count = |name: &str| calls.iter().filter(|call| call.split(' ').next() == Some(name)).count();
-    assert_eq!(count("open"), count("close"), "{calls:?}");
-    assert_eq!(count("unloaded"), 0, "{calls:?}");
-    error
-}
+const VENDOR: Vendor<PfRingSocket> = Vendor {
+    library: "pf_ring",
+    method: "pf-ring",
+    open: |device, spec, options| {
+        let rings = format!("{}.rings", device.path);
+        PfRingSocket::open_listed(spec, &interface(), options, rings.as_ref())
+    },
+};
 
 #[test]
 fn packets_are_read_in_order_however_they_are_read() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 20 burst 4 drop 3");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (device, mut capture) = VENDOR.opened("frames 20 burst 4 drop 3", reading);
         assert!(capture.running().engine.name.starts_with("libpfring 8.8.0 on "), "{:?}", capture.running());
         let seen = take(&mut capture, 20);
         assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>(), "{reading:?}");
@@ -87,9 +48,8 @@ fn packets_are_read_in_order_however_they_are_read() {
 #[test]
 fn what_the_header_says_of_a_packet_is_kept() {
     for reading in &READINGS[..2] {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 3 sent_at 2");
-        let seen = take(&mut open(&stand_in, &device, *reading).unwrap(), 3);
+        let (_device, mut capture) = VENDOR.opened("frames 3 sent_at 2", *reading);
+        let seen = take(&mut capture, 3);
         // Even ones have microseconds only, odd ones nanoseconds too.
         let times: Vec<_> = seen.iter().map(|frame| frame.time_ns).collect();
         assert_eq!(times, [3_000_000_000, 5_000_000_001, 3_000_002_000]);
@@ -101,17 +61,15 @@ fn what_the_header_says_of_a_packet_is_kept() {
 #[test]
 fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 3 burst 3 cut_at 1");
-        let seen = take(&mut open(&stand_in, &device, reading).unwrap(), 3);
+        let (_device, mut capture) = VENDOR.opened("frames 3 burst 3 cut_at 1", reading);
+        let seen = take(&mut capture, 3);
         assert_eq!(seen[1].data, frame(1)[..20], "{reading:?}");
         assert_eq!((seen[1].wire_length, seen[2].data.len()), (61, 62));
     }
     // Cut at the buffer's end by the library, although the header claims more.
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 2 long_at 0");
+    let device = VENDOR.device("frames 2 long_at 0");
     let options = CaptureOptions { snap_length: SnapLength::new(1522), ..CaptureOptions::default() };
-    let seen = take(&mut open_with(&stand_in, &device, READINGS[0], &options).unwrap(), 2);
+    let seen = take(&mut VENDOR.open_with(&device, READINGS[0], &options).unwrap(), 2);
     assert_eq!((seen[0].data.len(), seen[0].wire_length), (1522, 9000));
     assert_eq!(seen[1].data, frame(1));
 }
@@ -119,9 +77,7 @@ fn a_packet_that_was_cut_is_as_long_as_what_there_is_of_it() {
 #[test]
 fn packets_longer_than_the_mtu_are_whole() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 70 burst 4 big_at 2 big 65226");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (_device, mut capture) = VENDOR.opened("frames 70 burst 4 big_at 2 big 65226", reading);
         let seen = take(&mut capture, 70);
         assert_eq!((seen[2].data.len(), seen[2].wire_length), (65_226, 65_226), "{reading:?}");
         assert_eq!((&seen[1].data, &seen[69].data), (&frame(1), &frame(69)));
@@ -133,34 +89,36 @@ fn packets_longer_than_the_mtu_are_whole() {
 #[test]
 fn packets_that_are_not_whole_are_counted_and_the_reason_is_said_at_the_start() {
     for reading in READINGS {
-        let stand_in = StandIn::build("pf_ring", &[]);
-        let device = stand_in.device("frames 5 burst 4 big_at 2 big 30000 least 16384");
-        let mut capture = open(&stand_in, &device, reading).unwrap();
+        let (_device, mut capture) =
+            VENDOR.opened("frames 5 burst 4 big_at 2 big 30000 least 16384", reading);
         let shortfall = capture.running().shortfalls.join("; ");
         assert!(shortfall.contains("up to 16384 octets") && shortfall.contains("--snaplen"), "{shortfall}");
         assert_eq!(take(&mut capture, 5)[2].data.len(), 16_384);
         assert_eq!(capture.counters().unwrap().cut(), Some(1), "{reading:?}");
     }
     // What the snap length leaves out is no loss.
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 5 big_at 2 big 30000");
+    let device = VENDOR.device("frames 5 big_at 2 big 30000");
     let options = CaptureOptions { snap_length: SnapLength::new(96), ..CaptureOptions::default() };
-    let mut capture = open_with(&stand_in, &device, READINGS[0], &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, READINGS[0], &options).unwrap();
     assert_eq!(take(&mut capture, 5)[2].data.len(), 96);
     assert_eq!((capture.counters().unwrap().cut(), capture.running().shortfalls.clone()), (Some(0), vec![]));
 }
 
 #[test]
 fn the_ring_that_there_is_is_reported() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 1 number 42");
-    let geometry = open(&stand_in, &device, READINGS[0]).unwrap().running().ring.to_string();
+    let device = VENDOR.device("frames 1 number 42");
+    let geometry = VENDOR
+        .open_with(&device, READINGS[0], &CaptureOptions::default())
+        .unwrap()
+        .running()
+        .ring
+        .to_string();
     assert!(
         geometry.starts_with("ring of 32840KiB, 512 slots or more, up to 65600 octets of each packet"),
         "{geometry}"
     );
     // Nothing is listed of it.
-    let spec = stand_in.spec(&format!("pf-ring:{}", device.path));
+    let spec = device.library.spec(&format!("pf-ring:{}", device.path));
     let capture =
         PfRingSocket::open_listed(&spec, &interface(), &CaptureOptions::default(), "/none".as_ref());
     let geometry = capture.unwrap().running().ring.to_string();
@@ -169,24 +127,21 @@ fn the_ring_that_there_is_is_reported() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 3 late 1");
-    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    let (_device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
 }
 
 #[test]
 fn options_and_settings_reach_the_library() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 1");
+    let device = VENDOR.device("frames 1");
     let options = CaptureOptions {
         snap_length: SnapLength::new(40),
         promiscuous: false,
         direction: Direction::Both,
         ..CaptureOptions::default()
     };
-    let mut capture = open_with(&stand_in, &device, ("", "+watermark=16"), &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, ("", "+watermark=16"), &options).unwrap();
     assert_eq!(take(&mut capture, 1)[0].data, frame(0)[..40]);
     drop(capture);
     assert_eq!(device.calls()[..5], ["open 40 200", "mode 2", "direction 0", "watermark 16", "enable"]);
@@ -195,63 +150,65 @@ fn options_and_settings_reach_the_library() {
 #[test]
 fn an_error_comes_after_the_packets_before_it() {
     for reading in READINGS {
-        let error = fails("frames 9 burst 4 fail_at 5 fail -11", reading, 5);
+        let error = VENDOR.fails("frames 9 burst 4 fail_at 5 fail -11", reading, 5);
         assert!(error.contains("wrong state (-11)"), "{reading:?}: {error}");
     }
     // One that the library would not repeat.
-    assert!(fails("frames 9 fail_at 5 fail -11 fail_once 1", READINGS[0], 5).contains("(-11)"));
+    assert!(VENDOR.fails("frames 9 fail_at 5 fail -11 fail_once 1", READINGS[0], 5).contains("(-11)"));
 }
 
 #[test]
 fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
     for script in ["frames 9 huge_at 5", "frames 9 null_at 5"] {
-        let error = fails(script, READINGS[1], 5);
+        let error = VENDOR.fails(script, READINGS[1], 5);
         assert!(
             error.contains("pfring_recv(") && error.contains("octets, without data or beyond"),
             "{error}"
         );
     }
-    assert!(fails("frames 9 burst 5 null_at 5", ("zc:", "+burst"), 5).contains("pfring_recv_burst("));
-    assert!(fails("frames 9 burst 4 over 1", ("zc:", "+burst=4"), 0).contains("5 packets where 4"));
+    assert!(VENDOR.fails("frames 9 burst 5 null_at 5", ("zc:", "+burst"), 5).contains("pfring_recv_burst("));
+    assert!(VENDOR.fails("frames 9 burst 4 over 1", ("zc:", "+burst=4"), 0).contains("5 packets where 4"));
 }
 
 #[test]
 fn a_module_without_bursts_is_no_reason_to_read_otherwise() {
-    let error = fails("frames 9", ("zc:", "+burst"), 0);
+    let error = VENDOR.fails("frames 9", ("zc:", "+burst"), 0);
     assert!(error.contains("pfring_recv_burst") && error.contains("this module does not have it"), "{error}");
-    let old = StandIn::build("pf_ring", &["VERSION=0x070800"]);
-    let device = old.device("frames 1");
-    let error = open(&old, &device, ("zc:", "+burst")).map(drop).unwrap_err();
+    let old = StandIn::build("pf_ring", &["VERSION=0x070800"]).device("frames 1");
+    let open = |setting| VENDOR.open_with(&old, ("zc:", setting), &CaptureOptions::default()).map(drop);
+    let error = open("+burst").unwrap_err();
     assert!(error.contains("8.0.0 is the first"), "{error}");
-    open(&old, &device, ("zc:", "+zero-copy")).unwrap();
+    open("+zero-copy").unwrap();
 }
 
 #[test]
 fn what_goes_wrong_while_waiting_is_an_error_and_a_signal_is_none() {
-    assert!(fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
+    assert!(VENDOR.fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
     // ENETDOWN
-    assert!(fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("frames 0 poll -1 poll_errno 4");
-    let mut capture = open(&stand_in, &device, ("", "")).unwrap();
+    assert!(VENDOR.fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -1 poll_errno 4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
 }
 
 #[test]
 fn counters_that_are_refused_are_an_error() {
-    let stand_in = StandIn::build("pf_ring", &[]);
-    let device = stand_in.device("no_stats -7");
-    let error = open(&stand_in, &device, ("", "")).unwrap().counters().unwrap_err().to_string();
+    let device = VENDOR.device("no_stats -7");
+    let error = VENDOR
+        .open_with(&device, ("", ""), &CaptureOptions::default())
+        .unwrap()
+        .counters()
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("pfring_stats"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    assert!(refuses("open_errno 1", "").contains("Operation not permitted"));
-    assert!(refuses("mode -1", "").contains("pfring_set_socket_mode"));
-    assert!(refuses("direction -7", "").contains("pfring_set_direction"));
-    assert!(refuses("watermark -2", "+watermark=9").contains("an argument was refused"));
-    assert!(refuses("enable -6", "").contains("licence"));
+    assert!(VENDOR.refuses("open_errno 1", "").contains("Operation not permitted"));
+    assert!(VENDOR.refuses("mode -1", "").contains("pfring_set_socket_mode"));
+    assert!(VENDOR.refuses("direction -7", "").contains("pfring_set_direction"));
+    assert!(VENDOR.refuses("watermark -2", "+watermark=9").contains("an argument was refused"));
+    assert!(VENDOR.refuses("enable -6", "").contains("licence"));
     // Without a device, that of the interface is opened, which the stand-in does not have.
     let stand_in = StandIn::build("pf_ring", &[]);
     let error = PfRingSocket::open(&stand_in.spec("pf-ring"), &interface(), &CaptureOptions::default());
@@ -271,7 +228,7 @@ fn each_reason_has_its_own_hint() {
         (100, "set the interface up first"),
         (12, "dmesg"),
     ] {
-        let text = refuses(&format!("open_errno {errno}"), "");
+        let text = VENDOR.refuses(&format!("open_errno {errno}"), "");
         assert!(text.contains(hint), "{errno}: {text}");
         assert_eq!(text.contains(module), errno == 97, "{errno}: {text}");
     }
@@ -283,10 +240,9 @@ fn root_an_interface_that_goes_down_or_is_removed_is_noticed() {
     let place = Place::with_pair();
     place.inside(|| {
         let interface = Interface::of_name(place.interface, 1500).unwrap();
-        let stand_in = StandIn::build("pf_ring", &[]);
         // It is never ready: the real one gives nothing for ever when its interface is gone.
-        let device = stand_in.device("frames 0");
-        let spec = stand_in.spec(&format!("pf-ring:{}", device.path));
+        let device = VENDOR.device("frames 0");
+        let spec = device.library.spec(&format!("pf-ring:{}", device.path));
         let options = CaptureOptions::default();
         let mut capture = PfRingSocket::open_listed(&spec, &interface, &options, "/none".as_ref()).unwrap();
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());

@@ -1,58 +1,25 @@
 //! `nfb` against a stand-in for libnfb: each burst is put once and not before its frames were read, queues are stopped
 //! before they are closed, and every failure is told.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 use capbench_capture::backends::nfb::{METHOD, NfbCard};
 use capbench_capture::{Batch, Capture};
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
-fn open_with(stand_in: &StandIn, device: &Device, settings: &str) -> Result<NfbCard, String> {
-    let spec = stand_in.spec(&format!("nfb:{}{settings}", device.path));
-    NfbCard::open(&spec, &interface(), &CaptureOptions::default()).map_err(|error| error.to_string())
-}
-
-fn open(stand_in: &StandIn, device: &Device) -> Result<NfbCard, String> {
-    open_with(stand_in, device, "")
-}
-
-/// Frames of a device that behaves as scripted, then the error that ends them.
-fn fails(script: &str, frames: usize) -> String {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device(script);
-    let mut capture = open(&stand_in, &device).unwrap();
-    assert_eq!(octets(&take(&mut capture, frames)), (0..frames).map(frame).collect::<Vec<_>>());
-    let error = failure(&mut capture);
-    drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
-    error
-}
-
-/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
-fn refuses(script: &str, settings: &str) -> String {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device(script);
-    let error = open_with(&stand_in, &device, settings).map(drop).unwrap_err();
-    let calls = device.calls();
-    let count = |name: &str| calls.iter().filter(|call| call.starts_with(name)).count();
-    assert_eq!(count("open queue"), count("close queue"), "{calls:?}");
-    assert_eq!(count("open") - count("open queue"), count("close") - count("close queue"), "{calls:?}");
-    assert_eq!(count("unloaded"), 0, "{calls:?}");
-    error
-}
+const VENDOR: Vendor<NfbCard> = Vendor {
+    library: "nfb",
+    method: "nfb",
+    open: |_, spec, options| NfbCard::open(spec, &interface(), options),
+};
 
 #[test]
 fn each_burst_is_put_once_after_its_frames_were_read() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 20");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 20", ("", ""));
     let seen = take(&mut capture, 20);
     assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>());
     assert!(seen.iter().all(|frame| frame.wire_length as usize == frame.data.len() && frame.time_ns == 0));
@@ -67,9 +34,7 @@ fn each_burst_is_put_once_after_its_frames_were_read() {
 
 #[test]
 fn a_burst_that_is_never_dropped_is_put_before_the_next_and_before_closing() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 16");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 16", ("", ""));
     for _ in 0..2 {
         std::mem::forget(capture.next_batch(Duration::ZERO).unwrap().unwrap());
     }
@@ -79,9 +44,7 @@ fn a_burst_that_is_never_dropped_is_put_before_the_next_and_before_closing() {
 
 #[test]
 fn all_queues_are_one_source_in_turn() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 12 queues 3 unavailable 1 discarded 5");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 12 queues 3 unavailable 1 discarded 5", ("", ""));
     assert!(capture.running().ring.to_string().contains("queues 0, 2"), "{:?}", capture.running());
     assert_eq!(take(&mut capture, 24).len(), 24);
     let counters = capture.counters().unwrap();
@@ -95,35 +58,28 @@ fn all_queues_are_one_source_in_turn() {
 
 #[test]
 fn one_queue_can_be_named() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 4 queues 3");
-    let mut capture = open_with(&stand_in, &device, "+queue=2").unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 4 queues 3", ("", "+queue=2"));
     assert_eq!(take(&mut capture, 4).len(), 4);
     drop(capture);
     assert!(device.calls().contains(&"get 4 from 2".to_string()));
-    assert!(refuses("queues 3", "+queue=7").contains("no receive queue 7; it has 3"));
+    assert!(VENDOR.refuses("queues 3", "+queue=7").contains("no receive queue 7; it has 3"));
 }
 
 #[test]
 fn counters_are_of_this_capture_and_absent_where_there_are_none() {
     for (kind, discarded) in [(1, Some(5)), (2, Some(5)), (0, None)] {
-        let stand_in = StandIn::build("nfb", &[]);
-        let device = stand_in.device(&format!("frames 4 discarded 5 counters {kind}"));
-        let mut capture = open(&stand_in, &device).unwrap();
+        let (_device, mut capture) =
+            VENDOR.opened(&format!("frames 4 discarded 5 counters {kind}"), ("", ""));
         assert_eq!(take(&mut capture, 4).len(), 4);
         let counters = capture.counters().unwrap();
         assert_eq!(counters.accepted, discarded.map(|discarded| discarded + 4));
         assert_eq!((counters.lost_at(Place::Ring), counters.losses.len()), (discarded, 1));
-        drop(capture);
-        device.calls();
     }
 }
 
 #[test]
 fn counters_that_cannot_be_read_any_more_are_an_error() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 4 unreadable_after 2");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (_device, mut capture) = VENDOR.opened("frames 4 unreadable_after 2", ("", ""));
     let error = capture.counters().unwrap_err().to_string();
     assert!(error.contains("nfb_comp_read"), "{error}");
 }
@@ -137,9 +93,7 @@ fn times_come_from_the_header_when_asked_for() {
         (12, "+header-time=0", 5_000_000_000),
         (8, "+header-time", 0),
     ] {
-        let stand_in = StandIn::build("nfb", &[]);
-        let device = stand_in.device(&format!("frames 2 header {header}"));
-        let mut capture = open_with(&stand_in, &device, setting).unwrap();
+        let (_device, mut capture) = VENDOR.opened(&format!("frames 2 header {header}"), ("", setting));
         assert!(take(&mut capture, 2).iter().all(|frame| frame.time_ns == time), "{setting}");
     }
 }
@@ -147,25 +101,20 @@ fn times_come_from_the_header_when_asked_for() {
 #[test]
 fn a_library_that_cannot_wait_is_asked_again_and_again() {
     for (defines, script) in [(&[][..], "frames 9 no_poll 1"), (&["WITHOUT_POLL"][..], "frames 9")] {
-        let stand_in = StandIn::build("nfb", defines);
-        let device = stand_in.device(script);
-        let mut capture = open(&stand_in, &device).unwrap();
+        let device = StandIn::build("nfb", defines).device(script);
+        let mut capture = VENDOR.open_with(&device, ("", ""), &CaptureOptions::default()).unwrap();
         assert!(capture.running().ring.to_string().contains("looks every"), "{:?}", capture.running());
         assert_eq!(take(&mut capture, 9).len(), 9);
         assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
         assert_eq!(capture.waits().empty, 1);
-        drop(capture);
-        device.calls();
     }
 }
 
 #[test]
 fn the_snap_length_cuts_and_the_length_stays() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 2");
+    let device = VENDOR.device("frames 2");
     let options = CaptureOptions { snap_length: SnapLength::new(14), ..CaptureOptions::default() };
-    let spec = stand_in.spec(&format!("nfb:{}", device.path));
-    let mut capture = NfbCard::open(&spec, &interface(), &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, ("", ""), &options).unwrap();
     let batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
     let seen: Vec<_> = batch.frames().map(|frame| (frame.data.len(), frame.wire_length)).collect();
     assert_eq!(seen, [(14, 60), (14, 61)]);
@@ -173,34 +122,32 @@ fn the_snap_length_cuts_and_the_length_stays() {
 
 #[test]
 fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
-    let over = fails("frames 20 over_at 1", 8);
+    let over = VENDOR.fails("frames 20 over_at 1", ("", ""), 8);
     assert!(over.contains("gave 65 packets where 64 were asked for"), "{over}");
-    assert!(fails("frames 20 null_at 9", 8).contains("without data"));
+    assert!(VENDOR.fails("frames 20 null_at 9", ("", ""), 8).contains("without data"));
 }
 
 #[test]
 fn what_goes_wrong_while_waiting_is_an_error() {
-    let gone = fails("frames 20 gone_after 8", 8);
+    let gone = VENDOR.fails("frames 20 gone_after 8", ("", ""), 8);
     assert!(gone.contains("the device reports an error"), "{gone}");
-    assert!(fails("frames 0 poll -19", 0).contains("No such device"));
+    assert!(VENDOR.fails("frames 0 poll -19", ("", ""), 0).contains("No such device"));
 }
 
 #[test]
 fn an_interrupted_wait_is_none() {
-    let stand_in = StandIn::build("nfb", &[]);
-    let device = stand_in.device("frames 0 poll -4");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
 }
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    assert!(refuses("open_errno 13", "").contains("Permission denied"));
-    assert!(refuses("queues -19", "").contains("No such device"));
-    assert!(refuses("queues 0", "").contains("no usable receive queue"));
-    let second = refuses("queues 2 queue_errno 16 queue_errno_at 1", "");
+    assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
+    assert!(VENDOR.refuses("queues -19", "").contains("No such device"));
+    assert!(VENDOR.refuses("queues 0", "").contains("no usable receive queue"));
+    let second = VENDOR.refuses("queues 2 queue_errno 16 queue_errno_at 1", "");
     assert!(second.contains("ndp_open_rx_queue") && second.contains("busy"), "{second}");
-    assert!(refuses("queues 2 start 16", "").contains("ndp_queue_start"));
+    assert!(VENDOR.refuses("queues 2 start 16", "").contains("ndp_queue_start"));
     let stand_in = StandIn::build("nfb", &[]);
     let spec = stand_in.spec("nfb:/nonexistent/nfb0");
     let error = NfbCard::open(&spec, &interface(), &CaptureOptions::default()).map(drop).unwrap_err();

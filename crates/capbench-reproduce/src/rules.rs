@@ -1,13 +1,16 @@
-//! Claims that one figure is above, below or equal to another.
+//! The rules of claims: figures that compare, the point at which loss begins, and Dain's two effects in a sweep of work.
 
 use serde::Deserialize;
 
 use super::claim::{Claim, Group, Said, counted};
 use super::figure::Figure;
-use super::judging::Chance;
-use super::measured::{Limit, Order, Seen};
-use super::outcome::Answer;
-use super::words::Words;
+use super::figure::Words;
+use super::judging::{Chance, judgement};
+use super::measured::{Limit, MeasuredSteps, Order, Seen, Select};
+use super::outcome::{Answer, Judgement, Quantity};
+use super::plan::StepPlan;
+use capbench_plan::sweep::effects::{Appearance, Effect, EffectKind, effects};
+use capbench_plan::sweep::outcome::Swept;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
@@ -168,5 +171,125 @@ fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'
             names: vec![first.label.clone(), last.label.clone()],
             seen: [first, last].into_iter().flat_map(|group| &group.seen).cloned().collect(),
         }),
+    }
+}
+
+/// Packet loss begins at one of the points that the claim is `over`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Onset {
+    /// The first point at which the publication lost packets.
+    then: u32,
+    /// Captured shares below this are a loss.
+    limit: f64,
+    /// Whether only the first point decides that captured less, or did not reach the load; otherwise later points count, too.
+    #[serde(default)]
+    next_only: bool,
+}
+
+impl Onset {
+    pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>], plan: Option<&StepPlan>) -> Said<'m> {
+        let mut seen: Vec<Seen<'_>> = groups.iter().flat_map(|group| &group.seen).cloned().collect();
+        let label = |at: usize| groups.get(at).map_or("", |group| group.label.as_str());
+        let is_whole = |seen: &Seen<'_>| seen.meets(Limit::AtLeast(self.limit), Figure::Captured);
+        let is_clean = |seen: &&Seen<'_>| is_whole(seen) && !(self.next_only && seen.fell_short());
+        // Points before this one lose no packets, and points from `lost` on lose packets. The points between them are undecided.
+        let clean = seen.iter().take_while(is_clean).count();
+        let lost = seen.iter().position(|seen| seen.meets(Limit::Below(self.limit), Figure::Captured));
+        let then = groups.iter().position(|group| group.label == self.then.to_string());
+        let then = then.unwrap_or(groups.len());
+        let (answer, case) = match lost {
+            _ if clean == seen.len() => (Answer::Changed, "never"),
+            Some(lost) if lost == clean && clean == then => (Answer::Holds, "holds"),
+            Some(lost) if lost == clean => (Answer::Changed, "changed"),
+            Some(lost) if !self.next_only && (lost < then || clean > then) => (Answer::Changed, "changed"),
+            _ if self.next_only && clean > then => (Answer::Changed, "open"),
+            _ => (Answer::Inconclusive, "open"),
+        };
+        let at = if case == "open" { clean } else { lost.unwrap_or(clean) };
+        let point = seen.get(at).cloned().unwrap_or_default();
+        let loops: f64 = label(at).parse().unwrap_or_default();
+        let us = loops * plan.map_or(0.0, |plan| plan.loop_ns) / 1e3;
+        let is_short = self.next_only && point.fell_short();
+        let why = if is_short && is_whole(&point) {
+            "the generator does not reach the wire's rate"
+        } else {
+            point.why_untold()
+        };
+        let last_clean = clean.checked_sub(1).map_or("", label);
+        let from = claim.says(if last_clean.is_empty() { "nowhere" } else { "from" });
+        let captured = Quantity::Captured.text(point.median(Figure::Captured).unwrap_or_default());
+        seen.truncate(if self.next_only { clean + 1 } else { lost.map_or(seen.len(), |lost| lost + 1) });
+        let mut words = Words::of(&seen).and("clean", last_clean);
+        let from = words.fill(from);
+        let words = words
+            .and("from", from)
+            .and("at", label(at))
+            .and("us", format!("{us:.2}"))
+            .and("captured", captured)
+            .and("why", why)
+            .and("short", if is_short { claim.says("short") } else { "" });
+        let text = claim.text(case, words, &[]);
+        Said { answer, text, seen, chance: Chance::Limit }
+    }
+}
+
+/// An effect is absent if half of the published size is excluded: Dain's rise is by a fifth, his ring is behind by more.
+const EXCLUDED: f64 = 0.1;
+
+/// One of the effects, with these methods.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Regimes {
+    effect: Kind,
+    methods: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    MoreWorkMorePackets,
+    RingBehindSocket,
+}
+
+impl Regimes {
+    /// The answers, one for all methods with the same answer.
+    pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+        let kind = match self.effect {
+            Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
+            Kind::RingBehindSocket => EffectKind::RingBehindSocket,
+        };
+        let Some((outcome, done)) = measured.step(of).and_then(|done| Some((done.sweep.as_ref()?, done)))
+        else {
+            return Vec::new();
+        };
+        let mut found: Vec<Judgement> = Vec::new();
+        let wanted = |effect: &Effect| effect.kind == kind && self.methods.contains(&effect.method);
+        let swept = Swept::new(outcome, &done.trials);
+        for effect in effects(&swept).into_iter().map(|(_, effect)| effect).filter(wanted) {
+            let seen = Seen::of(done.trials.iter().filter(|trial| effect.trials.contains(&trial.number)));
+            let said = (answer(effect.appearance), format!("{}: {}", effect.method, effect.text));
+            let mut judged = judgement(claim, said, &[seen], Chance::Unknown);
+            judged.visits = Some(outcome.repeats);
+            match found.iter_mut().find(|known| known.answer == judged.answer) {
+                Some(known) => {
+                    known.text.push_str(&format!(" {}", judged.text));
+                    known.trials.extend(judged.trials);
+                }
+                None => found.push(judged),
+            }
+        }
+        found
+    }
+}
+
+fn answer(appearance: Appearance) -> Answer {
+    match appearance {
+        Appearance::Appears => Answer::Holds,
+        Appearance::DoesNotAppear { excluded_above } if excluded_above <= EXCLUDED => Answer::Changed,
+        // A sweep without losses cannot show the effect, so it gives no answer about lossy loads.
+        Appearance::DoesNotAppear { .. } | Appearance::CannotAppear | Appearance::Inconclusive => {
+            Answer::Inconclusive
+        }
     }
 }

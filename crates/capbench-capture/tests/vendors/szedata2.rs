@@ -1,53 +1,24 @@
 //! `szedata2` against a stand-in for libsze2: the calls and their order, how long a packet lives, and every way to fail.
 
-#[allow(dead_code, reason = "each of these tests needs a part of it")]
-mod stand_ins;
-
 use std::time::Duration;
 
+use crate::stand_ins::{StandIn, Vendor, frame, interface, octets, take};
 use capbench_capture::backends::szedata2::{METHOD, Szedata2};
 use capbench_capture::{Batch, Capture};
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
-use stand_ins::{Device, StandIn, failure, frame, interface, octets, take};
 
-fn open(stand_in: &StandIn, device: &Device) -> Result<Szedata2, String> {
-    let spec = stand_in.spec(&format!("szedata2:{}", device.path));
-    Szedata2::open(&spec, &interface(), &CaptureOptions::default()).map_err(|error| error.to_string())
-}
-
-/// Frames of a device that behaves as scripted, then the error that ends them.
-fn fails(script: &str, frames: usize) -> String {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device(script);
-    let mut capture = open(&stand_in, &device).unwrap();
-    let seen = take(&mut capture, frames);
-    assert_eq!(octets(&seen), (0..frames).map(frame).collect::<Vec<_>>());
-    let error = failure(&mut capture);
-    drop(capture);
-    assert_eq!(device.calls().last().unwrap(), "close", "the library stays loaded");
-    error
-}
-
-/// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
-fn refuses(script: &str) -> String {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device(script);
-    let error = open(&stand_in, &device).map(drop).unwrap_err();
-    let calls = device.calls();
-    let count = |name: &str| calls.iter().filter(|call| *call == name).count();
-    assert_eq!(count("open"), count("close"), "{calls:?}");
-    assert_eq!(count("unloaded"), 0, "{calls:?}");
-    error
-}
+const VENDOR: Vendor<Szedata2> = Vendor {
+    library: "szedata2",
+    method: "szedata2",
+    open: |_, spec, options| Szedata2::open(spec, &interface(), options),
+};
 
 #[test]
 fn packets_are_read_in_order_and_everything_is_closed_once() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 20");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 20", ("", ""));
     assert!(capture.running().ring.to_string().contains("0x3"), "{:?}", capture.running());
     let seen = take(&mut capture, 20);
     assert_eq!(octets(&seen), (0..20).map(frame).collect::<Vec<_>>());
@@ -63,9 +34,7 @@ fn packets_are_read_in_order_and_everything_is_closed_once() {
 
 #[test]
 fn a_packet_that_is_out_when_the_capture_ends_is_released_by_closing() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 2");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (device, mut capture) = VENDOR.opened("frames 2", ("", ""));
     assert!(capture.next_batch(Duration::ZERO).unwrap().is_some());
     drop(capture);
     assert_eq!(device.calls().len(), 4);
@@ -73,22 +42,16 @@ fn a_packet_that_is_out_when_the_capture_ends_is_released_by_closing() {
 
 #[test]
 fn packets_that_come_late_are_waited_for() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 3 late 1");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (_device, mut capture) = VENDOR.opened("frames 3 late 1", ("", ""));
     assert_eq!(take(&mut capture, 3).len(), 3);
     assert_eq!((capture.waits().waits, capture.waits().empty), (1, 0));
-    drop(capture);
-    device.calls();
 }
 
 #[test]
 fn the_snap_length_cuts_and_the_length_stays() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 1");
-    let spec = stand_in.spec(&format!("szedata2:{}", device.path));
+    let device = VENDOR.device("frames 1");
     let options = CaptureOptions { snap_length: SnapLength::new(14), ..CaptureOptions::default() };
-    let mut capture = Szedata2::open(&spec, &interface(), &options).unwrap();
+    let mut capture = VENDOR.open_with(&device, ("", ""), &options).unwrap();
     let batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
     let seen: Vec<_> = batch.frames().map(|frame| (frame.data.len(), frame.wire_length)).collect();
     assert_eq!(seen, [(14, 60)]);
@@ -97,38 +60,36 @@ fn the_snap_length_cuts_and_the_length_stays() {
 #[test]
 fn a_short_read_is_an_error_and_not_a_frame() {
     for script in ["frames 5 short_at 2", "frames 5 short_at 2 short_to 3", "frames 5 huge_at 2"] {
-        let error = fails(script, 2);
+        let error = VENDOR.fails(script, ("", ""), 2);
         assert!(error.contains("szedata_read_next") && error.contains("says that it has"), "{error}");
     }
 }
 
 #[test]
 fn what_goes_wrong_while_waiting_is_an_error() {
-    let gone = fails("frames 9 gone_after 4", 4);
+    let gone = VENDOR.fails("frames 9 gone_after 4", ("", ""), 4);
     assert!(gone.contains("the device reports an error"), "{gone}");
     // ENODEV
-    assert!(fails("frames 0 poll -19", 0).contains("No such device"));
-    assert!(fails("frames 9 late 1 poll_events 4", 0).contains("something else than packets"));
+    assert!(VENDOR.fails("frames 0 poll -19", ("", ""), 0).contains("No such device"));
+    assert!(
+        VENDOR.fails("frames 9 late 1 poll_events 4", ("", ""), 0).contains("something else than packets")
+    );
 }
 
 #[test]
 fn an_interrupted_wait_is_none() {
-    let stand_in = StandIn::build("szedata2", &[]);
-    let device = stand_in.device("frames 0 poll -4");
-    let mut capture = open(&stand_in, &device).unwrap();
+    let (_device, mut capture) = VENDOR.opened("frames 0 poll -4", ("", ""));
     assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
-    drop(capture);
-    device.calls();
 }
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    assert!(refuses("open_errno 13").contains("Permission denied"));
-    let busy = refuses("subscribe 16");
+    assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
+    let busy = VENDOR.refuses("subscribe 16", "");
     assert!(busy.contains("szedata_subscribe3") && busy.contains("busy"), "{busy}");
-    assert!(refuses("subscribe -22").contains("Invalid argument"));
-    assert!(refuses("channels 0").contains("no receive channel"));
-    assert!(refuses("start 5").contains("Input/output error"));
+    assert!(VENDOR.refuses("subscribe -22", "").contains("Invalid argument"));
+    assert!(VENDOR.refuses("channels 0", "").contains("no receive channel"));
+    assert!(VENDOR.refuses("start 5", "").contains("Input/output error"));
     let stand_in = StandIn::build("szedata2", &[]);
     let spec = stand_in.spec("szedata2:/nonexistent/szedataII0");
     let error = Szedata2::open(&spec, &interface(), &CaptureOptions::default()).map(drop).unwrap_err();
