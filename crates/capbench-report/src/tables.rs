@@ -24,7 +24,9 @@ pub(crate) mod trials;
 use crate::results::Results;
 
 use crate::model::{Section, Sentence, Table};
-use crate::sections::BOUNDS;
+
+pub(crate) const BOUNDS: &str =
+    "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
 
 /// Tables of one subject: the name of their section, which a section of charts may share, its heading, what to know before
 /// reading them, and the tables.

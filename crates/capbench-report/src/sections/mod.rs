@@ -29,8 +29,6 @@ use crate::results::Results;
 use crate::model::Section;
 use crate::naming::Numbered;
 
-pub(crate) use searches::BOUNDS;
-
 /// Every section with data in the results, in reading order.
 pub fn sections(results: &Results) -> Vec<Section> {
     let trials = Numbered::of(results);

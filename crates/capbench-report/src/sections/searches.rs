@@ -1,6 +1,7 @@
 //! Searches: their trials (load against loss) with the resulting bounds, and the spread of bounds over searches and set-ups.
 
 use crate::results::Results;
+use crate::tables::BOUNDS;
 use capbench_model::trial::TrialResult;
 use capbench_plan::search::{SearchOutcome, Status};
 
@@ -10,9 +11,6 @@ use super::parts::{
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
-
-pub(crate) const BOUNDS: &str =
-    "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
 const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
                     lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
                     bars show how far a result can be repeated on this host.";
