@@ -44,7 +44,7 @@ fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
     let Some(()) = privileges() else { return };
     for method in DEVICES {
         match (METHOD.supported)(&method.parse().unwrap()) {
-            Ok(()) => work(method, &Namespaces::new()),
+            Ok(()) => work(method, &Namespaces::make()),
             Err(reason) => missing(format_args!("{method}: {reason}")),
         }
     }

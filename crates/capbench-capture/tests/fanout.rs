@@ -93,7 +93,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
     const FLOWS: u16 = 120;
     let Some(()) = privileges() else { return };
     for method in AF_PACKET {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let wire = Wire::new(&spaces.left);
         let options = options(Fanout::new(FanoutMode::Hash));
         let (seen, engine) = captured(&spaces.right, method, &options, 3, || {
@@ -123,7 +123,7 @@ fn root_both_directions_of_a_flow_go_to_the_same_member() {
 #[test]
 fn root_every_mode_gives_each_frame_to_one_member() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let (wire, back) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
     for (name, mode) in FanoutMode::ALL {
         for rollover in [false, true] {
@@ -156,7 +156,7 @@ fn root_every_mode_gives_each_frame_to_one_member() {
 #[test]
 fn root_members_can_be_opened_in_threads_of_their_own() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     let fanout = Fanout::new(FanoutMode::InTurn);
     assert_eq!(fanout.group(), None);
@@ -200,7 +200,7 @@ fn root_members_can_be_opened_in_threads_of_their_own() {
 #[test]
 fn root_a_group_that_is_in_the_way_is_explained() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.right.ip("link set dev lo up");
     let open = |interface: &str, fanout: Fanout, members: usize| {
         spaces.right.inside(|| {
@@ -247,7 +247,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
 #[test]
 fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     let over = AtomicBool::new(false);
     // Frames arrive all the time while members are opened: none of them reaches two of them.

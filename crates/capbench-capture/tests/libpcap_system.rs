@@ -29,7 +29,7 @@ fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
     let Some(()) = privileges() else { return };
     for call in LIBPCAP {
         eprintln!("{test}: {call}");
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         spaces.right.inside(|| work(call, &spaces));
     }
 }
@@ -194,7 +194,7 @@ fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_
 #[test]
 fn root_two_builds_of_libpcap_are_open_at_once() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let stand_in = StandIn::new(&["PACKETS=3"]);
     spaces.right.inside(|| {
         let wire = Wire::new(&spaces.left);
@@ -217,7 +217,7 @@ fn root_two_builds_of_libpcap_are_open_at_once() {
 #[test]
 fn root_an_interface_that_libpcap_cannot_open_is_named() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.right.inside(|| {
         spaces.right.ip("link set dev right down");
         let text = open(&spaces.right, "libpcap", &options()).unwrap_err().to_string();

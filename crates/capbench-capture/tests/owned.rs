@@ -135,7 +135,7 @@ fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
 #[test]
 fn root_waiting_sleeps_while_a_block_is_held_and_sees_the_next_one() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     capture(&spaces.right, "packet-v3", &options(), |probe| {
         wire.send(&frame(RIGHT_MAC, 1, 60));

@@ -68,7 +68,7 @@ fn has_program(spaces: &Namespaces) -> bool {
 fn root_each_frame_of_the_trial_counts_once_and_others_apart() {
     let Some(()) = privileges() else { return };
     for method in MODES {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let wire = Wire::new(&spaces.left);
         spaces.right.inside(|| {
             let mut capture = open("right", method).unwrap();
@@ -109,7 +109,7 @@ fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
     let Some(()) = privileges() else { return };
     for method in MODES {
         for (pass, expected) in [("", 3), ("+pass", 103)] {
-            let spaces = Namespaces::new();
+            let spaces = Namespaces::make();
             let wire = Wire::new(&spaces.left);
             spaces.right.inside(|| {
                 let mut counting = open("right", &format!("{method}{pass}")).unwrap();
@@ -137,7 +137,7 @@ fn root_frames_of_the_trial_end_in_the_kernel_unless_all_are_to_pass() {
 #[test]
 fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
         let mut capture = open("right", "xdp-count+record=16B").unwrap();
@@ -160,7 +160,7 @@ fn root_numbers_beyond_the_record_are_said_to_be_unchecked() {
 #[test]
 fn root_without_a_mark_every_frame_is_counted_and_passes() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
         let interface = Interface::of_name("right", 1500).unwrap();
@@ -175,7 +175,7 @@ fn root_without_a_mark_every_frame_is_counted_and_passes() {
 #[test]
 fn root_what_cannot_be_attached_is_refused_with_the_reason() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let refused = |interface: &str, method: &str| match open(interface, method).unwrap_err() {
         CaptureError::Unsupported { reason, .. } => reason,
         other => panic!("{method} on {interface}: {other:?}"),
@@ -205,7 +205,7 @@ fn root_what_cannot_be_attached_is_refused_with_the_reason() {
 #[test]
 fn root_a_driver_that_cannot_at_this_mtu_says_so() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     // A veth runs a program on frames of one page at most.
     spaces.left.ip("link set dev left mtu 9000");
     spaces.right.ip("link set dev right mtu 9000");
@@ -220,7 +220,7 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
 fn root_an_interface_that_goes_down_or_away_is_an_error() {
     let Some(()) = privileges() else { return };
     for (end, words) in [("link set dev right down", "down"), ("link delete dev right", "away")] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         spaces.right.inside(|| {
             let mut capture = open("right", "xdp-count").unwrap();
             assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());

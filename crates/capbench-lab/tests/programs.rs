@@ -86,7 +86,7 @@ fn assert_nothing_left() {
 }
 
 #[test]
-fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
+fn root_alone_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
     let Some(()) = privileges() else { return };
     let mut laboratory = laboratory(Programs::default());
     for (name, captured) in
@@ -116,7 +116,7 @@ fn root_a_file_has_every_frame_that_was_sent_and_its_program_says_so() {
 }
 
 #[test]
-fn root_counts_without_a_file_are_taken_on_trust() {
+fn root_alone_counts_without_a_file_are_taken_on_trust() {
     let Some(()) = privileges() else { return };
     let _ = program("tracestats");
     let mut laboratory = laboratory(Programs::default());
@@ -152,7 +152,7 @@ fn root_cut_frames_are_verified_as_cut() {
 const WAIT: &str = "while :; do sleep 0.02; done";
 
 #[test]
-fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
+fn root_alone_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured() {
     let Some(()) = privileges() else { return };
     let counts = "counts = { captured = '(\\d+) captured' }";
     let ready = format!("ready = 'ready'\n{counts}");
@@ -208,7 +208,7 @@ fn root_what_programs_do_wrong_is_told_in_one_line_and_others_are_still_measured
 }
 
 #[test]
-fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
+fn root_alone_a_program_that_is_not_installed_is_left_out_with_the_reason() {
     let Some(()) = privileges() else { return };
     let text = "[programs.none]\ncommand = ['no-such-program', '{file}']\n[programs.path]\ncommand = ['/no/such', '{file}']\n\
                 [programs.text]\ncommand = ['/proc/version', '{file}']";
@@ -226,7 +226,7 @@ fn root_a_program_that_is_not_installed_is_left_out_with_the_reason() {
 }
 
 #[test]
-fn root_what_a_program_says_is_set_against_what_its_file_has() {
+fn root_alone_what_a_program_says_is_set_against_what_its_file_has() {
     let Some(()) = privileges() else { return };
     let _ = program("tcpdump");
     let tcpdump = "trap : INT; tcpdump -n -Z root -i \"$1\" -w {file}";
@@ -264,7 +264,7 @@ fn root_what_a_program_says_is_set_against_what_its_file_has() {
 }
 
 #[test]
-fn root_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
+fn root_alone_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back() {
     let Some(()) = privileges() else { return };
     let _ = program("tcpdump");
     let script = format!(

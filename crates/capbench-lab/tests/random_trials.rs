@@ -177,13 +177,10 @@ impl Drawn {
     fn run(&self, laboratories: &mut Laboratories) -> Ended {
         let laboratory = laboratories.find(self.receive_by, self.is_traced);
         // Refused set-ups are refused before anything stands in the way of frames.
-        match laboratory.prepare(&self.setup).map(drop) {
-            Err(error) => {
-                let is_refusal = matches!(error, TrialError::Unsupported { .. })
-                    || matches!(LabError::inside(&error), Some(LabError::Capture(_)));
-                return if is_refusal { Ended::Refused(error) } else { Ended::Failed(error) };
-            }
-            Ok(()) => {}
+        if let Err(error) = laboratory.prepare(&self.setup).map(drop) {
+            let is_refusal = matches!(error, TrialError::Unsupported { .. })
+                || matches!(LabError::inside(&error), Some(LabError::Capture(_)));
+            return if is_refusal { Ended::Refused(error) } else { Ended::Failed(error) };
         }
         let mut run = || {
             let bed = laboratory.bed_of(&self.setup).map_err(TrialError::from)?;

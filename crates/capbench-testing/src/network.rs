@@ -113,7 +113,7 @@ pub struct Place {
 
 impl Namespaces {
     /// Makes them; both ends are up.
-    pub fn new() -> Self {
+    pub fn make() -> Self {
         let spaces = Self { left: Place::new("left"), right: Place::new("right") };
         spaces.left.add_pair(&format!(" netns {}", spaces.right.path()));
         spaces.left.set_up("left");

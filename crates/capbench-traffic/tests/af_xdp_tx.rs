@@ -46,7 +46,7 @@ fn counts(report: &SendReport) -> [u64; 4] {
 #[test]
 fn root_what_the_driver_drops_is_refused_to_the_frame() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.left.inside(|| {
         let plan = plan("64");
         let mut lose = open(&plan, Refusal::Lose).unwrap();
@@ -72,7 +72,7 @@ fn root_what_the_driver_drops_is_refused_to_the_frame() {
 #[test]
 fn root_what_was_not_sent_is_withdrawn_and_never_comes_later() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.left.inside(|| {
         let plan = plan("imix");
         let mut opened = open(&plan, Refusal::Lose).unwrap();
@@ -94,7 +94,7 @@ fn root_what_was_not_sent_is_withdrawn_and_never_comes_later() {
 #[test]
 fn root_requests_that_the_kernel_has_not_looked_at_are_made_void() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.left.inside(|| {
         let mut transmitter = Transmitter::open(&TransmitterConfig {
             interface: index_of("left").unwrap(),
@@ -128,7 +128,7 @@ fn root_requests_that_the_kernel_has_not_looked_at_are_made_void() {
 #[test]
 fn root_what_cannot_be_opened_says_why() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.left.ip("link set dev left mtu 9000");
     spaces.left.inside(|| {
         let first = open(&plan("4096"), Refusal::Lose);
@@ -143,7 +143,7 @@ fn root_what_cannot_be_opened_says_why() {
 #[test]
 fn root_every_method_says_whether_it_can_be_used_and_sends_nothing_for_it() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     spaces.left.inside(|| {
         for method in METHODS {
             match (method.name, (method.supported)()) {
@@ -181,7 +181,7 @@ fn the_task_of_a_child() {
 #[test]
 fn root_without_privilege_each_method_names_the_one_that_is_missing() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let mut command = program("setpriv");
     command.args(["--bounding-set", "-all", "--inh-caps", "-all"]).arg(std::env::current_exe().unwrap());
     command.args(["--exact", "the_task_of_a_child", "--nocapture", "--test-threads=1"]).env(TASK, "1");

@@ -15,7 +15,8 @@
 //!
 //! ```no_run
 //! use capbench_capture::filter::{FilterText, Optimise};
-//! use capbench_capture::{CaptureOptions, Interface};
+//! use capbench_capture::Interface;
+//! use capbench_model::options::CaptureOptions;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (interface, mut options) = (Interface::of_name("eth0", 1500)?, CaptureOptions::default());

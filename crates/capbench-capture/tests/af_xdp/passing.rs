@@ -11,7 +11,7 @@ use capbench_testing::network::{Namespaces, RIGHT_MAC, privileges};
 #[test]
 fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
     spaces.right.inside(|| {
         let interface = Interface::of_name("right", 1500).unwrap();
@@ -49,7 +49,7 @@ fn root_what_was_passed_on_reaches_the_stack_once_after_it_was_captured() {
 #[test]
 fn root_what_could_not_be_passed_on_is_said() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     for (place, end) in [(&spaces.left, "left"), (&spaces.right, "right")] {
         place.ip(&format!("link set dev {end} mtu 3490"));
     }

@@ -16,7 +16,7 @@ use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges, pr
 #[test]
 fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let right = &spaces.right;
     for (method, mtu, words) in [
         ("af-xdp+zero-copy", 1500, &["af-xdp+zero-copy on right: ", "no zero-copy", "+copy"][..]),
@@ -58,7 +58,7 @@ fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
     with_each_mode(test, |method, _| {
         for settings in ["", "+spin=50us", "+busy-poll"] {
             for end in ["link set dev right down", "link delete dev right"] {
-                let spaces = Namespaces::new();
+                let spaces = Namespaces::make();
                 let method = format!("{method}{settings}");
                 let error = spaces.right.inside(|| {
                     let mut capture = open_as(&method, 1500, &options()).unwrap();

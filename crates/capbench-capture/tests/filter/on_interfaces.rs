@@ -86,7 +86,7 @@ fn number(seen: &Seen) -> u8 {
 #[test]
 fn root_tags_that_the_kernel_took_out_are_filtered_by() {
     let Some(()) = privileges() else { return };
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let (wire, sent) = (Wire::new(&spaces.left), traffic());
     let place = &spaces.right;
     place.inside(|| {
@@ -132,7 +132,7 @@ fn root_every_method_with_a_filter_heeds_it() {
     let Some(()) = privileges() else { return };
     let methods = METHODS.iter().filter(|method| method.socket_filter).map(|method| method.name);
     for method in methods.chain(["libpcap+next-ex", "libpcap+immediate"]) {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let place = &spaces.right;
         place.inside(|| {
             let expression = compile(place, "udp port 53");

@@ -126,7 +126,7 @@ pub fn with_each(test: &str, methods: &[&'static str], work: impl Fn(&'static st
     let Some(()) = privileges() else { return };
     for &method in methods {
         eprintln!("{test}: {method}");
-        work(method, &Namespaces::new());
+        work(method, &Namespaces::make());
     }
 }
 

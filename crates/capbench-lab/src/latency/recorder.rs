@@ -76,9 +76,9 @@ impl<'a> LatencyRecorder<'a> {
             delivered_ns: UNREAD,
             unstamped: 0,
             early: 0,
-            to_kernel: DelayRecorder::new(),
-            to_application: DelayRecorder::new(),
-            total: DelayRecorder::new(),
+            to_kernel: DelayRecorder::default(),
+            to_application: DelayRecorder::default(),
+            total: DelayRecorder::default(),
         }
     }
 

@@ -22,14 +22,16 @@ pub struct DelayRecorder {
     below_zero: u64,
 }
 
-impl DelayRecorder {
+impl Default for DelayRecorder {
     /// A recorder without delays.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let histogram =
             Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("bounds that the constructor accepts");
         Self { histogram, total_ns: 0, min_ns: u64::MAX, max_ns: 0, below_zero: 0 }
     }
+}
 
+impl DelayRecorder {
     /// Counts the time from one moment to another, both nanoseconds on one clock.
     #[inline]
     pub fn record(&mut self, from_ns: u64, to_ns: u64) {
@@ -96,7 +98,7 @@ pub struct Delays {
 impl Delays {
     /// The distribution of these delays in nanoseconds.
     pub fn of(delays: &[u64]) -> Option<Self> {
-        let mut delaying = DelayRecorder::new();
+        let mut delaying = DelayRecorder::default();
         delays.iter().for_each(|delay| delaying.record(0, *delay));
         delaying.delays()
     }
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_seems_to_come_before_it_was_sent_is_said() {
-        let mut delaying = DelayRecorder::new();
+        let mut delaying = DelayRecorder::default();
         delaying.record(1000, 400);
         delaying.record(1000, 1010);
         let delays = delaying.delays().unwrap();

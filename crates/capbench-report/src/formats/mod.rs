@@ -51,6 +51,9 @@ pub struct Source<'r> {
     pub with_charts: bool,
 }
 
+/// Makes the files of a format.
+type Write = fn(&Source<'_>) -> Result<Vec<Written>>;
+
 /// A format.
 pub struct Format {
     /// Name on the command line.
@@ -58,7 +61,7 @@ pub struct Format {
     /// Purpose in one line.
     pub purpose: &'static str,
     /// Makes its files, the main file first. `None` if this build does not include the format.
-    pub write: Option<fn(&Source<'_>) -> Result<Vec<Written>>>,
+    pub write: Option<Write>,
 }
 
 /// All formats.

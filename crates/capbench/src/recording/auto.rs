@@ -69,9 +69,12 @@ const TAKES_FRAMES: &str = "the host would not get its frames";
 /// A library's path must not come from results.
 const NAMES_CODE: &str = "only --method can name a device or a library";
 
+/// Methods that only `--method` can select, each with the reason.
+type OnlyByName<'r> = Vec<(&'r str, &'static str)>;
+
 /// The first method of `by_cost` that leaves the host its frames and names no code, with its CPU time per packet in ns. Then the
 /// cheaper methods that only `--method` can select, each with the reason.
-fn choice<'r>(by_cost: &[(&'r str, f64)]) -> (Option<(MethodSpec, f64)>, Vec<(&'r str, &'static str)>) {
+fn choice<'r>(by_cost: &[(&'r str, f64)]) -> (Option<(MethodSpec, f64)>, OnlyByName<'r>) {
     let mut passed_over = Vec::new();
     for &(text, ns) in by_cost {
         let Ok(spec) = super::method(text) else { continue };

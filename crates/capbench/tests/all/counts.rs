@@ -84,7 +84,7 @@ fn root_tcpdump_and_tracestats_count_what_send_sent() {
     let Some(()) = privileges() else { return };
     for transmit in TRANSMIT {
         for size in ["64", "imix"] {
-            let spaces = Namespaces::new();
+            let spaces = Namespaces::make();
             let what = format!("--size {size} --transmit {transmit} --rate {RATE} -c {FRAMES}");
             let mut report = Value::Null;
             let lengths = tcpdump_records(&spaces, FRAMES, || report = send(&spaces, &what));
@@ -116,7 +116,7 @@ fn root_the_packets_of_2004_are_58_octets_long() {
 
 /// Counts at the right end with every method at once, while `send` sends at the left one.
 fn counted_by_all(frames: u64, octets: u64, send_frames: impl FnOnce(&Namespaces)) {
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let last = 1514;
     let counts: Vec<_> = METHODS
         .iter()
@@ -188,7 +188,7 @@ fn root_count_counts_what_tcpreplay_sent() {
 
 /// Counts and verifies at the right end what two sends of different trials send at the left one.
 fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     let what = format!("{method}, {transmit}, {headers} {capture}");
     let mut count = Running::start(
         &spaces.right,

@@ -288,7 +288,7 @@ const FRAMES: u64 = 1000;
 /// tshark records what is sent, through us; nothing else is in the file, and nothing is missing.
 fn tshark_records(case: &Case, capabilities: &str) {
     let Case { method, filter, options, says } = case;
-    let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
+    let (spaces, home) = (Namespaces::make(), Scratch::of_nobody());
     let file = home.file("frames.pcapng");
     let mut command = tshark_of_nobody(&home, capabilities);
     // One frame more than the trial has: that one ends it.
@@ -351,7 +351,7 @@ fn root_tshark_records_by_xdp_with_the_filter_run_by_us() {
 #[test]
 fn root_what_keeps_a_capture_from_starting_is_shown_by_tshark() {
     let Some(()) = privileges() else { return };
-    let (spaces, home) = (Namespaces::new(), Scratch::of_nobody());
+    let (spaces, home) = (Namespaces::make(), Scratch::of_nobody());
     let mut command = tshark_of_nobody(&home, "+net_raw");
     command.args(["-i", "capbench-right", "-c", "1", "-w"]).arg(home.file("frames.pcapng"));
     command.args(["-o", "extcap.capbench_right.ring:1KiB"]);

@@ -70,7 +70,7 @@ fn record_in(spaces: &Namespaces, folder: &Scratch, file: &Path) -> Ended {
 #[test]
 fn root_saved_results_load_no_library_into_a_recording() {
     let Some(()) = privileges() else { return };
-    let (spaces, folder, own) = (Namespaces::new(), Scratch::new(), Scratch::new());
+    let (spaces, folder, own) = (Namespaces::make(), Scratch::new(), Scratch::new());
     let marking = Marking::new();
     let paths = save_bench(folder.path(), &format!("libpcap:{}", marking.library().display()));
 

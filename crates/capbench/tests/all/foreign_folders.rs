@@ -71,7 +71,7 @@ fn root_results_stay_in_their_folder_when_a_link_takes_its_place() {
 #[test]
 fn root_the_account_of_a_recording_stays_in_its_folder_when_a_link_takes_its_place() {
     let Some(()) = privileges() else { return };
-    let (spaces, folder, trap) = (Namespaces::new(), Scratch::new(), Trap::new());
+    let (spaces, folder, trap) = (Namespaces::make(), Scratch::new(), Trap::new());
     let (out, moved) = (folder.file("out"), folder.file("moved"));
     fs::create_dir(&out).unwrap();
     let recording = Recording::start(&spaces.right, &out.join("a.pcap"), "--format pcap --method packet-v3");

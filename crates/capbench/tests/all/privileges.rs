@@ -81,7 +81,7 @@ fn root_a_recorder_keeps_only_the_capabilities_that_it_uses() {
 #[test]
 fn root_a_recorder_may_write_to_the_folder_of_another_user_for_as_long_as_it_records() {
     let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::new());
+    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::make());
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let arguments = "--method packet-v3 --file-packets 5000";
     let recording = Recording::start(&spaces.right, &folder.file("a.pcapng"), arguments);
@@ -95,7 +95,7 @@ fn root_a_recorder_may_write_to_the_folder_of_another_user_for_as_long_as_it_rec
 #[test]
 fn root_another_user_has_no_capability_in_any_thread() {
     let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::new());
+    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::make());
     let arguments = "--method packet-v3 --workers 2 -Z nobody";
     let recording = Recording::start(&spaces.right, &folder.file("a.pcapng"), arguments);
     assert_kept(recording.running.pid(), &[]);
@@ -108,7 +108,7 @@ fn root_a_recorder_opens_nothing_outside_its_folder() {
     if privileges().is_none() || !has_landlock() {
         return;
     }
-    let (folder, outside, spaces) = (Scratch::new(), Scratch::new(), Namespaces::new());
+    let (folder, outside, spaces) = (Scratch::new(), Scratch::new(), Namespaces::make());
     let inside = folder.file("files-x");
     fs::create_dir(&inside).unwrap();
     let pattern = folder.file("files-x/a.pcapng");
@@ -129,7 +129,7 @@ fn root_an_account_that_cannot_be_written_says_that_the_recorder_is_confined() {
     if privileges().is_none() || !has_landlock() {
         return;
     }
-    let (folder, outside, spaces) = (Scratch::new(), Scratch::new(), Namespaces::new());
+    let (folder, outside, spaces) = (Scratch::new(), Scratch::new(), Namespaces::make());
     let inside = folder.file("files");
     fs::create_dir(&inside).unwrap();
     let recording = Recording::start(&spaces.right, &inside.join("a%Y.pcap"), "--method packet-v3 -G 3600");
@@ -201,7 +201,7 @@ fn root_count_why_and_extcap_can_write_no_file_of_root() {
     if privileges().is_none() || !has_landlock() {
         return;
     }
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let (folder, spaces) = (Scratch::new(), Namespaces::make());
     let (source, library) = (folder.file("trying.c"), folder.file("libtrying.so"));
     fs::write(&source, TRYING.replace("FOLDER", &format!("{:?}", folder.path()))).unwrap();
     run(HOST, program("cc").args(["-shared", "-fPIC", "-pthread", "-o"]).arg(&library).arg(&source))

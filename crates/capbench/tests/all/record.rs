@@ -47,7 +47,7 @@ fn traffic(trial: u16) -> String {
 fn root_every_method_records_every_frame_once() {
     let Some(folder) = scratch_of_root() else { return };
     for (number, method) in METHODS.iter().enumerate() {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let format = ["pcapng", "pcap"][number % 2];
         let file = folder.file(&format!("{method}.{format}"));
         // The format is that of the file's ending.
@@ -182,7 +182,7 @@ fn root_captures_that_share_an_interface_record_all_of_it() {
 fn root_filters_snap_lengths_and_tags_are_heeded() {
     let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "recv", "packet-v2"] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{method}.pcapng"));
         let recording = Recording::start(
             &spaces.right,
@@ -269,7 +269,7 @@ fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
 #[test]
 fn root_privileges_are_given_up_and_files_belong_to_the_user() {
     let Some(()) = privileges() else { return };
-    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::new());
+    let (folder, spaces) = (Scratch::of_nobody(), Namespaces::make());
     let file = folder.file("nobody.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -Z nobody");
     let status = fs::read_to_string(format!("/proc/{}/status", recording.running.pid())).unwrap();

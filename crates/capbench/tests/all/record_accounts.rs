@@ -90,7 +90,7 @@ fn root_frames_that_came_while_an_interface_went_up_are_lost_in_the_stack() {
     let folder = Scratch::new();
     let mut all = 0;
     for method in BY_SOCKET {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file("f.pcapng");
         let recording = Recording::start(&spaces.right, &file, &format!("--method {method} --max-loss 0"));
         let sender = traffic(&spaces, "--rate 20000");
@@ -142,7 +142,7 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
     for (name, arguments, known) in
         [("both directions", "", true), ("VLAN", "--vlan 100", true), ("GRO", "", false)]
     {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         if name == "GRO" {
             spaces.right.run("ethtool", "-K right gro on");
         }
@@ -172,7 +172,7 @@ fn root_packets_of_both_directions_with_tags_or_merged_are_no_loss() {
 fn root_an_interface_that_is_removed_is_named() {
     let Some(folder) = scratch_of_root() else { return };
     for method in BY_SOCKET {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let recording =
             Recording::start(&spaces.right, &folder.file("f.pcapng"), &format!("--method {method}"));
         send(&spaces, "--rate 10000 -c 1000 --trial 7");

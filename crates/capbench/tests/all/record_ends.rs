@@ -31,7 +31,7 @@ fn root_a_recorder_that_is_killed_while_packets_come_leaves_all_up_to_the_last_w
     .into_iter()
     .enumerate()
     {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let name = folder.file(&format!("{number}.pcapng"));
         let recording = Recording::start(&spaces.right, &name, &format!("--method {method} {more}"));
         // It has its name only once it is complete.

@@ -49,7 +49,7 @@ fn gaps_and_drop_counts(read: &File) -> Vec<(u64, u64)> {
 fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
     let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{method}.pcapng"));
         let arguments = format!("--method {method} --ring 1MiB");
         let arguments = if method == "packet-v3" { arguments + " --block 64KiB" } else { arguments };
@@ -105,7 +105,7 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
         ("packet-v3", "--block 64KiB --fanout lb --members 2"),
         ("packet-v2", "--fanout lb --members 2"),
     ] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{method}.pcapng"));
         let recording =
             Recording::start(&spaces.right, &file, &format!("--method {method} --ring 1MiB {more}"));
@@ -127,7 +127,7 @@ fn root_methods_without_marks_tell_losses_too_and_so_do_merged_ports() {
 fn root_what_each_of_several_ports_lost_stands_before_its_own_packets() {
     let Some(folder) = scratch_of_root() else { return };
     for (method, more) in [("packet-v3", "--block 64KiB"), ("packet-v2", "")] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         spaces.add_pairs(1);
         let file = folder.file(&format!("{method}.pcapng"));
         let arguments = format!("--method {method} --ring 1MiB {more}");
@@ -286,7 +286,7 @@ fn root_an_output_that_does_not_keep_up_is_told_while_it_happens_and_its_losses_
 #[test]
 fn root_a_full_disk_ends_it_with_a_readable_file_and_an_account() {
     let Some(()) = privileges() else { return };
-    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::new());
+    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::make());
     let file = disk.0.file("full.pcapng");
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3");
     send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");
@@ -313,7 +313,7 @@ fn set(place: &Place, state: &str) {
 fn root_an_interface_that_goes_down_and_comes_back_is_recorded_on() {
     let Some(folder) = scratch_of_root() else { return };
     for method in ["packet-v3", "packet-v2", "recv", "recvmmsg"] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{method}.pcapng"));
         let mut recording = Recording::start(&spaces.right, &file, &format!("--method {method}"));
         send(&spaces, "--rate 10000 -c 1000 --trial 7");

@@ -131,7 +131,7 @@ fn root_alone_a_capture_that_stalls_for_a_second_is_not_waited_for_and_loses_not
     if online_cpus().unwrap().len() < 2 {
         return cannot_have(HostLimit::Cpus, "with one everything would stall");
     }
-    let (folder, spaces) = (Scratch::new(), Namespaces::new());
+    let (folder, spaces) = (Scratch::new(), Namespaces::make());
     spaces.add_pairs(2);
     let file = folder.file("stalled.pcapng");
     let ports = "-i right -i right1 -i right2";

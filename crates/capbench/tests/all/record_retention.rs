@@ -52,7 +52,7 @@ fn root_the_oldest_files_go_and_their_packets_are_counted() {
 #[test]
 fn root_a_recording_that_keeps_space_free_does_not_fill_the_disk() {
     let Some(()) = privileges() else { return };
-    let (disk, spaces) = (Tmpfs::new("16m"), Namespaces::new());
+    let (disk, spaces) = (Tmpfs::new("16m"), Namespaces::make());
     const FRAMES: u64 = 40_000;
     make(disk.0.path(), "notes", 1000);
     let file = disk.0.file("a.pcapng");

@@ -31,7 +31,7 @@ fn root_blocks_of_the_ring_hold_every_frame_and_become_a_file_that_others_read()
         ("tagged", "--zstd", Some(7), None),
         ("cut", "--snaplen 96", None, Some(96)),
     ] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{name}.verbatim"));
         let recording = Recording::start(&spaces.right, &file, &format!("{VERBATIM} {arguments}"));
         send(&spaces, &traffic(&vlan.map_or(String::new(), |id| format!("--vlan {id}"))));
@@ -116,7 +116,7 @@ fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
 #[test]
 fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
     let Some(()) = privileges() else { return };
-    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::new());
+    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::make());
     let file = disk.0.file("full.verbatim");
     let recording = Recording::start(&spaces.right, &file, VERBATIM);
     send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");

@@ -50,7 +50,7 @@ fn root_workers_record_every_frame_once() {
         ("packet-v2", "pcapng", PATIENT),
     ];
     for (number, (method, format, workers)) in ways.into_iter().enumerate() {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let file = folder.file(&format!("{number}.{format}"));
         let arguments = format!("--method {method} --format {format} {workers}");
         let recording = Recording::start(&spaces.right, &file, &arguments);

@@ -456,7 +456,7 @@ fn root_interfaces_in_use_or_down_are_refused() {
 fn root_an_interface_that_goes_down_ends_a_count() {
     let Some(()) = privileges() else { return };
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3"] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let mut count = Running::start(&spaces.right, capbench(&format!("count -i right --method {method}")));
         count.wait_for(&format!("{method} on right"));
         spaces.right.ip("link set dev right down");

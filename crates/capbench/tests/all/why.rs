@@ -102,7 +102,7 @@ fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
 fn root_why_reads_the_drops_of_every_method_and_leaves_them_to_their_owner() {
     let Some(()) = privileges() else { return };
     for method in ["recv", "packet-v1", "packet-v2", "packet-v3", "libpcap", "af-xdp"] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let arguments = ["count", "-i", "right", "--method", method, "--ring", "256KiB"];
         let mut count = Running::start(&spaces.right, capbench("").args(arguments));
         count.wait_for(&format!("{method} on right"));

@@ -25,7 +25,7 @@ fn root_alone_a_backlog_that_overflows_is_named_with_its_setting_and_rps() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         return cannot_have(HostLimit::Cpus, "a backlog is filled by one and emptied by another");
     }
-    let spaces = Namespaces::new();
+    let spaces = Namespaces::make();
     // CPU 1 does the receive work of what CPU 0 sends.
     spaces.right.set("queues/rx-0/rps_cpus", "2");
     let mut why = Watching::start(&spaces.right);
@@ -196,7 +196,7 @@ fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_on
 #[test]
 fn root_sockets_in_other_namespaces_are_listed_with_what_they_lost() {
     let Some(()) = privileges() else { return };
-    let (spaces, other) = (Namespaces::new(), Namespaces::new());
+    let (spaces, other) = (Namespaces::make(), Namespaces::make());
     let tcpdump = tcpdump(&spaces, "-B 64");
     tcpdump.signal("STOP");
     send(&spaces, "--rate 50000 -c 20000");

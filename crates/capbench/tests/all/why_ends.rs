@@ -72,7 +72,7 @@ fn answers_interrupts(pid: u32) -> bool {
 fn root_an_interface_that_goes_in_the_first_second_leaves_a_document() {
     let Some(()) = privileges() else { return };
     for flags in [&["--once", "--json"][..], &["--json"], &["--once"]] {
-        let spaces = Namespaces::new();
+        let spaces = Namespaces::make();
         let why = Running::start(&spaces.right, capbench("").args(["why", "-i", "right"]).args(flags));
         eventually("it watches", || answers_interrupts(why.pid()));
         spaces.right.ip("link del dev right");
@@ -136,7 +136,7 @@ fn root_an_interrupt_ends_a_watch_with_what_it_has() {
 #[test]
 fn root_a_kernel_without_btf_says_what_is_unknown_and_shows_the_rest() {
     let Some(()) = privileges() else { return };
-    let (spaces, empty) = (Namespaces::new(), Scratch::new());
+    let (spaces, empty) = (Namespaces::make(), Scratch::new());
     let mut count = Running::start(&spaces.right, capbench("count -i right"));
     count.wait_for("packet-v3 on right");
     let mut command = program("unshare");

@@ -26,7 +26,7 @@ fn root_frames_of_every_layout_are_counted_in_either_mode() {
         for headers in
             headers.iter().flat_map(|headers| ["", " --vlan 4094"].map(|tag| format!("{headers}{tag}")))
         {
-            let spaces = Namespaces::new();
+            let spaces = Namespaces::make();
             // Three frames of another trial come last.
             let all = FRAMES + 3;
             let count =

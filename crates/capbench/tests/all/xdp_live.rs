@@ -31,7 +31,7 @@ fn root_every_frame_arrives_whole_at_the_stack_and_at_a_program() {
     let layouts = ["", "--tcp --flows 100 --vlan 7", "--ipv6", "--ipv6 --tcp --flows 7"];
     for (method, key) in [("packet-v3", "verified"), ("xdp-count", "counted_in_kernel")] {
         for (headers, size) in layouts.iter().zip(["64", "imix", "100,1514", "200"]) {
-            let spaces = Namespaces::new();
+            let spaces = Namespaces::make();
             if method == "packet-v3" {
                 // A program at the far end would do the same.
                 spaces.right.inside(|| set_gro("right"));

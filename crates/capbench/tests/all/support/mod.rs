@@ -20,7 +20,7 @@ pub use still::Still;
 
 /// A folder and two networks for a test that works on them; `None`, with the reason printed, where it has not the privileges.
 pub fn test_bed() -> Option<(Scratch, Namespaces)> {
-    privileges().map(|()| (Scratch::new(), Namespaces::new()))
+    privileges().map(|()| (Scratch::new(), Namespaces::make()))
 }
 
 /// A folder for a test that makes its own networks or beds, as [`test_bed`].
