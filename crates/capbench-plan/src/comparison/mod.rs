@@ -1,4 +1,4 @@
-//! Comparisons by set-up: methods that took turns in one run, and two runs in [`capbench_report::compare`].
+//! Comparisons by set-up: methods that took turns in one run, and two runs in `compare` of capbench-report.
 //!
 //! A comparison is a pure function of trials. A regression or an improvement meets two conditions. Chance does not explain it,
 //! by a permutation test corrected after Holm for all tests. And it exceeds a stated threshold. For everything else, the
