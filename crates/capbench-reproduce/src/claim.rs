@@ -1,27 +1,29 @@
 //! Claims as defined in the file of a publication, and their judge.
 
+mod rules;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::figure::Figure;
-use super::figure::Words;
-use super::judging::{Chance, at_what_was_sent, judgement};
-use super::measured::{Limit, MeasuredSteps, Seen, Select};
-use super::outcome::{Answer, Judgement, Quantity};
-use super::rules::Compare;
-use super::rules::Onset;
-use super::rules::Regimes;
+use self::rules::Compare;
+use self::rules::Onset;
+use self::rules::Regimes;
+use crate::judging::{Chance, at_what_was_sent, judgement};
+use crate::measured::figure::Figure;
+use crate::measured::figure::Words;
+use crate::measured::{Limit, MeasuredSteps, Seen, Select};
+use crate::outcome::{Answer, Judgement, Quantity};
 use capbench_model::ledger::LostAt;
 
 /// A claim of a publication, and the rule that judges it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     claim: String,
     /// The trials that it concerns: each of these, over each of `over`.
     #[serde(default = "everything")]
-    pub(super) of: Vec<Select>,
+    pub(crate) of: Vec<Select>,
     #[serde(default = "everything")]
     over: Vec<Select>,
     /// Whether it is over every point of the step instead.
@@ -54,23 +56,23 @@ enum Rule {
 }
 
 /// The measurements at one of the places that a claim is `over`.
-pub(super) struct Group<'m> {
-    pub(super) label: String,
+pub(crate) struct Group<'m> {
+    pub(crate) label: String,
     /// The name and the measurements of each of the claim's `of`.
-    pub(super) names: Vec<String>,
-    pub(super) seen: Vec<Seen<'m>>,
+    pub(crate) names: Vec<String>,
+    pub(crate) seen: Vec<Seen<'m>>,
 }
 
-pub(super) struct Said<'m> {
-    pub(super) answer: Answer,
-    pub(super) text: String,
-    pub(super) seen: Vec<Seen<'m>>,
-    pub(super) chance: Chance,
+pub(crate) struct Said<'m> {
+    pub(crate) answer: Answer,
+    pub(crate) text: String,
+    pub(crate) seen: Vec<Seen<'m>>,
+    pub(crate) chance: Chance,
 }
 
 impl Claim {
     /// The answer. For Dain's effects, one answer for all methods with the same result.
-    pub(super) fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+    pub(crate) fn judge(&self, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
         if let Some((method, reason)) =
             self.needs.as_ref().and_then(|method| Some((method, measured.why_left_out(method)?)))
         {
@@ -117,12 +119,12 @@ impl Claim {
         self.over.iter().filter(runs).map(group).collect()
     }
 
-    pub(super) fn says(&self, case: &str) -> &str {
+    pub(crate) fn says(&self, case: &str) -> &str {
         self.says.get(case).map_or("", String::as_str)
     }
 
     /// The text of a case, filled in. If a named figure is missing, the text of `unmeasured`, if there is one.
-    pub(super) fn text(&self, case: &str, mut words: Words<'_, '_>, names: &[String]) -> String {
+    pub(crate) fn text(&self, case: &str, mut words: Words<'_, '_>, names: &[String]) -> String {
         let text = words.fill(self.says(case));
         let Some(missing) = words.missing.filter(|_| self.says.contains_key("unmeasured")) else {
             return text;
@@ -278,7 +280,7 @@ impl Search {
 }
 
 /// Holds if `so` is at least `of` less `exceptions`; changed if `otherwise` is at least `refuting`, by default the same.
-pub(super) fn counted(
+pub(crate) fn counted(
     so: usize,
     otherwise: usize,
     of: usize,

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use super::measured::{Done, Seen, is_short};
-use super::outcome::{Answer, Judgement};
+use crate::measured::{Done, Seen, is_short};
+use crate::outcome::{Answer, Judgement};
 use capbench_model::statistics::least_by_chance;
 
 /// How an answer follows from visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chance {
+pub(crate) enum Chance {
     /// All visits of one method are on one side of all visits of another.
     Apart,
     /// All visits are on one side of a limit.
@@ -32,7 +32,7 @@ impl Chance {
 }
 
 /// The judgement of a claim from these trials. There is no answer if the generator did not reach the load of the publication.
-pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
+pub(crate) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], chance: Chance) -> Judgement {
     let mut judgement = at_what_was_sent(claim, said, seen, chance);
     let short =
         seen.iter().flat_map(|seen| &seen.trials).filter(|trial| is_short(trial)).map(|trial| trial.number);
@@ -45,7 +45,7 @@ pub(super) fn judgement(claim: &str, said: (Answer, String), seen: &[Seen<'_>], 
 }
 
 /// The same for an answer that is valid at any sent load.
-pub(super) fn at_what_was_sent(
+pub(crate) fn at_what_was_sent(
     claim: &str,
     (answer, text): (Answer, String),
     seen: &[Seen<'_>],
@@ -70,7 +70,7 @@ impl Judgement {
     }
 
     /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
-    pub(super) fn heed_disturbance(&mut self, done: &[Done]) {
+    pub(crate) fn heed_disturbance(&mut self, done: &[Done]) {
         let trials =
             || done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
         let disturbed =
@@ -93,7 +93,7 @@ impl Judgement {
     }
 
     /// Adds the visits that support an answer, and the probability of chance.
-    pub(super) fn tell_chance(&mut self) {
+    pub(crate) fn tell_chance(&mut self) {
         if !matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.chance = None;
             return;
@@ -112,9 +112,9 @@ impl Judgement {
 mod tests {
     use std::time::Duration;
 
-    use super::super::measured::{Done, Seen};
-    use super::super::outcome::{Answer, Judgement};
     use super::{Chance, at_what_was_sent, judgement};
+    use crate::measured::{Done, Seen};
+    use crate::outcome::{Answer, Judgement};
     use capbench_model::disturbance::{CpuDisturbance, Disturbance};
     use capbench_model::for_tests::{measured, profile};
     use capbench_model::trial::{Load, Phase, TrialResult};

@@ -6,11 +6,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`publication`] | reads the files; the published tables, each number with its place in its file |
+//! | [`publication`] | reads the files |
+//! | `published` | the published tables, each number with its place in its file |
 //! | [`conditions`] | the scale of the published length, and other conditions |
-//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, their cost, and their run |
-//! | `measured`, `figure` | the measurements, ready for comparison, and texts that name them |
-//! | `claim`, `rules` | claims as defined in a file, and their rules |
+//! | `plan`, [`step`] | steps as defined in a file; the trials, sweeps and searches here, and their cost |
+//! | `run` | runs the experiment |
+//! | `measured` | the measurements, ready for comparison, and texts that name them |
+//! | `claim` | claims as defined in a file, and their rules |
 //! | `judging` | answers: the supporting trials, reasons to withdraw them, and the probability of chance |
 //! | `tables` | tables as defined in a file, and how they are made |
 //! | [`outcome`] | the saved data: cells published and measured, claims and answers |
@@ -19,7 +21,6 @@
 
 mod claim;
 pub mod conditions;
-mod figure;
 #[cfg(any(test, feature = "testing"))]
 pub mod for_tests;
 mod judging;
@@ -27,7 +28,8 @@ mod measured;
 pub mod outcome;
 mod plan;
 pub mod publication;
-mod rules;
+mod published;
+mod run;
 pub mod step;
 mod tables;
 #[cfg(test)]
@@ -37,4 +39,4 @@ pub use conditions::{Conditions, Scale};
 pub use measured::LeftOut;
 pub use outcome::Reproduction;
 pub use publication::{PUBLICATIONS, Publication, find};
-pub use step::Observer;
+pub use run::Observer;

@@ -1,12 +1,14 @@
 //! The measurements of a reproduction, and their comparison.
 
+pub(crate) mod figure;
+
 use capbench_model::method_spec::MethodSpec;
 use serde::Deserialize;
 
-use super::conditions::Conditions;
-use super::figure::{Figure, buffered};
-use super::outcome::{Cell, Quantity};
-use super::plan::StepPlan;
+use self::figure::{Figure, buffered};
+use crate::conditions::Conditions;
+use crate::outcome::{Cell, Quantity};
+use crate::plan::StepPlan;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::median;
 use capbench_model::trial::{SizeLabel, TrialResult, Verdict};
@@ -41,37 +43,37 @@ pub struct LeftOut {
 }
 
 #[derive(Debug)]
-pub(super) struct MeasuredSteps<'m> {
-    pub(super) conditions: &'m Conditions,
-    pub(super) plans: &'m [StepPlan],
-    pub(super) done: &'m [Done],
-    pub(super) left_out: &'m [LeftOut],
+pub(crate) struct MeasuredSteps<'m> {
+    pub(crate) conditions: &'m Conditions,
+    pub(crate) plans: &'m [StepPlan],
+    pub(crate) done: &'m [Done],
+    pub(crate) left_out: &'m [LeftOut],
 }
 
 /// Selects trials of a reproduction: those of one step that match every named property.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Select {
-    pub(super) step: Option<String>,
-    pub(super) method: Option<String>,
-    pub(super) placement: Option<String>,
-    pub(super) at: Option<u32>,
+pub(crate) struct Select {
+    pub(crate) step: Option<String>,
+    pub(crate) method: Option<String>,
+    pub(crate) placement: Option<String>,
+    pub(crate) at: Option<u32>,
     /// Whether the load was the generator's maximum.
-    pub(super) at_maximum: Option<bool>,
+    pub(crate) at_maximum: Option<bool>,
     /// Its name in texts.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// Trials of one method at one point.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen<'t> {
-    pub(super) trials: Vec<&'t TrialResult>,
+pub(crate) struct Seen<'t> {
+    pub(crate) trials: Vec<&'t TrialResult>,
 }
 
 /// The order of two measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Each visit of the first is above each visit of the second by more than the margin.
     Above,
     /// The opposite.
@@ -84,7 +86,7 @@ pub(super) enum Order {
 /// A limit that each visit must meet.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// At least this value, and not only because the buffer had room until sending ended.
     AtLeast(f64),
     /// More than this value, under the same condition.
@@ -102,7 +104,7 @@ const HELD: f64 = 0.001;
 
 impl Select {
     /// This selection, with properties of `other` where this one names none.
-    pub(super) fn or(&self, other: &Self) -> Self {
+    pub(crate) fn or(&self, other: &Self) -> Self {
         let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {
             step: text(&self.step, &other.step),
@@ -115,7 +117,7 @@ impl Select {
     }
 
     /// Its label in texts: its name, else its point, its placement or its method.
-    pub(super) fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         let at = self.at.map(|at| at.to_string());
         let names = [self.name.clone(), at, self.placement.clone(), self.method.clone()];
         names.into_iter().flatten().next().unwrap_or_default()
@@ -123,7 +125,7 @@ impl Select {
 }
 
 impl<'m> MeasuredSteps<'m> {
-    pub(super) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
+    pub(crate) fn plan(&self, select: &Select) -> Option<&'m StepPlan> {
         match &select.step {
             Some(name) => self.plans.iter().find(|plan| plan.name == *name),
             None => self.plans.first(),
@@ -136,11 +138,11 @@ impl<'m> MeasuredSteps<'m> {
         Some((plan, self.done.iter().find(|done| done.name == plan.name)?))
     }
 
-    pub(super) fn step(&self, select: &Select) -> Option<&'m Done> {
+    pub(crate) fn step(&self, select: &Select) -> Option<&'m Done> {
         self.begun(select).map(|(_, done)| done)
     }
 
-    pub(super) fn seen(&self, select: &Select) -> Seen<'m> {
+    pub(crate) fn seen(&self, select: &Select) -> Seen<'m> {
         let Some((plan, done)) = self.begun(select) else { return Seen::default() };
         let has = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
         // A trial's profile does not contain the varied parameter of a sweep.
@@ -163,7 +165,7 @@ impl<'m> MeasuredSteps<'m> {
     }
 
     /// The rate that the search found: "at least" if it found no lossy load, `None` without a search or a lossless load.
-    pub(super) fn found(&self, select: &Select) -> Option<Cell> {
+    pub(crate) fn found(&self, select: &Select) -> Option<Cell> {
         let search = self.step(select)?.searches.iter().find(|search| {
             search.method == select.method
                 && search.placement == select.placement
@@ -180,7 +182,7 @@ impl<'m> MeasuredSteps<'m> {
     }
 
     /// Why a method is unavailable; `None` unless it was left out of all requested placements.
-    pub(super) fn why_left_out(&self, method: &str) -> Option<&'m str> {
+    pub(crate) fn why_left_out(&self, method: &str) -> Option<&'m str> {
         let of_method = self.left_out.iter().find(|left| left.method.to_string() == method)?;
         let ran = self.done.iter().flat_map(|step| &step.trials).any(|trial| trial.profile.method == method);
         (!ran).then_some(of_method.reason.as_str())
@@ -189,30 +191,30 @@ impl<'m> MeasuredSteps<'m> {
 
 impl<'t> Seen<'t> {
     /// Creates a selection without invalid trials.
-    pub(super) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
+    pub(crate) fn of(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         Self { trials: trials.into_iter().filter(|trial| trial.verdict != Verdict::Invalid).collect() }
     }
 
-    pub(super) fn numbers(&self) -> Vec<u32> {
+    pub(crate) fn numbers(&self) -> Vec<u32> {
         self.trials.iter().map(|trial| trial.number).collect()
     }
 
     /// The values of a figure for all trials; empty if one trial does not know it, since the rest would be a biased selection.
-    pub(super) fn values(&self, of: Figure) -> Vec<f64> {
+    pub(crate) fn values(&self, of: Figure) -> Vec<f64> {
         self.trials.iter().map(|trial| of.of(trial)).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// The median of a figure; `None` if a trial does not know it.
-    pub(super) fn median(&self, of: Figure) -> Option<f64> {
+    pub(crate) fn median(&self, of: Figure) -> Option<f64> {
         median(self.values(of))
     }
 
-    pub(super) fn text(&self, of: Figure) -> Option<String> {
+    pub(crate) fn text(&self, of: Figure) -> Option<String> {
         self.median(of).map(|median| of.quantity().text(median))
     }
 
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
-    pub(super) fn cell(&self, of: Figure) -> Cell {
+    pub(crate) fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
         let is_buffered = of.counts_buffered() && self.held() > HELD;
         let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
@@ -231,7 +233,7 @@ impl<'t> Seen<'t> {
         }
     }
 
-    pub(super) fn fell_short(&self) -> bool {
+    pub(crate) fn fell_short(&self) -> bool {
         self.trials.iter().any(|trial| is_short(trial))
     }
 
@@ -248,7 +250,7 @@ impl<'t> Seen<'t> {
     }
 
     /// Whether a share meets a limit.
-    pub(super) fn meets(&self, limit: Limit, share: Figure) -> bool {
+    pub(crate) fn meets(&self, limit: Limit, share: Figure) -> bool {
         match limit {
             Limit::AtLeast(least) => self.every(share.without_buffered(), |share| share >= least),
             Limit::Above(least) => self.every(share.without_buffered(), |share| share > least),
@@ -258,7 +260,7 @@ impl<'t> Seen<'t> {
     }
 
     /// Why neither a limit nor its contrary is met.
-    pub(super) fn why_untold(&self) -> &'static str {
+    pub(crate) fn why_untold(&self) -> &'static str {
         match self.trials.len() {
             0 => "it was not measured",
             1 => "one visit does not tell",
@@ -270,17 +272,17 @@ impl<'t> Seen<'t> {
     }
 
     /// Compares a figure with that of other trials. Differences below `margin` count as none.
-    pub(super) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
+    pub(crate) fn against(&self, other: &Seen<'_>, of: Figure, margin: f64) -> Order {
         order(&self.values(of), &other.values(of), margin)
     }
 }
 
-pub(super) fn is_short(trial: &TrialResult) -> bool {
+pub(crate) fn is_short(trial: &TrialResult) -> bool {
     trial.intended > 0 && (trial.sent as f64) < REACHED * trial.intended as f64
 }
 
 /// The marks of numbers, and their meaning: the generator did not reach the load, buffers increased the number, or both.
-pub(super) const MARKS: [(char, &str); 3] = [
+pub(crate) const MARKS: [(char, &str); 3] = [
     (
         'g',
         "g: the generator sent less than the load of the publication; captured is the share of what it did send.",
@@ -297,7 +299,7 @@ pub(super) const MARKS: [(char, &str); 3] = [
 ];
 
 /// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
-pub(super) fn held(seen: &[Seen<'_>]) -> String {
+pub(crate) fn held(seen: &[Seen<'_>]) -> String {
     let most = seen.iter().map(Seen::held).fold(0.0, f64::max);
     if most > HELD {
         format!(
@@ -310,7 +312,7 @@ pub(super) fn held(seen: &[Seen<'_>]) -> String {
 }
 
 /// A note if the receiver slowed the generator; else empty.
-pub(super) fn slowed(seen: &[Seen<'_>]) -> &'static str {
+pub(crate) fn slowed(seen: &[Seen<'_>]) -> &'static str {
     if seen.iter().flat_map(|seen| &seen.trials).any(|trial| !trial.profile.load_independent) {
         " The receiver's work slowed the generator in some of these trials."
     } else {

@@ -197,7 +197,7 @@ pub struct Judgement {
 }
 
 impl Cell {
-    pub(super) fn published(value: Option<f64>) -> Self {
+    pub(crate) fn published(value: Option<f64>) -> Self {
         Self { value, ..Self::default() }
     }
 

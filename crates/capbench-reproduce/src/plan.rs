@@ -11,8 +11,8 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
 use serde::Deserialize;
 
-use super::conditions::Conditions;
-use super::step::{Action, Case, Step};
+use crate::conditions::Conditions;
+use crate::step::{Action, Case, Step};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, SizeLabel};
@@ -24,16 +24,16 @@ use capbench_plan::{PlanError, Result};
 /// A step of an experiment: its methods in its placements at its points with its loads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct StepPlan {
-    pub(super) name: String,
+pub(crate) struct StepPlan {
+    pub(crate) name: String,
     summary: String,
-    pub(super) does: Does,
+    pub(crate) does: Does,
     methods: Vec<String>,
     /// `same` if empty.
     placements: Vec<String>,
     vary: Vary,
-    pub(super) points: Vec<u32>,
-    /// The points below a scale of [`super::Scale::is_full`], if fewer are used there.
+    pub(crate) points: Vec<u32>,
+    /// The points below a scale of [`crate::Scale::is_full`], if fewer are used there.
     coarse_points: Vec<u32>,
     /// Whether every method is measured at a point before the next point.
     by_point: bool,
@@ -49,7 +49,7 @@ pub(super) struct StepPlan {
     flows: Option<u32>,
     frames_of_dain: bool,
     /// Time of a loop on the publication's host, in nanoseconds.
-    pub(super) loop_ns: f64,
+    pub(crate) loop_ns: f64,
     loops: Option<u32>,
     /// Slots of the ring, each of [`SLOT`].
     slots: Option<u32>,
@@ -59,7 +59,7 @@ pub(super) struct StepPlan {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Does {
+pub(crate) enum Does {
     #[default]
     Trials,
     Sweep,
@@ -85,7 +85,7 @@ const BLOCK: u64 = 1 << 20;
 
 impl StepPlan {
     /// The points at the scale of these conditions.
-    pub(super) fn points_at(&self, conditions: &Conditions) -> &[u32] {
+    pub(crate) fn points_at(&self, conditions: &Conditions) -> &[u32] {
         if conditions.scale.is_full() || self.coarse_points.is_empty() {
             &self.points
         } else {
@@ -93,7 +93,7 @@ impl StepPlan {
         }
     }
 
-    pub(super) fn step(&self, conditions: &Conditions) -> Result<Step> {
+    pub(crate) fn step(&self, conditions: &Conditions) -> Result<Step> {
         let visits = conditions.visits.div_ceil(self.visits_divided_by.unwrap_or(1));
         let seed = conditions.seed;
         let action = match self.does {
@@ -266,7 +266,7 @@ fn wire(setup: &Setup) -> Result<Pps> {
 }
 
 /// The rate that fills a link of 1 Gbit/s with frames of this mean size.
-pub(super) fn gigabit(mean_octets: f64) -> Result<Pps> {
+pub(crate) fn gigabit(mean_octets: f64) -> Result<Pps> {
     const LINK: f64 = 1e9;
     /// Preamble, start delimiter and gap, in octets.
     const BETWEEN: f64 = 20.0;

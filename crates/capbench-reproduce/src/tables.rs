@@ -2,15 +2,15 @@
 
 use serde::Deserialize;
 
-use super::figure::Figure;
-use super::measured::{MARKS, MeasuredSteps, Select};
-use super::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
-use super::plan::{Does, gigabit};
-use super::publication::Data;
+use crate::measured::figure::Figure;
+use crate::measured::{MARKS, MeasuredSteps, Select};
+use crate::outcome::{Cell, Column, Comparison, Quantity, Row, RowHeader, Side};
+use crate::plan::{Does, gigabit};
+use crate::published::Data;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TablePlan {
+pub(crate) struct TablePlan {
     id: String,
     caption: String,
     rows_are: RowHeader,
@@ -106,7 +106,7 @@ struct TableBuilder<'t, 'm> {
 }
 
 impl TablePlan {
-    pub(super) fn make(&self, measured: &MeasuredSteps<'_>) -> Comparison {
+    pub(crate) fn make(&self, measured: &MeasuredSteps<'_>) -> Comparison {
         let rows = self.rows(measured);
         let table = Comparison {
             id: self.id.clone(),

@@ -33,7 +33,11 @@ fn uses_in(source: &Path) -> Uses {
         if is_test(source, &file) {
             continue;
         }
-        for name in used_names(&code_of(&fs::read_to_string(&file).unwrap())) {
+        let mut code = code_of(&fs::read_to_string(&file).unwrap());
+        if file.parent() == Some(source) {
+            code = code.replace("super::", "crate::");
+        }
+        for name in used_names(&code) {
             // A name at the crate's root stands for the module that it is from.
             let name = root.get(&name).cloned().unwrap_or(name);
             if name != module && modules.contains(&name) {

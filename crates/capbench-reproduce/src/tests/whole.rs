@@ -1,7 +1,7 @@
 //! Every publication from end to end.
 
 use super::super::outcome::{Comparison, Side};
-use super::super::publication::ALL;
+use super::super::published::ALL;
 use super::super::{PUBLICATIONS, Reproduction};
 use super::*;
 

@@ -2,20 +2,20 @@
 
 use serde::Deserialize;
 
-use super::claim::{Claim, Group, Said, counted};
-use super::figure::Figure;
-use super::figure::Words;
-use super::judging::{Chance, judgement};
-use super::measured::{Limit, MeasuredSteps, Order, Seen, Select};
-use super::outcome::{Answer, Judgement, Quantity};
-use super::plan::StepPlan;
+use crate::claim::{Claim, Group, Said, counted};
+use crate::judging::{Chance, judgement};
+use crate::measured::figure::Figure;
+use crate::measured::figure::Words;
+use crate::measured::{Limit, MeasuredSteps, Order, Seen, Select};
+use crate::outcome::{Answer, Judgement, Quantity};
+use crate::plan::StepPlan;
 use capbench_plan::sweep::effects::{Appearance, Effect, EffectKind, effects};
 use capbench_plan::sweep::outcome::Swept;
 
 /// Compares the first entry of the claim's `of` with each other entry, over each of `over`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Compare {
+pub(crate) struct Compare {
     /// The figures, which must all compare in the same way: a difference in only one of them is no evidence.
     by: Vec<Figure>,
     /// Smaller differences count as none: an amount, a share of the larger value, or a share of the first.
@@ -67,7 +67,7 @@ struct Compared<'g> {
 }
 
 impl Compare {
-    pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
+    pub(crate) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>]) -> Said<'m> {
         let ends = match self.ends_where.map(|limit| ends(claim, groups, limit)) {
             Some(Err(said)) => return said,
             Some(Ok(ends)) => Some([ends]),
@@ -177,7 +177,7 @@ fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'
 /// Packet loss begins at one of the points that the claim is `over`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Onset {
+pub(crate) struct Onset {
     /// The first point at which the publication lost packets.
     then: u32,
     /// Captured shares below this are a loss.
@@ -188,7 +188,7 @@ pub(super) struct Onset {
 }
 
 impl Onset {
-    pub(super) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>], plan: Option<&StepPlan>) -> Said<'m> {
+    pub(crate) fn judge<'m>(&self, claim: &Claim, groups: &[Group<'m>], plan: Option<&StepPlan>) -> Said<'m> {
         let mut seen: Vec<Seen<'_>> = groups.iter().flat_map(|group| &group.seen).cloned().collect();
         let label = |at: usize| groups.get(at).map_or("", |group| group.label.as_str());
         let is_whole = |seen: &Seen<'_>| seen.meets(Limit::AtLeast(self.limit), Figure::Captured);
@@ -240,7 +240,7 @@ const EXCLUDED: f64 = 0.1;
 /// One of the effects, with these methods.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Regimes {
+pub(crate) struct Regimes {
     effect: Kind,
     methods: Vec<String>,
 }
@@ -254,7 +254,7 @@ enum Kind {
 
 impl Regimes {
     /// The answers, one for all methods with the same answer.
-    pub(super) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
+    pub(crate) fn judge(&self, claim: &str, of: &Select, measured: &MeasuredSteps<'_>) -> Vec<Judgement> {
         let kind = match self.effect {
             Kind::MoreWorkMorePackets => EffectKind::MoreWorkMorePackets,
             Kind::RingBehindSocket => EffectKind::RingBehindSocket,

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
-use super::measured::{Seen, held, slowed};
-use super::outcome::Quantity;
+use crate::measured::{Seen, held, slowed};
+use crate::outcome::Quantity;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
 
@@ -52,7 +52,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let text: serde::de::value::StrDeserializer<'_, Error> = name.into_deserializer();
         Self::deserialize(text).ok()
     }
@@ -124,12 +124,12 @@ fn load(trial: &TrialResult, ns: Option<u64>) -> Option<f64> {
 }
 
 /// Frames that were delivered only because the buffer had room until sending ended. Loads here are evenly spaced.
-pub(super) fn buffered(trial: &TrialResult) -> Option<f64> {
+pub(crate) fn buffered(trial: &TrialResult) -> Option<f64> {
     trial.backlogged(1).map(|frames| frames as f64)
 }
 
 /// Replaces each `{NAME}` that has a value.
-pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
+pub(crate) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, (name, after))) =
@@ -143,24 +143,24 @@ pub(super) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>
 }
 
 /// The names that a text can use: `{0.captured}`, a median of the first operand; `{held}` and `{slowed}`; words of the rule.
-pub(super) struct Words<'w, 't> {
+pub(crate) struct Words<'w, 't> {
     operands: &'w [Seen<'t>],
     more: Vec<(&'static str, String)>,
-    pub(super) missing: Option<usize>,
+    pub(crate) missing: Option<usize>,
 }
 
 impl<'w, 't> Words<'w, 't> {
-    pub(super) fn of(operands: &'w [Seen<'t>]) -> Self {
+    pub(crate) fn of(operands: &'w [Seen<'t>]) -> Self {
         Self { operands, more: Vec::new(), missing: None }
     }
 
     /// Adds a name that texts can use.
-    pub(super) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
+    pub(crate) fn and(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.more.push((name, text.into()));
         self
     }
 
-    pub(super) fn fill(&mut self, template: &str) -> String {
+    pub(crate) fn fill(&mut self, template: &str) -> String {
         fill(template, |name| {
             if let Some((_, text)) = self.more.iter().find(|(known, _)| *known == name) {
                 return Some(text.clone());

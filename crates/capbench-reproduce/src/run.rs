@@ -1,0 +1,200 @@
+//! Runs an experiment: the available methods, each step, and the reports and saves after each.
+
+use crate::conditions::Conditions;
+use crate::measured::{Done, LeftOut, MeasuredSteps};
+use crate::outcome::Reproduction;
+use crate::publication::Publication;
+use crate::step::{Action, Case, Step};
+use capbench_model::TrialError;
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::statistics::by_key;
+use capbench_model::trial::{Load, Phase};
+use capbench_plan::Result;
+use capbench_plan::order::Shuffle;
+use capbench_plan::search::{End, SearchPlan, Stored};
+use capbench_plan::session::{Session, describe};
+use capbench_plan::sweep::{self};
+
+/// Follows a reproduction.
+pub trait Observer: sweep::Observer {
+    /// A method is unavailable here; the others continue.
+    fn leaves_out(&mut self, left: &LeftOut);
+
+    /// The outcome so far. It replaces the previous outcome of this publication.
+    fn reproduced(&mut self, so_far: Reproduction) -> Result<()>;
+}
+
+impl Publication {
+    /// Repeats the experiment, keeps partial measurements, and returns whether the user stopped it. Fails when none of its
+    /// methods is available here, and when a trial cannot be saved.
+    pub fn run(
+        &self,
+        conditions: &Conditions,
+        laboratory: &mut dyn Laboratory,
+        observer: &mut dyn Observer,
+    ) -> Result<bool> {
+        let steps = self.plan(conditions)?;
+        let left_out = missing(&steps, laboratory, observer)?;
+        let out: Vec<(PlacementChoice, MethodSpec)> =
+            left_out.iter().map(|left| (left.placement, left.method.clone())).collect();
+        let last = steps.len();
+        let mut done = Vec::new();
+        for (nth, step) in steps.into_iter().enumerate() {
+            let ended = step.without(&out).run(laboratory, observer)?;
+            let stopped = ended.stopped;
+            done.push(ended);
+            let is_whole = !stopped && nth + 1 == last;
+            observer.reproduced(self.reproduction(conditions, &done, &left_out, is_whole))?;
+            if stopped {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn reproduction(
+        &self,
+        conditions: &Conditions,
+        done: &[Done],
+        left_out: &[LeftOut],
+        complete: bool,
+    ) -> Reproduction {
+        let measured = MeasuredSteps { conditions, plans: &self.steps, done, left_out };
+        let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
+        for judgement in &mut findings {
+            judgement.heed_disturbance(done);
+            judgement.tell_chance();
+        }
+        findings.extend(self.not_testable());
+        Reproduction {
+            key: self.key.clone(),
+            title: self.title.clone(),
+            source: self.source.clone(),
+            then: self.then.clone(),
+            here: vec![self.here.clone(), lengths(conditions, done)],
+            complete,
+            tables: self.tables.iter().map(|table| table.make(&measured)).collect(),
+            findings,
+            trials: done.iter().flat_map(|done| &done.trials).map(|trial| trial.number).collect(),
+        }
+    }
+}
+
+/// The length of trials compared with that of the publication.
+fn lengths(conditions: &Conditions, done: &[Done]) -> String {
+    let trials = || done.iter().flat_map(|done| &done.trials).map(|trial| trial.duration_s);
+    let (least, most) = (trials().fold(f64::INFINITY, f64::min), trials().fold(0.0, f64::max));
+    let times = if !least.is_finite() {
+        "none".into()
+    } else if least == most {
+        format!("{least:.2} s")
+    } else {
+        format!("{least:.2} to {most:.2} s")
+    };
+    format!(
+        "Scale {}: trials of {times}, {} visit{} of each point where nothing else is said, searches to {} %; {:?} of waiting for missing frames.",
+        conditions.scale,
+        conditions.visits,
+        if conditions.visits == 1 { "" } else { "s" },
+        conditions.scale.width() * 100.0,
+        conditions.base.quiet,
+    )
+}
+
+/// The unavailable methods.
+fn missing(
+    steps: &[Step],
+    laboratory: &mut dyn Laboratory,
+    observer: &mut dyn Observer,
+) -> Result<Vec<LeftOut>> {
+    let of_method = |setup: &Setup| (setup.method.clone(), setup.placement);
+    let wanted = by_key(steps.iter().flat_map(Step::setups), of_method);
+    let mut first: Option<TrialError> = None;
+    let mut left_out = Vec::new();
+    for ((method, placement), setups) in &wanted {
+        if let Err(error) = laboratory.prepare(&setups[0]).map(drop) {
+            let reason = match &error {
+                TrialError::Unsupported { reason, .. } => reason.clone(),
+                other => other.to_string(),
+            };
+            left_out.push(LeftOut { method: method.clone(), placement: *placement, reason });
+            first.get_or_insert(error);
+        }
+    }
+    match first {
+        Some(error) if left_out.len() == wanted.len() => Err(error.into()),
+        _ => {
+            left_out.iter().for_each(|left| observer.leaves_out(left));
+            Ok(left_out)
+        }
+    }
+}
+
+impl Step {
+    fn run(self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<Done> {
+        let done = Done { name: self.name, ..Done::default() };
+        match self.action {
+            Action::Sweep(plan) => {
+                let run = plan.run(laboratory, observer)?;
+                let stopped = run.outcome.stopped;
+                Ok(Done { trials: run.trials, sweep: Some(run.outcome), stopped, ..done })
+            }
+            Action::Trials { cases, visits, seed } => {
+                let mut session = Session::new(laboratory, observer);
+                visit(&cases, visits, seed, &mut session)?;
+                Ok(Done { trials: session.trials, stopped: session.stopped, ..done })
+            }
+            Action::Searches(searches) => search(done, &searches, laboratory, observer),
+        }
+    }
+}
+
+/// Runs every case once per pass, in random order. Failed cases are not tried again.
+fn visit(cases: &[Case], visits: u32, seed: u64, session: &mut Session<'_>) -> Result<()> {
+    let mut shuffle = Shuffle::new(seed);
+    let mut failed = vec![false; cases.len()];
+    for _ in 0..visits {
+        for nth in shuffle.pass(cases.len()) {
+            if session.stopped {
+                return Ok(());
+            }
+            let Case { setup, load, duration } = &cases[nth];
+            if failed[nth] {
+                continue;
+            }
+            let phase = if *load == Load::Maximum { Phase::BestEffort } else { Phase::FixedLoad };
+            failed[nth] = session.trial(setup, *load, *duration, phase)?.is_none();
+        }
+    }
+    Ok(())
+}
+
+fn search(
+    mut done: Done,
+    searches: &[(Setup, SearchPlan)],
+    laboratory: &mut dyn Laboratory,
+    observer: &mut dyn Observer,
+) -> Result<Done> {
+    for (setup, plan) in searches {
+        done.stopped |= observer.stopping();
+        if done.stopped {
+            break;
+        }
+        let highest = plan.maximum_pps.map_or(Load::Maximum, Load::Rate);
+        let what = format!("search, {}", describe(setup, highest));
+        let finished = match laboratory.prepare(setup) {
+            Ok(mut trial) => plan.run(&what, trial.as_mut(), Stored::default(), observer)?,
+            Err(error) => {
+                observer.skips(setup, Load::Maximum, &error);
+                continue;
+            }
+        };
+        done.stopped = finished.outcome.ended == End::Stopped;
+        done.trials.extend(finished.trials);
+        done.searches.push(finished.outcome.clone());
+        observer.searched(finished.outcome)?;
+    }
+    Ok(done)
+}
