@@ -147,6 +147,13 @@ mod tests {
     use capbench_model::options::CaptureOptions;
 
     #[test]
+    fn how_frames_are_delivered_is_known_of_every_method() {
+        for method in METHODS {
+            assert!(MethodSpec::plain(method.name).delivery().is_some(), "{}", method.name);
+        }
+    }
+
+    #[test]
     fn members_are_refused_where_they_cannot_be_before_anything_is_opened() {
         let interface = Interface { name: "test".into(), index: InterfaceIndex::new(1).unwrap(), mtu: 1500 };
         let plain = CaptureOptions::default();

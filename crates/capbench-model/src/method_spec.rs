@@ -46,13 +46,14 @@ impl MethodSpec {
         &self.name
     }
 
-    /// How frames reach the application; `None` for other programs.
+    /// How frames reach the application; `None` for programs and for names that are no method.
     pub fn delivery(&self) -> Option<Delivery> {
         match self.name() {
-            "cmd" => None,
             "recv" | "recvmmsg" => Some(Delivery::Copied),
+            "packet-v1" | "packet-v2" | "packet-v3" | "libpcap" | "af-xdp" | "dpdk" | "pf-ring" | "nfb"
+            | "szedata2" => Some(Delivery::Ring),
             "xdp-count" => Some(Delivery::Counted),
-            _ => Some(Delivery::Ring),
+            _ => None,
         }
     }
 
