@@ -16,6 +16,7 @@ mod flags;
 pub mod fuzzing;
 mod measuring;
 mod privileges;
+mod recommended;
 mod recording;
 mod signals;
 mod status;

@@ -37,10 +37,10 @@ pub struct Saved {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     kernel_release: Option<String>,
-    machine: Option<String>,
+    machine: String,
     cpu_model: Option<String>,
-    cpus_online: Option<u32>,
-    memory_bytes: Option<u64>,
+    cpus_online: usize,
+    memory_bytes: u64,
 }
 
 impl Host {
@@ -86,11 +86,12 @@ pub fn save(folder: &Path, results: &Results) -> io::Result<bool> {
 /// When others control the file, or it is none of this version.
 pub fn read(folder: &Path) -> io::Result<Option<Saved>> {
     let trust = Trust::for_code();
-    let file = match Folder::open(folder, &trust).and_then(|folder| folder.open_file(OsStr::new(FILE), &trust)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let file =
+        match Folder::open(folder, &trust).and_then(|folder| folder.open_file(OsStr::new(FILE), &trust)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
     let mut text = Vec::new();
     if file.take(LONGEST + 1).read_to_end(&mut text)? as u64 > LONGEST {
         let reason = format!("it is longer than {LONGEST} octets");

@@ -21,7 +21,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         Question::HighestRate => equal_load(entrants),
     };
     let (frame_size, placement, work) = scene.clone();
-    let stated = entrants.iter().filter_map(|entrant| entrant.search);
+    let stated = entrants.iter().flat_map(|entrant| &entrant.searches);
     let widths = stated.flat_map(|search| &search.goals).map(|result| result.goal.width.ratio().get());
     let precision = widths.reduce(f64::max);
     let margin = match question {
@@ -44,7 +44,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
 /// The figures of a method, not yet ranked.
 fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
     let lossless = Sustained::of(entrant, 0.0);
-    let goals = entrant.search.iter().flat_map(|search| &search.goals);
+    let goals = entrant.searches.iter().flat_map(|search| &search.goals);
     let by_search =
         goals.filter(|result| result.goal.loss_ratio.get() == 0.0).find_map(|result| result.limit);
     let failed = first_failed(entrant);

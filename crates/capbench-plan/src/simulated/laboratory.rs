@@ -47,8 +47,13 @@ pub struct SimulatedLaboratory {
 impl SimulatedLaboratory {
     /// A path with these methods.
     pub fn new(generator: f64, methods: Vec<SimulatedMethod>) -> Self {
-        let conditions =
-            Conditions { backlog_pps: f64::INFINITY, noise: Noise::default(), bursts: None, foreign: None, seed: 0 };
+        let conditions = Conditions {
+            backlog_pps: f64::INFINITY,
+            noise: Noise::default(),
+            bursts: None,
+            foreign: None,
+            seed: 0,
+        };
         Self {
             generator,
             line_rate: None,
@@ -229,7 +234,8 @@ fn disturbance(share: f64, sending: Duration) -> Disturbance {
     }
     let sending_ns = sending.as_nanos() as u64;
     let foreign_ns = (sending_ns as f64 * share).round() as u64;
-    let application = CpuDisturbance { cpu: 1, window_ns: sending_ns, foreign_ns, ..CpuDisturbance::default() };
+    let application =
+        CpuDisturbance { cpu: 1, window_ns: sending_ns, foreign_ns, ..CpuDisturbance::default() };
     Disturbance { cpus: vec![application], tick_ns: TICK_NS, sending_ns, ..Disturbance::default() }
 }
 

