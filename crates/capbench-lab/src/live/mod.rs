@@ -4,7 +4,7 @@ mod account;
 mod calibration;
 mod disturbance;
 mod far_end;
-mod line_rate;
+pub mod line_rate;
 mod nic;
 mod numbering;
 mod pace;

@@ -118,6 +118,7 @@ impl LiveTrial<'_> {
                     limits: Limits { duration, frames, stop: &stop },
                     trial,
                     stream: StreamId(0),
+                    progress: None,
                     start,
                 };
                 let cpu_start = clock::thread_cpu_ns();

@@ -75,7 +75,7 @@ fn constant(rate: f64) -> Schedule {
 }
 
 fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, start: Instant) -> SendJob<'a> {
-    SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), start }
+    SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), progress: None, start }
 }
 
 fn send(null: &mut Null, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {

@@ -28,7 +28,8 @@ use crate::values::positive_duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
 pub struct SceneFlags {
-    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them
+    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them; a program of
+    /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
@@ -153,10 +154,10 @@ impl Default for Defaults {
 impl Scene {
     /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
-        let programs = Programs::with_file(flags.programs.as_deref())?;
+        let mut programs = Programs::with_file(flags.programs.as_deref())?;
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
-        let methods = methods(&named, &programs)?;
+        let methods = methods(&named, &mut programs)?;
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
         if sizes.is_empty() {
@@ -248,7 +249,7 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
 }
 
 /// The methods of a list, each once, sets expanded.
-fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
+fn methods(list: &[String], programs: &mut Programs) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
@@ -258,6 +259,7 @@ fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
         };
         for name in names {
             let spec: MethodSpec = name.parse().map_err(Usage)?;
+            programs.define(&spec)?;
             subject::find(&spec, programs)?;
             if !methods.contains(&spec) {
                 methods.push(spec);

@@ -11,7 +11,7 @@ use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
 
 use crate::file_format::named;
-use crate::flags::CaptureFlags;
+use crate::flags::{CaptureFlags, FilterFlags};
 use crate::values::{positive_duration, share};
 
 #[derive(Args, Clone, Debug)]
@@ -29,15 +29,8 @@ pub struct RecordFlags {
     /// Stop after this time [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
-    /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
-    #[arg(value_name = "FILTER")]
-    pub filter: Vec<String>,
-    /// Read the filter from a file; the one on the command line is ignored
-    #[arg(short = 'F', long = "filter-file", value_name = "FILE")]
-    pub filter_file: Option<PathBuf>,
-    /// Do not let libpcap optimise the filter's program
-    #[arg(short = 'O', long)]
-    pub no_optimise: bool,
+    #[command(flatten)]
+    pub filter: FilterFlags,
     /// Print the filter's program and end: -d in words, -dd as C, -ddd as numbers
     #[arg(short = 'd', action = clap::ArgAction::Count)]
     pub dump: u8,
@@ -47,6 +40,12 @@ pub struct RecordFlags {
     /// List the link types of the interfaces and end
     #[arg(short = 'L', long)]
     pub list_data_link_types: bool,
+    /// List the types of time stamps and end
+    #[arg(short = 'J', long)]
+    pub list_time_stamp_types: bool,
+    /// As for tcpdump, but refused: this command captures from interfaces
+    #[arg(short = 'r', value_name = "FILE", hide = true)]
+    pub read: Option<PathBuf>,
     /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
     #[arg(long, value_name = "MODE", requires = "members")]
     pub fanout: Option<FanoutMode>,
