@@ -285,7 +285,7 @@ fn root_count_takes_filters_and_counts_each_one_exactly() {
         );
         count.wait_for(&format!("{method} on right"));
         // The filter of all leaves out the first ten.
-        let frames = ["-c 10 --size 1200", "-c 40", "-c 30 --ipv6 --tcp --size 200", "-c 20 --tcp --vlan 7", "-c 20 --tcp"];
+        let frames = ["-c 10 --size 1200", "-c 40", "-c 30 --ipv6 --tcp --size 200", "-c 20 --tcp --vlan 7 --size 100", "-c 20 --tcp"];
         for frames in frames {
             send(&spaces, frames);
         }
@@ -316,10 +316,10 @@ fn root_count_says_how_many_of_a_trial_were_lost_and_which_trial_came_instead() 
 #[test]
 fn root_send_prints_a_line_a_second_and_keeps_a_rate_in_bits() {
     let Some((_, spaces)) = test_bed() else { return };
-    let command = "send -i left --rate 512kbit/s --duration 2500ms";
+    let command = "send -i left --rate 512kbit/s -c 2500";
     let out = run(&spaces.left, &mut capbench(command)).success().out;
     let lines: Vec<_> = out.lines().filter(|line| line.contains(" s  ")).collect();
-    assert_eq!(lines.len(), 2, "{out}");
+    assert!(lines.len() >= 2, "{out}");
     assert!(lines.iter().all(|line| line.contains("kbit/s L2")), "{out}");
     assert!(out.contains("2500 intended, 0 unsent"), "{out}");
 }
