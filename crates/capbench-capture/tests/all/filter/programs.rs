@@ -9,8 +9,8 @@ use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::frames::{beside, frame, plain};
-use crate::kernel::InKernel;
+use super::frames::{beside, frame, plain};
+use super::kernel::InKernel;
 
 /// Every code that Linux knows, and some that it does not.
 const CODES: [u16; 52] = [
