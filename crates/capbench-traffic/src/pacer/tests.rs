@@ -29,7 +29,16 @@ impl Null<'_> {
     fn new(batch: usize) -> Self {
         let slots = vec![vec![0; 1600]; batch];
         let (delay, lose, keep, stop_at) = (Duration::ZERO, None, 0, None);
-        Self { slots, frames: Vec::new(), batches: Vec::new(), delay, lose, keep, pending: Vec::new(), stop_at }
+        Self {
+            slots,
+            frames: Vec::new(),
+            batches: Vec::new(),
+            delay,
+            lose,
+            keep,
+            pending: Vec::new(),
+            stop_at,
+        }
     }
 }
 
