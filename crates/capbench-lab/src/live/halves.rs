@@ -125,8 +125,6 @@ pub(super) struct ReceiverCpus {
     pub(super) placement: HostCpus,
     /// From the moment that both sides were ready until sending was over.
     pub(super) sending: CpuWindow,
-    /// Its length in nanoseconds.
-    pub(super) sending_ns: u64,
     /// From the same moment until the last frame was read.
     pub(super) receiving: CpuWindow,
     /// Its length in nanoseconds.

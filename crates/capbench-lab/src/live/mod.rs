@@ -280,12 +280,6 @@ impl LiveLaboratory {
             profile,
             line_rate,
             burst: setup.burst,
-            not_kept_open_because: match &named.subject {
-                Subject::Capture { .. } => None,
-                Subject::Program(program) => {
-                    Some(format!("{} would be started anew for every part of it", program.name))
-                }
-            },
             transmit,
             receive,
             bed,

@@ -25,15 +25,6 @@ pub(super) fn settling(nic: &NicSnapshot) -> Duration {
     nic.driver().unwrap_or(&table::UNKNOWN).settling()
 }
 
-/// A receiving driver's counts of one trial.
-struct NicReport {
-    nic: NicSnapshot,
-    deltas: Vec<CounterDelta>,
-    losses: Vec<NicLoss>,
-    /// Frames of `rx_dropped` that the driver dropped itself.
-    in_receive_drops: u64,
-}
-
 /// The receiving driver's account of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct NicAccount {
@@ -74,57 +65,6 @@ pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64
     (transmitted == sent && received >= seen).then(|| sent.saturating_sub(received))
 }
 
-impl NicReport {
-    fn new(before: &NicSnapshot, after: NicSnapshot, link: Option<LinkStats>, backlog: u64) -> Self {
-        let deltas = after.since(before);
-        let own = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
-        let without_stack = |stats: LinkStats| {
-            let refused = backlog.min(stats.rx_dropped - own);
-            LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
-        };
-        let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
-        Self { nic: after, deltas, losses, in_receive_drops: own }
-    }
-
-    fn account(&self, circumstances: &Circumstances<'_>) -> NicAccount {
-        let link: Vec<_> = by_place(&self.losses, Place::Link).collect();
-        let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
-        let mut driver: Vec<_> = by_place(&self.losses, Place::Driver).cloned().collect();
-        for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
-            loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
-        }
-        let mut xdp: Vec<_> = by_place(&self.losses, Place::Xdp).cloned().collect();
-        let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
-        for loss in driver.iter_mut().filter(is_redirect) {
-            let count = loss.count.min(circumstances.failed_redirects);
-            loss.count -= count;
-            let source = format!("{} as far as xdp:xdp_redirect_err confirms it", loss.source);
-            let redirect = NicLoss { meaning: Meaning::Xdp, count, source, ..loss.clone() };
-            xdp.extend((count > 0).then_some(redirect));
-        }
-        let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
-        NicAccount {
-            link: if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(self.blind()) },
-            driver: (!driver.is_empty())
-                .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
-            xdp: (circumstances.foreign_program && !xdp.is_empty())
-                .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
-            in_driver,
-            in_receive_drops: self.in_receive_drops,
-            foreign: circumstances.foreign,
-            notes: allowances(self.nic.driver(), &self.deltas),
-            counters: raw(self.nic.driver(), &self.deltas),
-        }
-    }
-
-    /// Why the card's drops cannot be read.
-    fn blind(&self) -> String {
-        let name = self.nic.driver_name().unwrap_or("the interface");
-        let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
-        format!("{name}: {reason}")
-    }
-}
-
 impl NicAccount {
     /// From the counters before and after, and the difference of the link statistics. The stack refused up to `backlog` frames:
     /// apart from the driver's own drops, these frames of `rx_dropped` belong neither to the driver nor to the card.
@@ -135,7 +75,50 @@ impl NicAccount {
         backlog: u64,
         circumstances: &Circumstances<'_>,
     ) -> Self {
-        NicReport::new(before, after.clone(), link, backlog).account(circumstances)
+        let deltas = after.since(before);
+        let in_receive_drops = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
+        let without_stack = |stats: LinkStats| {
+            let refused = backlog.min(stats.rx_dropped - in_receive_drops);
+            LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
+        };
+        let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
+        Self {
+            in_receive_drops,
+            notes: allowances(after.driver(), &deltas),
+            counters: raw(after.driver(), &deltas),
+            ..Self::of_losses(after, &losses, circumstances)
+        }
+    }
+
+    fn of_losses(nic: &NicSnapshot, losses: &[NicLoss], circumstances: &Circumstances<'_>) -> Self {
+        let link: Vec<_> = by_place(losses, Place::Link).collect();
+        let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
+        let mut driver: Vec<_> = by_place(losses, Place::Driver).cloned().collect();
+        for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
+            loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
+        }
+        let mut xdp: Vec<_> = by_place(losses, Place::Xdp).cloned().collect();
+        let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
+        for loss in driver.iter_mut().filter(is_redirect) {
+            let count = loss.count.min(circumstances.failed_redirects);
+            loss.count -= count;
+            let source = format!("{} as far as xdp:xdp_redirect_err confirms it", loss.source);
+            let redirect = NicLoss { meaning: Meaning::Xdp, count, source, ..loss.clone() };
+            xdp.extend((count > 0).then_some(redirect));
+        }
+        let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
+        Self {
+            link: if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(blind(nic)) },
+            driver: (!driver.is_empty())
+                .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            xdp: (circumstances.foreign_program && !xdp.is_empty())
+                .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            in_driver,
+            in_receive_drops: 0,
+            foreign: circumstances.foreign,
+            notes: Vec::new(),
+            counters: BTreeMap::new(),
+        }
     }
 
     /// The evidence for the ledger. `gone_between`: frames that left the sending driver and did not come out of the receiving one,
@@ -173,6 +156,13 @@ impl NicAccount {
             },
         }
     }
+}
+
+/// Why the card's drops cannot be read.
+fn blind(nic: &NicSnapshot) -> String {
+    let name = nic.driver_name().unwrap_or("the interface");
+    let reason = nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
+    format!("{name}: {reason}")
 }
 
 /// Frames that a redirecting method counted because it could not accept them: the driver also counts each as a failed redirect.
@@ -246,8 +236,8 @@ mod tests {
         NicLoss { meaning, part, count, exact, in_rx_dropped: false, source: "driver counter x".into() }
     }
 
-    fn report(losses: Vec<NicLoss>) -> NicReport {
-        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses, in_receive_drops: 0 }
+    fn evidence_of(losses: &[NicLoss], circumstances: &Circumstances<'_>, gone: Option<u64>) -> NicEvidence {
+        NicAccount::of_losses(&NicSnapshot::default(), losses, circumstances).evidence(gone)
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
@@ -262,7 +252,7 @@ mod tests {
             loss(Meaning::Missed, "queues", 4, true),
             loss(Meaning::Checksum, "", 0, true),
         ];
-        let evidence = report(losses).account(&circumstances(&method)).evidence(None);
+        let evidence = evidence_of(&losses, &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, Some(7));
         assert!(link.source.contains("the host had given the NIC no buffer"), "{}", link.source);
@@ -272,8 +262,7 @@ mod tests {
     #[test]
     fn a_card_that_cannot_tell_is_unknown_and_not_0() {
         let method = Counters::default();
-        let evidence =
-            report(vec![loss(Meaning::Driver, "", 2, true)]).account(&circumstances(&method)).evidence(None);
+        let evidence = evidence_of(&[loss(Meaning::Driver, "", 2, true)], &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, None);
         assert!(link.source.starts_with("unknown"), "{}", link.source);
@@ -284,12 +273,9 @@ mod tests {
     fn a_bound_is_a_count_only_where_nothing_else_came() {
         let method = Counters::default();
         let losses = vec![loss(Meaning::Missed, "", 9, false)];
-        assert_eq!(
-            report(losses.clone()).account(&circumstances(&method)).evidence(None).link.unwrap().count,
-            Some(9)
-        );
+        assert_eq!(evidence_of(&losses, &circumstances(&method), None).link.unwrap().count, Some(9));
         let others = Circumstances { foreign: 1, ..circumstances(&method) };
-        let link = report(losses).account(&others).evidence(None).link.unwrap();
+        let link = evidence_of(&losses, &others, None).link.unwrap();
         assert_eq!(link.count, None);
         assert!(link.source.contains("at most 9"), "{}", link.source);
     }
@@ -301,11 +287,11 @@ mod tests {
         let losses = vec![at(Place::FillRing, 6), at(Place::Ring, 3)];
         let method = Counters { losses, ..Counters::default() };
         let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
-        let evidence = report(vec![driver.clone()]).account(&circumstances(&method)).evidence(None);
+        let evidence = evidence_of(&[driver.clone()], &circumstances(&method), None);
         assert_eq!(evidence.driver.unwrap().count, Some(1));
         let losses = vec![at(Place::Ring, 3)];
         let socket = Counters { losses, ..Counters::default() };
-        let evidence = report(vec![driver]).account(&circumstances(&socket)).evidence(None);
+        let evidence = evidence_of(&[driver], &circumstances(&socket), None);
         assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
     }
 
@@ -314,7 +300,7 @@ mod tests {
         let method = Counters::default();
         let link = |losses: Vec<NicLoss>, gone, foreign| {
             let circumstances = Circumstances { foreign, ..circumstances(&method) };
-            report(losses).account(&circumstances).evidence(gone).link.unwrap()
+            evidence_of(&losses, &circumstances, gone).link.unwrap()
         };
         let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
         assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
@@ -345,9 +331,9 @@ mod tests {
     fn drops_of_an_xdp_program_count_where_it_is_not_the_methods() {
         let method = Counters::default();
         let losses = vec![loss(Meaning::Xdp, "", 5, true)];
-        assert_eq!(report(losses.clone()).account(&circumstances(&method)).evidence(None).xdp, None);
+        assert_eq!(evidence_of(&losses, &circumstances(&method), None).xdp, None);
         let other = Circumstances { foreign_program: true, ..circumstances(&method) };
-        assert_eq!(report(losses).account(&other).evidence(None).xdp.unwrap().count, Some(5));
+        assert_eq!(evidence_of(&losses, &other, None).xdp.unwrap().count, Some(5));
     }
 
     #[test]
@@ -355,11 +341,11 @@ mod tests {
         let method = Counters::default();
         let losses = || {
             let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
-            report(vec![driver, loss(Meaning::Xdp, "", 5, true)])
+            vec![driver, loss(Meaning::Xdp, "", 5, true)]
         };
         let booked = |failed_redirects| {
             let other = Circumstances { foreign_program: true, failed_redirects, ..circumstances(&method) };
-            let evidence = losses().account(&other).evidence(None);
+            let evidence = evidence_of(&losses(), &other, None);
             (evidence.driver.unwrap().count, evidence.xdp.unwrap().count)
         };
         assert_eq!(booked(8), (Some(2), Some(13)));

@@ -118,6 +118,20 @@ impl ReceiveSide {
         })
     }
 
+    /// Whether a capture can stay open for several trials.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn can_stay_open(&self) -> Result<()> {
+        match &self.subject {
+            Subject::Capture { .. } => Ok(()),
+            Subject::Program(program) => Err(LabError::Unsupported {
+                what: "a soak".into(),
+                reason: format!("{} would be started anew for every part of it", program.name),
+            }),
+        }
+    }
+
     /// Reads the counters, opens the capture unless it is open, and waits until it receives.
     ///
     /// # Errors
@@ -175,7 +189,6 @@ impl ReceiveSide {
         let cpus = ReceiverCpus {
             placement,
             sending: sending_over.cpus_since(&armed.ready),
-            sending_ns: sending_over.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
             receiving: kernel.cpus_since(&armed.ready),
             receiving_ns: kernel.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
             kernel: kernel.since(&armed.ready)?,

@@ -16,7 +16,6 @@ use crate::receiver::SharedStart;
 use capbench_frames::rates::Pps;
 use capbench_frames::stamp::TrialId;
 use capbench_host::bed::Bed;
-use capbench_model::TrialError;
 use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
@@ -34,8 +33,6 @@ pub(super) struct LiveTrial<'l> {
     pub(super) line_rate: Option<Pps>,
     /// Frames that the generator sends at once if the load is a constant rate.
     pub(super) burst: Option<NonZeroU32>,
-    /// Why the set-up cannot stay open for several trials.
-    pub(super) not_kept_open_because: Option<String>,
     pub(super) transmit: TransmitSide,
     pub(super) receive: ReceiveSide,
     /// Both sides are on it.
@@ -52,10 +49,8 @@ impl Trial for LiveTrial<'_> {
     }
 
     fn keep_open(&mut self) -> capbench_model::Result<Box<dyn Trial + '_>> {
-        match &self.not_kept_open_because {
-            Some(reason) => Err(TrialError::Unsupported { what: "a soak".into(), reason: reason.clone() }),
-            None => Ok(Box::new(KeptOpen(self))),
-        }
+        self.receive.can_stay_open()?;
+        Ok(Box::new(KeptOpen(self)))
     }
 }
 

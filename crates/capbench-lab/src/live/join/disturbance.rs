@@ -18,7 +18,7 @@ impl Halves<'_> {
             cpus: all.into_iter().filter_map(|cpu| self.of_cpu(cpu)).collect(),
             tick_ns: cpus.tick_ns,
             clocks: self.receive.clocks,
-            sending_ns: cpus.sending_ns,
+            sending_ns: self.transmit.cpu.window_ns,
             backlog_lasts_ns: self.backlog_lasts_ns(),
         }
     }
@@ -42,10 +42,12 @@ impl Halves<'_> {
         let own_ns = of_threads.iter().filter(|(runs_here, _)| *runs_here).map(|(_, ns)| ns).sum();
         // If the application also runs there, the CPU's remaining time belongs to neither.
         let traced = cpus.kernel.as_ref().filter(|kernel| kernel.cpu == cpu && cpu == placement.application);
-        let stalls = match sends_only {
+        let mut stalls = match sends_only {
             true => generator.stalls.clone(),
             false => of(cpu, &cpus.stalls),
         };
+        // The receive side learns later that sending is over.
+        stalls.iter_mut().for_each(|stalls| stalls.retain(|stall| stall.until_ns <= generator.window_ns));
         Some(CpuDisturbance {
             cpu: cpu.number(),
             window_ns,
