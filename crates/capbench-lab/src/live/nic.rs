@@ -287,7 +287,7 @@ mod tests {
         let losses = vec![at(Place::FillRing, 6), at(Place::Ring, 3)];
         let method = Counters { losses, ..Counters::default() };
         let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
-        let evidence = evidence_of(&[driver.clone()], &circumstances(&method), None);
+        let evidence = evidence_of(std::slice::from_ref(&driver), &circumstances(&method), None);
         assert_eq!(evidence.driver.unwrap().count, Some(1));
         let losses = vec![at(Place::Ring, 3)];
         let socket = Counters { losses, ..Counters::default() };
