@@ -11,7 +11,8 @@ impl FromStr for ByteCount {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let refuse = || format!("\"{text}\" is not a size; write for example 4096, 64K, 256KiB, 64MiB or 4MB");
+        let refuse =
+            || format!("\"{text}\" is not a size; write for example 4096, 64K, 256KiB, 64MiB or 4MB");
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, suffix) = text.split_at(digits);
         // As in dd(1): K and KiB are 1024 bytes, kB is 1000.
@@ -88,7 +89,10 @@ mod tests {
         assert_eq!("4096".parse::<ByteCount>().unwrap().to_string(), "4KiB");
         assert_eq!(ByteCount(24_250_212 << 10).to_string(), "23.1GiB");
         let of = |text: &str| text.parse::<ByteCount>().unwrap().0;
-        assert_eq!([of("64K"), of("64kB"), of("10M"), of("4MB"), of("1G")], [65_536, 64_000, 10 << 20, 4_000_000, 1 << 30]);
+        assert_eq!(
+            [of("64K"), of("64kB"), of("10M"), of("4MB"), of("1G")],
+            [65_536, 64_000, 10 << 20, 4_000_000, 1 << 30]
+        );
         for text in ["", "0", "MiB", "64Mb", "64m", "-1", "1.5MiB", "99999999999GiB"] {
             assert!(text.parse::<ByteCount>().is_err(), "{text}");
         }

@@ -38,7 +38,9 @@ mod tests {
     fn a_socket_captures_on_its_interface_or_on_all_that_are_up() {
         let on_eth0 = Socket { interface: Some("eth0".into()), ..Socket::default() };
         let on_all = Socket { every_interface: true, ..Socket::default() };
-        let of = |socket| [("eth0", false), ("eth1", true), ("eth1", false)].map(|(name, up)| captures(socket, name, up));
+        let of = |socket| {
+            [("eth0", false), ("eth1", true), ("eth1", false)].map(|(name, up)| captures(socket, name, up))
+        };
         assert_eq!((of(&on_eth0), of(&on_all)), ([true, false, false], [false, true, false]));
     }
 }

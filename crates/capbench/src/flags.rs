@@ -112,7 +112,11 @@ impl CaptureFlags {
 
 /// tcpdump's unit, unless one is given.
 fn buffer_size(text: &str) -> Result<ByteCount, String> {
-    if text.bytes().all(|letter| letter.is_ascii_digit()) { format!("{text}KiB").parse() } else { text.parse() }
+    if text.bytes().all(|letter| letter.is_ascii_digit()) {
+        format!("{text}KiB").parse()
+    } else {
+        text.parse()
+    }
 }
 
 /// Which packets.

@@ -72,18 +72,25 @@ pub const GROUPS: &[Group] = &[
         commands: &[
             ("methods", &["capbench methods   # what runs here, and what each method needs"]),
             ("send", &["capbench send -i eth0 --rate 1Gbps --size 512 --duration 10s"]),
-            ("count", &["capbench count -i eth0 --each tcp --each 'udp port 53'   # packets and bytes of each"]),
+            (
+                "count",
+                &["capbench count -i eth0 --each tcp --each 'udp port 53'   # packets and bytes of each"],
+            ),
         ],
     },
     Group {
         heading: "Publications",
-        commands: &[("reproduce", &["capbench reproduce dain-2004   # its tables next to those of this host"])],
+        commands: &[(
+            "reproduce",
+            &["capbench reproduce dain-2004   # its tables next to those of this host"],
+        )],
     },
 ];
 
 /// Flags that few users need. `--help` leaves them out, `--help-all` and the manual pages list them.
 const RARE: &[&str] = &[
     "app-cpu",
+    "autostop",
     "block",
     "buffer-size",
     "dain-2004",
@@ -122,6 +129,7 @@ const RARE: &[&str] = &[
     "repeats",
     "repetitions",
     "retire-timeout",
+    "ring-buffer",
     "searches",
     "seed",
     "spin",
@@ -197,9 +205,9 @@ fn grouped(cli: &Command) -> String {
 /// Flags that change nothing, and those whose only value is the default.
 fn habits() -> impl Iterator<Item = Arg> {
     const HEADING: &str = "As tcpdump has them";
-    let letters = HABITS.into_iter().map(|(name, letter, help)| {
-        Arg::new(name).short(letter).action(ArgAction::Count).help(help)
-    });
+    let letters = HABITS
+        .into_iter()
+        .map(|(name, letter, help)| Arg::new(name).short(letter).action(ArgAction::Count).help(help));
     let kind = Arg::new("time-stamp-type").short('j').long("time-stamp-type").value_parser(["host"]);
     let precision = Arg::new("time-stamp-precision").long("time-stamp-precision").value_parser(["nano"]);
     let stamps = [
@@ -276,7 +284,8 @@ mod tests {
     fn rare_flags_exist_and_only_help_all_lists_them() {
         let cli = equipped(Cli::command());
         let has = |flag: &str| {
-            cli.get_subcommands().any(|command| command.get_arguments().any(|arg| arg.get_long() == Some(flag)))
+            cli.get_subcommands()
+                .any(|command| command.get_arguments().any(|arg| arg.get_long() == Some(flag)))
         };
         for flag in RARE {
             assert!(has(flag), "no command has --{flag}");

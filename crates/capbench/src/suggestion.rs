@@ -12,7 +12,8 @@ const ALIKE: f64 = 0.75;
 /// The candidate that is most like a name; `None` if none is like it.
 fn nearest<'c>(asked: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let rated = candidates.map(|candidate| (strsim::jaro(asked, candidate), candidate));
-    let best = rated.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|one, other| one.0.total_cmp(&other.0));
+    let best =
+        rated.filter(|(likeness, _)| *likeness >= ALIKE).max_by(|one, other| one.0.total_cmp(&other.0));
     best.map(|(_, candidate)| candidate)
 }
 
@@ -57,8 +58,9 @@ mod tests {
     #[test]
     fn methods_programs_and_interfaces_are_suggested() {
         let programs = Programs::default();
-        let of_method =
-            |text: &str| for_error(&capbench_lab::subject::find(&text.parse().unwrap(), &programs).unwrap_err().into());
+        let of_method = |text: &str| {
+            for_error(&capbench_lab::subject::find(&text.parse().unwrap(), &programs).unwrap_err().into())
+        };
         assert_eq!(of_method("paket-v3").as_deref(), Some("packet-v3"));
         assert_eq!(of_method("cmd:tcpdmp").as_deref(), Some("cmd:tcpdump"));
         assert_eq!(of_method("qqq"), None);

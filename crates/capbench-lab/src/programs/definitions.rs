@@ -78,8 +78,14 @@ const USUAL_COUNTS: [(&str, &str); 3] = [
 /// A program by its command line alone, with the words between spaces as arguments. capbench verifies the frames of its `{file}`,
 /// else it prints the usual counts.
 pub(super) fn of_command_line(line: &str) -> std::result::Result<Program, String> {
+    // Quotes around all of it may have come through the shell.
+    let unquoted = ['\'', '"'].into_iter().find_map(|quote| line.strip_prefix(quote)?.strip_suffix(quote));
+    let (name, line) = (line, unquoted.unwrap_or(line));
     if line.contains(['\'', '"', '\\']) {
-        return Err("no shell reads it, so quotes have no meaning; a file of --programs can have such arguments".into());
+        return Err(
+            "no shell reads it, so quotes have no meaning; a file of --programs can have such arguments"
+                .into(),
+        );
     }
     let mut command: Vec<String> = line.split_whitespace().map(String::from).collect();
     if !command.iter().any(|word| arguments::has(word, "interface")) {
@@ -94,7 +100,7 @@ pub(super) fn of_command_line(line: &str) -> std::result::Result<Program, String
     let counts = if has_file { &[][..] } else { &USUAL_COUNTS };
     let counts = counts.iter().map(|(name, pattern)| (name.to_string(), pattern.to_string())).collect();
     let definition = Definition { command, summary: Some(line.into()), counts, ..Definition::default() };
-    Ok(Program { name: line.into(), ..program("command", definition)? })
+    Ok(Program { name: name.into(), ..program("command", definition)? })
 }
 
 pub(crate) fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
@@ -223,9 +229,16 @@ mod tests {
         let writing = of_command_line("tcpdump -i {interface} -w {file}").unwrap();
         assert!(writing.writes_file() && writing.counts.is_empty() && writing.command[0] == "tcpdump");
         assert_eq!(writing.name, "tcpdump -i {interface} -w {file}");
-        for (line, reason) in
-            [("./prog eth0", "no {interface}"), ("sh -c 'x {interface}'", "quotes"), ("x {interface} {rin}", "placeholder")]
-        {
+        let quoted = of_command_line("'cat {interface}'").unwrap();
+        assert_eq!(
+            (quoted.command.join(" "), quoted.name),
+            ("cat {interface}".into(), "'cat {interface}'".into())
+        );
+        for (line, reason) in [
+            ("./prog eth0", "no {interface}"),
+            ("sh -c 'x {interface}'", "quotes"),
+            ("x {interface} {rin}", "placeholder"),
+        ] {
             assert!(of_command_line(line).unwrap_err().contains(reason), "{line}");
         }
     }

@@ -111,9 +111,10 @@ impl Programs {
         let name = spec.argument().unwrap_or_default();
         let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };
         if name.is_empty() {
-            return Err(
-                refuse("write cmd:PROGRAM as `capbench methods` lists it, or 'cmd:./program -i {interface}'".into()).into()
-            );
+            return Err(refuse(
+                "write cmd:PROGRAM as `capbench methods` lists it, or 'cmd:./program -i {interface}'".into(),
+            )
+            .into());
         }
         if let Some(setting) = spec.settings().first() {
             return Err(refuse(format!("a program has no setting \"{}\"", setting.name)).into());
@@ -137,7 +138,10 @@ mod tests {
             programs.define(&text.parse().unwrap()).unwrap();
         }
         assert_eq!(programs.rows().len(), known + 1);
-        assert_eq!(programs.find(&"cmd:./prog {interface}".parse().unwrap()).unwrap().name, "./prog {interface}");
+        assert_eq!(
+            programs.find(&"cmd:./prog {interface}".parse().unwrap()).unwrap().name,
+            "./prog {interface}"
+        );
         assert!(programs.define(&"cmd:./prog eth0".parse().unwrap()).is_err());
     }
 

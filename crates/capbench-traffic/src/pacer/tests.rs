@@ -196,6 +196,15 @@ fn a_stop_flag_ends_the_phase() {
 }
 
 #[test]
+fn another_thread_can_read_how_many_frames_were_sent() {
+    let (plan, progress) = (plan("64"), AtomicU64::new(0));
+    let limits = count(100, &RUNNING);
+    let job = SendJob { progress: Some(&progress), ..job(&plan, &Schedule::Maximum, limits, Instant::now()) };
+    let report = run(&job, &mut Null::new(64)).unwrap();
+    assert_eq!((report.sent, progress.load(Ordering::Relaxed)), (100, 100));
+}
+
+#[test]
 fn without_a_plan_what_is_sent_was_intended() {
     let report = send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(5, &RUNNING));
     assert!(report.sent > 64);

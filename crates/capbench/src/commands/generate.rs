@@ -75,7 +75,11 @@ fn pages(command: &Command, folder: &Folder) -> Result<()> {
     page.render_description_section(&mut text)?;
     text.extend(if shown.is_empty() { examples(command) } else { commands(command) }.into_bytes());
     page.render_options_section(&mut text)?;
-    if command.get_after_long_help().or(command.get_after_help()).is_some_and(|text| !text.to_string().is_empty()) {
+    if command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .is_some_and(|text| !text.to_string().is_empty())
+    {
         page.render_extra_section(&mut text)?;
     }
     let mut text = String::from_utf8(text)?;

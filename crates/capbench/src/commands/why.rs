@@ -55,7 +55,9 @@ pub fn run(flags: &WhyFlags) -> Result<Exit> {
         None => capbench_why::captured_interfaces()?,
     };
     if names.is_empty() {
-        tell!("capbench: nobody captures on an interface of this network namespace; -i watches one all the same");
+        tell!(
+            "capbench: nobody captures on an interface of this network namespace; -i watches one all the same"
+        );
         return Ok(Exit::Done);
     }
     let mut watches = names.iter().map(|name| Watch::new(name, tracing)).collect::<Result<Vec<_>, _>>()?;

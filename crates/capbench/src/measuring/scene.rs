@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, TrialId};
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
+use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
 use capbench_lab::live::Path;
 use capbench_lab::programs::Programs;
@@ -226,6 +227,21 @@ impl Scene {
     /// How long trials wait for missing frames.
     pub fn quiet(&self) -> Duration {
         self.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet)
+    }
+
+    /// Frames per second of a rate that `flag` states. Bits per second and shares of the line need one frame size.
+    pub fn rate(&self, flag: &str, rate: StatedRate) -> Result<Pps> {
+        if let StatedRate::Frames(rate) = rate {
+            return Ok(rate);
+        }
+        let [setup] = &self.sizes[..] else {
+            let why = "bits per second and shares of the line are of one frame size; name one --size";
+            return Err(Usage(format!("{flag}: {why}")).into());
+        };
+        let mean_octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
+        let line =
+            self.path.line_rate(setup)?.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
+        Ok(rate.of_frames(mean_octets, line).map_err(|error| Usage(format!("{flag}: {error}")))?)
     }
 
     /// The first rows of a plan.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_lab::programs::Programs;
+use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{FileFormat, HashAlgorithm};
@@ -168,6 +169,17 @@ pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
     let mut name = if flags.file_seconds.is_some() { first? } else { file }.as_os_str().to_owned();
     name.push(".ledger.json");
     Some(name.into())
+}
+
+/// What a recording leaves out although it arrives: on the loopback interface, copies of what is sent.
+pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
+    let sources = plan.sources.iter().filter(|source| {
+        source.interface.name == super::LOOPBACK && source.options.direction == Direction::In
+    });
+    sources.map(|source| {
+        let name = &source.interface.name;
+        format!("{name}: each packet is sent and received there; the copies of sent ones are left out (-Q inout records them)")
+    })
 }
 
 /// The path from captures to the file, for the second line.

@@ -37,6 +37,7 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
         print("Time stamp types (use option -j to set):\n  host (the kernel's clock)\n")?;
         return Ok(Exit::Done);
     }
+    let flags = &flags.resolved()?;
     check(flags)?;
     let folder = side_folder(flags);
     // The user is looked up before anything is opened; the process becomes that user afterwards.
@@ -59,6 +60,9 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let opened = Opened::open(plan)?;
     // Here the captures are open, and nothing is written yet.
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
+    for note in plan::left_out(opened.plan()) {
+        tell!("capbench: {note}");
+    }
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let pool = opened.worker_pool();
     let write = opened.plan().write.clone();

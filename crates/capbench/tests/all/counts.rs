@@ -212,7 +212,11 @@ fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
     );
     let seen = &total["verified"];
     let others = serde_json::json!([{ "trial": 8, "frames": 3 }]);
-    assert_eq!((&seen["lost"], &seen["of"], &seen["of_other_trials"]), (&0.into(), &FRAMES.into(), &others), "{what}");
+    assert_eq!(
+        (&seen["lost"], &seen["of"], &seen["of_other_trials"]),
+        (&0.into(), &FRAMES.into(), &others),
+        "{what}"
+    );
     assert_eq!((&seen["delivered"], &seen["foreign"]), (&FRAMES.into(), &3.into()), "{what}: {ended:#?}");
     for key in ["duplicates", "reordered", "truncated", "corrupt"] {
         assert_eq!(seen[key], 0, "{what}: {key}: {ended:#?}");
@@ -278,14 +282,21 @@ fn root_count_takes_filters_and_counts_each_one_exactly() {
     for (method, (third, of_third)) in
         [("recv", tagged), ("packet-v2", tagged), ("packet-v3", tagged), ("libpcap", long), ("af-xdp", long)]
     {
-        let mut count = Running::start(
-            &spaces.right,
-            capbench(&format!("count -i right --json --method {method} -c 110 --each udp --each"))
-                .args(["ip6 or udp", "--each", third, "less 1000"]),
-        );
+        let mut count =
+            Running::start(
+                &spaces.right,
+                capbench(&format!("count -i right --json --method {method} -c 110 --each udp --each"))
+                    .args(["ip6 or udp", "--each", third, "less 1000"]),
+            );
         count.wait_for(&format!("{method} on right"));
         // The filter of all leaves out the first ten.
-        let frames = ["-c 10 --size 1200", "-c 40", "-c 30 --ipv6 --tcp --size 200", "-c 20 --tcp --vlan 7 --size 100", "-c 20 --tcp"];
+        let frames = [
+            "-c 10 --size 1200",
+            "-c 40",
+            "-c 30 --ipv6 --tcp --size 200",
+            "-c 20 --tcp --vlan 7 --size 100",
+            "-c 20 --tcp",
+        ];
         for frames in frames {
             send(&spaces, frames);
         }
@@ -293,7 +304,11 @@ fn root_count_takes_filters_and_counts_each_one_exactly() {
         let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
         let packets = |place: usize| &total["each"][place]["packets"];
         assert_eq!(total["packets"], 110, "{method}: {ended:#?}");
-        assert_eq!([packets(0), packets(1), packets(2), packets(3)], [40, 70, of_third[0], of_third[1]], "{method}: {total}");
+        assert_eq!(
+            [packets(0), packets(1), packets(2), packets(3)],
+            [40, 70, of_third[0], of_third[1]],
+            "{method}: {total}"
+        );
         assert_eq!(total["each"][0]["octets"], 40 * 60, "{method}: {total}");
         let left_out = if method == "af-xdp" { 10.into() } else { Value::Null };
         assert_eq!(total["left_out_by_filter"], left_out, "{method}: {total}");

@@ -38,9 +38,8 @@ fn every_command_that_help_lists_has_a_page_that_man_reads_without_a_warning() {
     let commands = help.split("Compare:").nth(1).unwrap().split("Options:").next().unwrap();
     let names =
         commands.lines().filter_map(|line| line.strip_prefix("  ")).filter(|line| !line.starts_with(' '));
-    let mut pages: BTreeSet<String> = names
-        .map(|line| format!("capbench-{}.1", line.split_whitespace().next().unwrap()))
-        .collect();
+    let mut pages: BTreeSet<String> =
+        names.map(|line| format!("capbench-{}.1", line.split_whitespace().next().unwrap())).collect();
     assert!(pages.contains("capbench-bench.1") && pages.contains("capbench-extcap.1"), "{pages:?}");
     pages.insert("capbench.1".into());
     assert_eq!(folder.entries().into_iter().collect::<BTreeSet<_>>(), pages);

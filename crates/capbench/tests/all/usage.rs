@@ -129,6 +129,10 @@ fn rates_that_are_none_are_refused() {
         refused(USAGE, &format!("send -i lo -c 1 --rate={rate}"), &["--rate", rate]);
     }
     refused(USAGE, "send -i lo --isolated -c 1 --rate 10%", &["--rate", "lo", "speed", "bit/s"]);
+    refused(USAGE, "search --dry-run --max-rate 10%", &["--max-rate", "speed"]);
+    refused(USAGE, "search --dry-run --size 64,128 --max-rate 1Gbps", &["--max-rate", "--size"]);
+    let plan = printed("soak --dry-run --for 1m --size 128 --rate 1.024Mbit/s");
+    assert!(plan.contains("1,000 packets/s"), "{plan}");
     refused(USAGE, "bench --rate=-5", &["-5"]);
     refused(USAGE, "bench --rate -5", &["-5"]);
 }
@@ -539,6 +543,8 @@ fn recordings_that_cannot_be_are_refused() {
     refused(USAGE, "record -i lo -w a.pcapng -Z no-such-user", &["no-such-user"]);
     refused(USAGE, "record -i lo -w a.pcapng -F /nonexistent --method recv", &["-F", "/nonexistent"]);
     refused(USAGE, "record -i lo -w a.pcapng --max-loss 2", &["--max-loss"]);
+    refused(USAGE, "record -i lo -w a.pcapng -a filesize:9", &["filesize:9", "duration:SECONDS"]);
+    refused(USAGE, "record -i lo -w a.pcapng -b files:2 -W 3", &["-b files", "-W"]);
 }
 
 #[test]

@@ -66,9 +66,7 @@ impl Filters {
         if !each.is_empty() && options.snap_length.cuts() {
             return Err(Usage("--each: a filter may read any octet; leave out --snaplen".into()).into());
         }
-        let compile = |text: &FilterText, snap| {
-            text.compile(interface, snap, flags.optimise())
-        };
+        let compile = |text: &FilterText, snap| text.compile(interface, snap, flags.optimise());
         let filter = text.map(|text| compile(&text, options.snap_length)).transpose()?;
         let each = each.iter().map(|text| {
             let parsed = FilterText::of_expression(text)?;
