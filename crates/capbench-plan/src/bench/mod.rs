@@ -320,7 +320,7 @@ impl BenchPlan {
             let sustained = |result: &TrialResult| result.held_load() && result.buffered_frames(1) == 0;
             let mut is_held = result.as_ref().is_none_or(sustained);
             // A small loss can be a stall of the host, which a second trial does not repeat.
-            let is_small = result.is_some_and(|result| result.sent_loss_ratio() < SMALL);
+            let is_small = result.is_some_and(|result| result.lost() > 0 && result.sent_loss_ratio() < SMALL);
             if !is_held && is_small && progress.fits(setup, self.duration, session) {
                 let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
                 is_held = again.as_ref().is_none_or(sustained);

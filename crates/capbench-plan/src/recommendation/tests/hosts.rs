@@ -206,8 +206,13 @@ fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
             plan.searching =
                 plan.searching.map(|searching| crate::bench::Searching { budget, quiet, ..searching });
             let (recommended, trials) = host.measure(&plan);
+            // A trial that other work disturbed is repeated, which no plan knows before.
+            let unforeseen = if host.foreign.is_some() { 2 * quiet } else { Duration::ZERO };
             let spent: f64 = trials.iter().map(TrialResult::spent_s).sum();
-            assert!(spent <= budget.as_secs_f64(), "seed {seed}: {spent} s of {budget:?}, quiet {quiet:?}");
+            assert!(
+                spent <= (budget + unforeseen).as_secs_f64(),
+                "seed {seed}: {spent} s of {budget:?}, quiet {quiet:?}"
+            );
             assert!(!recommended.rankings.is_empty());
         }
     }
