@@ -56,7 +56,7 @@ impl Chart {
     }
 
     /// Whether it has a known value. Other charts are not shown.
-    fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         self.points().any(|point| point.y.is_some())
     }
 
@@ -76,7 +76,7 @@ impl Chart {
             Kind::StackedBars | Kind::Stacked => {
                 "Layers are of all repeats together; whiskers are intervals of the repeats"
             }
-            Kind::Lines | Kind::Points | Kind::Bars => {
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
                 "Points are medians of the repeats, whiskers their intervals"
             }
         };

@@ -1,259 +1,209 @@
-//! Which methods lose nothing, what the others lose and where, and which is cheapest.
+//! Which method to use, up to which rate, and what the others lack.
 
-mod set_ups;
-use crate::results::Results;
-use capbench_model::statistics::interval::Estimate;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::figures::percent;
+use capbench_model::trial::{Phase, TrialResult};
 
 use super::sentence;
 use crate::figures::number;
-use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
-use crate::naming::{self, Scene, list, percent, rate, whole};
+use crate::naming::{self, list, many, rate};
+use crate::ranking::{self, Ranked, Ranking, Sustained};
+use crate::results::Results;
 
-pub(super) use set_ups::of_set_ups;
+/// A rate that is known less precisely is only a lower bound.
+const COARSE: f64 = 0.2;
 
-/// A method with its trials at the highest load of each set-up.
-struct Entrant<'r> {
-    method: &'r str,
-    /// In the order in which they ran, with all visits of a set-up; never empty.
-    tops: Vec<&'r TrialResult>,
-}
-
-impl Entrant<'_> {
-    fn is_lossless(&self) -> bool {
-        self.tops.iter().all(|trial| trial.lost() == 0)
-    }
-
-    fn worst(&self) -> &TrialResult {
-        let by_loss =
-            |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
-        self.tops.iter().max_by(by_loss).expect("an entrant has trials")
-    }
-
-    /// The number of its set-ups, and of those with loss.
-    fn set_ups(&self) -> (usize, usize) {
-        let tops = || self.tops.iter().copied();
-        (scenes(tops()).len(), scenes(tops().filter(|trial| trial.lost() > 0)).len())
-    }
-
-    /// Its offered loads in words: of several set-ups, from the lowest to the highest.
-    fn offered(&self) -> String {
-        let loads = || self.tops.iter().map(|trial| trial.offered_pps);
-        let least = loads().fold(f64::INFINITY, f64::min);
-        let most = loads().fold(f64::NEG_INFINITY, f64::max);
-        let (few, many) = (whole(least), whole(most));
-        match self.set_ups() {
-            _ if few == many => format!("at {}", rate(most)),
-            (1, _) => format!("at up to {}", rate(most)),
-            _ => format!("at {few} to {}", rate(most)),
-        }
-    }
-
-    /// A caveat about its loads if it lost nothing; empty if they were requested and reached.
-    fn care(&self) -> &'static str {
-        if self.tops.iter().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
-            "the generator did not reach that load everywhere"
-        } else if self.tops.iter().any(|trial| !trial.profile.load_independent) {
-            "the receiver slowed the generator, so this is no limit of a method"
-        } else if self.tops.iter().all(|trial| trial.phase == Phase::FixedLoad) {
-            ""
-        } else if self.set_ups().0 == 1 {
-            "the generator sends no more, so each holds at least that"
-        } else {
-            "the generator sends no more, so in each set-up at least what it sent there is held"
-        }
-    }
-}
-
-/// Which methods lose nothing, what the others lose and where, and which is cheapest.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let entrants = entrants(results);
-    if entrants.is_empty() {
-        return nothing(results);
-    }
-    let scenes = scenes(&results.trials);
-    let of_loss = [Some(lossless(&entrants, &scenes)), losers(results, &entrants, &scenes)];
-    of_loss.into_iter().chain([cheapest(results, &scenes)]).flatten().collect()
-}
-
-/// Conclusive trials of each method at its highest load.
-fn entrants(results: &Results) -> Vec<Entrant<'_>> {
-    let tops = results.trials.iter().filter(|trial| {
-        matches!(trial.phase, Phase::BestEffort | Phase::FixedLoad) && trial.verdict != Verdict::Invalid
-    });
-    let methods = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
-    methods.map(|(method, tops)| Entrant { method, tops }).collect()
-}
-
-/// Scenes in the order in which they ran.
-fn scenes<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<Scene> {
-    grouped(trials, |trial| Scene::of(trial)).into_iter().map(|(scene, _)| scene).collect()
+/// Which method to use; then what else decides, the most important first.
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
+    let rankings = ranking::of(results);
+    let Some(main) = rankings.first() else { return nothing(results) };
+    let answer = match main.asked_pps {
+        Some(asked) => at_rate(main, asked),
+        None => best(main),
+    };
+    let all = [Some(answer), undecided(main), overload(main), cost(main), elsewhere(&rankings)];
+    all.into_iter().flatten().collect()
 }
 
 fn nothing(results: &Results) -> Vec<Sentence> {
-    let invalid: Vec<_> = results.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
-    let Some(first) = invalid.first() else { return Vec::new() };
-    vec![sentence(
-        format!("No trial shows anything about a method: {}.", first.why_invalid()),
-        invalid.iter().map(|trial| trial.number),
-    )]
+    let of = |(reason, trials)| sentence(format!("No method can be named: every trial is invalid ({reason})."), trials);
+    ranking::invalid(results).map(of).into_iter().collect()
 }
 
-fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
-    let clean: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| entrant.is_lossless()).collect();
-    let all = || entrants.iter().flat_map(|entrant| &entrant.tops);
-    let load = if all().all(|trial| trial.phase == Phase::FixedLoad) {
-        "the load asked for"
-    } else {
-        "maximum load"
+fn rests_on<'a>(rows: impl IntoIterator<Item = &'a Ranked<'a>>) -> Vec<u32> {
+    rows.into_iter().flat_map(Ranked::numbers).collect()
+}
+
+/// Which method sustains the highest load.
+fn best(ranking: &Ranking<'_>) -> Sentence {
+    let best = ranking.best();
+    let Some(lossless) = best.lossless else { return none_lossless(ranking) };
+    let equals: Vec<&str> = ranking.equals().map(|row| row.method).collect();
+    let equals = match equals.len() {
+        0 => String::new(),
+        1 => format!("; {} is equal within noise", equals[0]),
+        _ => format!("; {} are equal within noise", list(&equals)),
     };
-    let place = match scenes {
-        [one] => format!(" ({})", one.words()),
-        many => format!(" in {} set-ups", many.len()),
+    let text = format!("Use {}: {}{}{equals}.", best.method, up_to(lossless), cost_of(best));
+    sentence(text, rests_on([best].into_iter().chain(ranking.equals())))
+}
+
+/// No load was sustained: the least loss, and its place.
+fn none_lossless(ranking: &Ranking<'_>) -> Sentence {
+    let best = ranking.best();
+    let lowest = best.trials.iter().min_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
+    let at = lowest.map_or_else(String::new, |trial| format!(", even at {}", rate(trial.offered_pps)));
+    let least = lowest.map_or_else(String::new, |trial| format!(": {} lost least, {}", best.method, loss(trial)));
+    sentence(format!("No method is lossless{at}{least}."), rests_on(&ranking.rows))
+}
+
+/// Which method is cheapest of those that sustain the load that the user named.
+fn at_rate(ranking: &Ranking<'_>, asked: f64) -> Sentence {
+    let holds = |row: &&Ranked<'_>| {
+        let fixed = row.trials.iter().filter(|trial| trial.phase == Phase::FixedLoad);
+        fixed.clone().count() > 0 && fixed.clone().all(|trial| trial.held_load())
     };
-    if clean.is_empty() {
-        let text = match scenes {
-            [_] => format!("At {load}{place} every method lost frames."),
-            many => format!("At {load} every method lost frames in at least one of {} set-ups.", many.len()),
+    let sustain: Vec<&Ranked<'_>> = ranking.rows.iter().filter(holds).collect();
+    let asked = rate(asked);
+    let Some(best) = sustain.first() else {
+        let best = ranking.best();
+        let worst = best.trials.iter().max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()));
+        let text = match worst.filter(|trial| trial.lost() > 0) {
+            Some(trial) => {
+                format!("No method sustains {asked}: {} loses least, {}.", best.method, loss(trial))
+            }
+            None => format!("Nothing is known about {asked}: the generator did not reach it."),
         };
-        return sentence(text, all().map(|trial| trial.number));
-    }
-    let each = |entrant: &&Entrant<'_>| {
-        let (own, _) = entrant.set_ups();
-        let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
-        format!("{} ({part}{})", entrant.method, entrant.offered())
+        return sentence(text, rests_on(&ranking.rows));
     };
-    let words: Vec<String> = clean.iter().map(each).collect();
-    let tops = clean.iter().flat_map(|entrant| &entrant.tops);
-    let text = format!("At {load}{place} nothing was lost by {}{}.", list(&words), cares(&clean));
-    sentence(text, tops.map(|trial| trial.number))
+    let others: Vec<&str> = sustain.iter().skip(1).map(|row| row.method).collect();
+    let others = match (others.len(), sustain[1..].iter().all(|row| row.costs_as(best))) {
+        (0, _) => "; no other method does".into(),
+        (1, true) => format!("; {} costs the same within noise", others[0]),
+        (_, true) => format!("; {} cost the same within noise", list(&others)),
+        (1, false) => format!("; {} sustains it at more CPU time", others[0]),
+        (_, false) => format!("; {} sustain it at more CPU time", list(&others)),
+    };
+    sentence(
+        format!("Use {}: it sustains {asked} without loss{}{others}.", best.method, cost_of(best)),
+        rests_on(sustain.iter().copied()),
+    )
 }
 
-/// Caveats about the loads of lossless methods: one for all if it is the same, else by name.
-fn cares(clean: &[&Entrant<'_>]) -> String {
-    let cares = grouped(clean, |entrant| entrant.care());
-    let is_one = cares.len() == 1;
-    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, entrants)| {
-        let methods: Vec<&str> = entrants.iter().map(|entrant| entrant.method).collect();
-        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(&methods)) }
+/// A sustained rate in words, with its precision.
+fn up_to(rate: Sustained) -> String {
+    let words = short(rate.pps);
+    match rate.precision() {
+        Some(share) if share <= COARSE => format!("{words} without loss (±{:.0} %)", (share * 100.0).max(1.0)),
+        _ => format!("at least {words} without loss"),
+    }
+}
+
+/// A rate with three digits, rounded down: `1.42 million packets/s`.
+pub(super) fn short(pps: f64) -> String {
+    if pps >= 1e6 {
+        return format!("{} million packets/s", (pps / 1e4).floor() / 100.0);
+    }
+    let digit = 10f64.powf((pps.max(1.0).log10().floor() - 2.0).max(0.0));
+    rate((pps / digit).floor() * digit)
+}
+
+fn cost_of(row: &Ranked<'_>) -> String {
+    let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
+    match row.app_ns {
+        None => String::new(),
+        Some([low, high]) if high - low < 1.0 => format!(", {} ns of application CPU per packet", ns(low)),
+        Some([low, high]) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
+    }
+}
+
+/// The loss of a trial and its place.
+fn loss(trial: &TrialResult) -> String {
+    let place = naming::losses([trial]);
+    let place = place.first().map_or_else(|| "at an unknown place".into(), |(place, _)| place.words().to_string());
+    format!("{} {place}", percent(trial.sent_loss_ratio()))
+}
+
+/// How to find out which of several equal methods sustains most.
+fn undecided(ranking: &Ranking<'_>) -> Option<Sentence> {
+    let is_coarse = |row: &&Ranked<'_>| row.lossless.and_then(Sustained::precision).is_some_and(|share| share > COARSE);
+    let best = ranking.best();
+    if ranking.asked_pps.is_some() || !is_coarse(&best) {
+        return None;
+    }
+    let (low, high) = best.lossless.and_then(|own| Some((own.pps, own.below?)))?;
+    let methods: Vec<&str> = std::iter::once(best).chain(ranking.equals()).map(|row| row.method).take(3).collect();
+    let text = format!(
+        "No load between {} and {} was tried; `capbench search --method {}` finds the limits.",
+        naming::whole(low),
+        rate(high),
+        methods.join(",")
+    );
+    Some(sentence(text, best.numbers()))
+}
+
+/// What each method loses at the highest load.
+fn overload(ranking: &Ranking<'_>) -> Option<Sentence> {
+    let tops = ranking.rows.iter().map(|row| (row.method, row.overload()));
+    let worst = tops.filter_map(|(method, trials)| {
+        Some((method, trials.into_iter().max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()))?))
     });
-    said.collect()
-}
-
-/// The largest loss of the other methods, where, and their sustained loads.
-fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Option<Sentence> {
-    let mut trials: Vec<u32> = Vec::new();
-    let mut said = |entrant: &Entrant<'_>| {
-        let (method, tops, worst) = (entrant.method, &entrant.tops, entrant.worst());
-        trials.extend(tops.iter().map(|trial| trial.number));
-        let losses = naming::losses(tops.iter().copied());
-        let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
-        let up_to = if tops.len() == 1 { "" } else { "up to " };
-        let visits = tops.iter().filter(|trial| trial.lost() > 0).count();
-        let (own, lossy) = entrant.set_ups();
-        let times = match scenes.len() {
-            2.. => format!(" in {lossy} of {own} set-ups"),
-            _ if visits < tops.len() => format!(" in {visits} of {} visits", tops.len()),
-            _ => String::new(),
-        };
-        let held = held(results, worst).map_or_else(String::new, |held| {
-            trials.push(held.number);
-            format!(", and held {}", rate(held.offered_pps))
-        });
-        format!("{method} lost {up_to}{}{times}, most {place}{held}", percent(worst.sent_loss_ratio()))
-    };
-    let lossy = entrants.iter().filter(|entrant| !entrant.is_lossless());
-    let words: Vec<String> = lossy.map(&mut said).collect();
-    (!words.is_empty()).then(|| sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
-}
-
-/// The highest load without loss of a method in the set-up of a lossy trial, below all its lossy loads.
-fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult> {
-    let own = || {
-        results.trials.iter().filter(|trial| {
-            trial.profile.method == lossy.profile.method
-                && Scene::of(trial) == Scene::of(lossy)
-                && trial.verdict != Verdict::Invalid
-        })
-    };
-    let least_lossy =
-        own().filter(|trial| trial.lost() > 0).map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min);
-    let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
-    own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
-}
-
-/// The cost of a method at the common load of a set-up.
-struct Cost<'r> {
-    method: &'r str,
-    /// CPU time per packet in nanoseconds, over its visits.
-    ns: Estimate,
-    /// Largest error of the clocks among its visits, in nanoseconds.
-    uncertainty_ns: f64,
-    /// One trial per visit; never empty.
-    trials: Vec<&'r TrialResult>,
-}
-
-impl<'r> Cost<'r> {
-    fn of(method: &'r str, trials: Vec<&'r TrialResult>) -> Option<Self> {
-        let ns = Estimate::of(trials.iter().filter_map(|trial| trial.cpu.total_ns_per_packet))?;
-        let uncertainty_ns = trials.iter().map(|trial| trial.cpu_uncertainty_ns()).fold(0.0, f64::max);
-        Some(Self { method, ns, uncertainty_ns, trials })
+    let worst: Vec<(&str, &TrialResult)> = worst.collect();
+    let lossy: Vec<&(&str, &TrialResult)> = worst.iter().filter(|(_, trial)| trial.lost() > 0).collect();
+    let clean: Vec<&str> = worst.iter().filter(|(_, trial)| trial.lost() == 0).map(|(method, _)| *method).collect();
+    let mut words: Vec<String> = lossy
+        .iter()
+        .map(|(method, trial)| format!("{method} loses {} of {}", loss(trial), naming::whole(trial.offered_pps)))
+        .collect();
+    if !clean.is_empty() {
+        let verb = if clean.len() == 1 { "loses" } else { "lose" };
+        words.push(format!("{} {verb} nothing", list(&clean)));
     }
+    let text = format!("At maximum load (packets/s) {}.", words.join(", "));
+    (!lossy.is_empty()).then(|| sentence(text, worst.iter().map(|(_, trial)| trial.number)))
+}
 
-    /// Whether its cost cannot be distinguished from a lower or equal one, given the errors of clocks and the visits.
-    fn is_same_as(&self, less: &Self) -> bool {
-        let is_within_clocks = self.ns.median - less.ns.median <= self.uncertainty_ns + less.uncertainty_ns;
-        let overlaps = self.ns.low.zip(less.ns.high).is_some_and(|(low, high)| low <= high);
-        is_within_clocks || overlaps
+/// Which methods are cheapest at the load that all sustain.
+fn cost(ranking: &Ranking<'_>) -> Option<Sentence> {
+    let mut known: Vec<&Ranked<'_>> = ranking.rows.iter().filter(|row| row.total_ns.is_some()).collect();
+    let median = |row: &Ranked<'_>| row.total_ns.map_or(f64::INFINITY, |total| total.median);
+    known.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    let (least, most) = (*known.first()?, *known.last()?);
+    if known.len() < 2 {
+        return None;
     }
+    let trials = rests_on(known.iter().copied());
+    if most.costs_as(least) {
+        let text = "The CPU time per packet of the methods cannot be distinguished.";
+        return Some(sentence(text.into(), trials));
+    }
+    let same: Vec<&str> = known.iter().filter(|row| row.costs_as(least)).map(|row| row.method).collect();
+    let verb = if same.len() == 1 { "needs" } else { "need" };
+    let ns = |row| number(median(row), Unit::NanosecondsPerPacket);
+    let text = format!(
+        "{} {verb} least CPU time, {} ns per packet with the kernel's part; {} needs most, {} ns.",
+        list(&same),
+        ns(least),
+        most.method,
+        ns(most)
+    );
+    Some(sentence(text, trials))
 }
 
-/// The cost of each method at the common load of a set-up.
-fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
-    let common = || {
-        let of_scene = results.trials.iter().filter(|trial| Scene::of(trial) == *scene);
-        of_scene.filter(|trial| trial.phase == Phase::CommonLoad)
-    };
-    // A load that a method did not sustain was lowered.
-    let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
-    let held = common().filter(|trial| {
-        trial.intended_pps == Some(least) && trial.held_load() && trial.cpu.total_ns_per_packet.is_some()
-    });
-    let methods = grouped(held, |trial| trial.profile.method.as_str()).into_iter();
-    methods.filter_map(|(method, trials)| Cost::of(method, trials)).collect()
-}
-
-fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
-    // Of several set-ups the one with the smallest frames: it has the most packets, so the cost per packet matters most.
-    let mean = |scene: &Scene| {
-        let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
-        trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)
-    };
-    let of_scenes = scenes.iter().map(|scene| (scene, at_common_load(results, scene)));
-    let compared = of_scenes.filter(|(_, costs)| costs.len() > 1);
-    let (scene, costs) = &compared.min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
-    let by_cost = |a: &&Cost<'_>, b: &&Cost<'_>| a.ns.median.total_cmp(&b.ns.median);
-    let (least, most) = (costs.iter().min_by(by_cost)?, costs.iter().max_by(by_cost)?);
-    let same: Vec<&str> =
-        costs.iter().filter(|cost| cost.is_same_as(least)).map(|cost| cost.method).collect();
-    let ns = |cost: &Cost<'_>| format!("{} ns", number(cost.ns.median, Unit::NanosecondsPerPacket));
-    let intended = least.trials.first().and_then(|trial| trial.intended_pps);
-    let load = intended.map_or_else(String::new, |pps| format!(" of {}", rate(pps)));
-    let at = if scenes.len() > 1 { format!(" ({})", scene.words()) } else { String::new() };
-    let verb = if same.len() == 1 { "costs" } else { "cost" };
-    let rest = if same.len() == costs.len() {
-        ", no two of which can be told apart".to_string()
-    } else {
-        format!(", {} most with {}", most.method, ns(most))
-    };
-    let is_visited = costs.iter().any(|cost| cost.trials.len() > 1);
-    let visits = if is_visited { " (medians of the visits)" } else { "" };
-    let (same, least) = (list(&same), ns(least));
-    Some(sentence(
-        format!(
-            "At the common load{load}{at} {same} {verb} least, {least} of CPU time a packet{rest}{visits}."
-        ),
-        costs.iter().flat_map(|cost| cost.trials.iter().map(|trial| trial.number)),
-    ))
+/// Whether the same method is best in the other set-ups.
+fn elsewhere(rankings: &[Ranking<'_>]) -> Option<Sentence> {
+    let (main, others) = rankings.split_first()?;
+    let best = main.best().method;
+    let is_best = |one: &&Ranking<'_>| one.best().method == best || one.equals().any(|row| row.method == best);
+    let (same, different): (Vec<&Ranking<'_>>, Vec<&Ranking<'_>>) = others.iter().partition(is_best);
+    let mut words = Vec::new();
+    if !same.is_empty() {
+        let of = many(others.len() as u64, "other set-up", "other set-ups");
+        words.push(format!("{best} is best or equal to the best in {} of {of}", same.len()));
+    }
+    words.extend(different.iter().take(2).map(|one| format!("{} is best with {}", one.best().method, one.scene.words())));
+    (!others.is_empty()).then(|| {
+        let trials = others.iter().flat_map(|one| one.best().numbers());
+        sentence(format!("This verdict is for {}; {}.", main.scene.words(), words.join("; ")), trials)
+    })
 }

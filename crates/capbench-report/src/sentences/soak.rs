@@ -13,15 +13,15 @@ use crate::naming::{self, Scene, list, many, percent, time};
 const NOTED: f64 = 1e-3;
 
 /// Whether the load was sustained, and when frames were lost.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = || record.kept.iter().map(|trial| trial.number);
-    let texts = [Some(held(record, whole)), lost(record, whole), beside(record, whole)];
+    let texts = [Some(sustained(record, whole)), lost(record, whole), doubts(record, whole)];
     texts.into_iter().flatten().map(|text| sentence(text, kept())).collect()
 }
 
-fn held(record: &SoakRecord, whole: &Interval) -> String {
+fn sustained(record: &SoakRecord, whole: &Interval) -> String {
     let method = record.kept.first().map_or_else(
         || "the method".into(),
         |trial| format!("{} ({})", trial.profile.method, Scene::of(trial).words()),
@@ -71,7 +71,7 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
 }
 
 /// Why the result does not show a sustained load.
-fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
+fn doubts(record: &SoakRecord, whole: &Interval) -> Option<String> {
     let mut words = Vec::new();
     if record.unsent_ratio() > NOTED {
         words.push(format!("the generator did not send {} of the load", percent(record.unsent_ratio())));
@@ -86,7 +86,7 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
         words.push(format!("{} frames are unexplained", whole.counts.unexplained));
     }
     if whole.invalid > 0 {
-        words.push(format!("{} show nothing", many(whole.invalid, "segment", "segments")));
+        words.push(format!("{} are invalid", many(whole.invalid, "segment", "segments")));
     }
     (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
 }
@@ -133,7 +133,7 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     }
     if whole.buffered > 0 {
         texts.push(format!(
-            "at the end of {} of {} segments frames lay in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
+            "at the end of {} of {} segments frames were in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
              because the generator paused, and without pauses they would have added up until some were lost.",
             whole.buffered,
             whole.segments,

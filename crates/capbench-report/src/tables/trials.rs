@@ -4,12 +4,13 @@ use crate::results::{Results, trial_fields, trial_heads};
 use capbench_model::latency::Delays;
 use capbench_model::loss_shape::{Burst, LossShape};
 use capbench_model::statistics::by_key as grouped;
-use capbench_model::trial::{CpuAccount, TrialResult};
+use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;
 use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
+use crate::ranking::{app_at_least, app_at_most};
 use crate::naming::{self, key};
 
 /// Most bursts that are listed.
@@ -97,24 +98,25 @@ pub(super) fn engines(results: &Results) -> Option<Table> {
 /// CPU cost of packets.
 pub(super) fn cpu(results: &Results) -> Option<Table> {
     let groups = groups::of(results);
-    type Figure = fn(&CpuAccount) -> Option<f64>;
-    let figures: [(&str, &str, Figure); 9] = [
-        ("app_ns_per_packet", "application", |cpu| cpu.app_ns_per_packet),
-        ("kernel_ns_per_packet", "kernel", |cpu| cpu.kernel_ns_per_packet),
-        ("total_ns_per_packet", "together", |cpu| cpu.total_ns_per_packet),
-        ("verify_ns_per_packet", "of it verifying", |cpu| Some(cpu.verify_ns_per_packet)),
-        ("tracer_ns_per_packet", "of it the tracer", |cpu| cpu.tracer_ns_per_packet),
-        ("busy_cores", "busy", |cpu| cpu.busy_cores),
-        ("frames_per_batch", "frames a batch", |cpu| cpu.frames_per_batch),
-        ("frames_per_wakeup", "frames a wake-up", |cpu| cpu.frames_per_wakeup),
-        ("steal_ratio", "stolen", |cpu| cpu.steal_ratio),
+    type Figure = fn(&TrialResult) -> Option<f64>;
+    let figures: [(&str, &str, Figure); 10] = [
+        ("app_ns_per_packet", "application at least", app_at_least),
+        ("app_ns_per_packet_at_most", "at most", app_at_most),
+        ("kernel_ns_per_packet", "kernel", |trial| trial.cpu.kernel_ns_per_packet),
+        ("total_ns_per_packet", "together", TrialResult::total_ns_per_packet),
+        ("verify_ns_per_packet", "of it verifying", |trial| Some(trial.cpu.verify_ns_per_packet)),
+        ("tracer_ns_per_packet", "of it the tracer", |trial| trial.cpu.tracer_ns_per_packet),
+        ("busy_cores", "busy", |trial| trial.cpu.busy_cores),
+        ("frames_per_batch", "frames a batch", |trial| trial.cpu.frames_per_batch),
+        ("frames_per_wakeup", "frames a wake-up", |trial| trial.cpu.frames_per_wakeup),
+        ("steal_ratio", "stolen", |trial| trial.cpu.steal_ratio),
     ];
     let columns = group().named("delivered_pps", "delivered", |group| {
         Cell::median(group.trials.iter().map(|trial| Some(trial.delivered_pps)))
     });
     let columns = figures.into_iter().fold(columns, |columns, (key, heading, of)| {
         columns
-            .named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(&trial.cpu))))
+            .named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(trial))))
     });
     let columns = columns
         .words("split", "how application and kernel divide", |group| split(&group.trials))

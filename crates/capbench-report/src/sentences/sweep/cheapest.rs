@@ -43,7 +43,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
 
 /// The cost per packet in each trial of a method that keeps up; `None` if it does not, or a trial does not know its cost.
 fn costs(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
-    let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet;
+    let cost = |trial: &TrialResult| trial.total_ns_per_packet();
     keeps_up(swept, reading).then(|| swept.of(reading).map(cost).collect())?
 }
 
