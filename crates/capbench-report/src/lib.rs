@@ -45,4 +45,6 @@ pub mod sentences;
 mod tables;
 mod tidy;
 
+pub use naming::recommendation;
+
 pub use error::{ReportError, Result};
