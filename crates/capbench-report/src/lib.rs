@@ -8,7 +8,6 @@
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
 //! | [`mod@compare`] | compares two runs |
-//! | `ranking` | the methods of a set-up, best first |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
 //! | `tidy` | the rows of files for notebooks |
@@ -33,7 +32,6 @@ pub mod model;
 mod naming;
 mod palette;
 pub mod printable;
-mod ranking;
 pub mod read;
 pub mod report;
 pub mod results;

@@ -111,7 +111,8 @@ const PLACES: [(&str, Colour); 16] = [
 ];
 
 /// Parts of other accounts, by their names.
-const ACCOUNTS: [(&str, Colour); 10] = [
+const ACCOUNTS: [(&str, Colour); 11] = [
+    ("PDR", NEUTRAL),
     ("with up to 0.1 % loss", NEUTRAL),
     ("neither, by the clocks", of("#8a8a8a", "#8f8f8f")),
     ("application", SLOTS[0]),

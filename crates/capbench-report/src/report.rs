@@ -30,6 +30,7 @@ pub fn report(run: &Run) -> Report {
     if picture.is_empty() {
         let charts = sections.iter_mut().find(|section| !section.charts.is_empty()).map(|section| &mut section.charts);
         picture.extend(charts.into_iter().flat_map(|charts| charts.drain(..PICTURES)));
+        sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
     let mut report = Report {
         title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),

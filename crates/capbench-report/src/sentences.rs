@@ -35,7 +35,12 @@ pub fn find(results: &Results) -> Vec<Finding> {
     if Kind::of(results) == Kind::Reproduce {
         return reproduction::find(results);
     }
-    let mut found = search::find(&results.searches);
+    let searched = search::find(&results.searches);
+    if Kind::of(results) == Kind::Bench {
+        // Its searches only serve the recommendation.
+        return trials::find(&results.trials).into_iter().chain(searched).collect();
+    }
+    let mut found = searched;
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
         Some(record) => soak::find(record),

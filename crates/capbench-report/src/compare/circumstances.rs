@@ -111,7 +111,7 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
         if disturbed > 0 {
             let all = run.trials.len();
             notes.push(format!(
-                "{side}: {disturbed} of {all} trials are to be taken with care; `findings` in it says why"
+                "{side}: {disturbed} of {all} trials are noisy; its `findings` say why"
             ));
         }
         if run.soak.is_some() {

@@ -45,7 +45,7 @@ pub fn text(report: &Report, extent: Extent) -> String {
 
 /// A run that just ended, with its files at the end.
 pub fn ended(report: &Report, folder: &Path, files: &[&str], extent: Extent) -> String {
-    body(report, extent, &format!("Report: {}: {}\n", folder.display(), files.join(", ")))
+    body(report, extent, &format!("Saved in {}: {}\n", folder.display(), files.join(", ")))
 }
 
 /// The verdict, its table, findings, caveats, and then `end`.
@@ -404,7 +404,7 @@ pub(crate) fn table(text: &mut String, table: &Table) {
         }
     }
     if table.rows.iter().flat_map(|row| &row.cells).any(|cell| *cell == Cell::Unknown) {
-        text.push_str("?: nothing here can tell\n");
+        text.push_str("?: unknown\n");
     }
     for note in &table.notes {
         wrapped(text, "", "  ", note);

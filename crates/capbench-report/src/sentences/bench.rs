@@ -1,106 +1,124 @@
 //! Which method to use, up to which rate, and what the others lack.
 
 use capbench_model::figures::percent;
-use capbench_model::trial::{Phase, TrialResult};
+use capbench_model::places::Place;
+use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::recommendation::{
+    Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained,
+};
 
 use super::sentence;
 use crate::figures::number;
+use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
-use crate::naming::{self, list, many, rate};
-use crate::ranking::{self, Ranked, Ranking, Sustained};
+use crate::naming::{self, Scene, list, many, rate};
 use crate::results::Results;
 
 /// A rate that is known less precisely is only a lower bound.
-const COARSE: f64 = 0.2;
+const COARSE: f64 = 0.25;
+/// Most methods that a sentence lists.
+const NAMED: usize = 4;
 
 /// Which method to use; then what else decides, the most important first.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
-    let rankings = ranking::of(results);
-    let Some(main) = rankings.first() else { return nothing(results) };
-    let answer = match main.asked_pps {
-        Some(asked) => at_rate(main, asked),
-        None => best(main),
-    };
-    let all = [Some(answer), undecided(main), overload(main), cost(main), elsewhere(&rankings)];
-    all.into_iter().flatten().collect()
+    let Some(recommendation) = naming::recommendation(results) else { return nothing(results) };
+    let Some(main) = recommendation.headline() else { return nothing(results) };
+    if main.conclusion == Conclusion::Nothing {
+        return nothing(results);
+    }
+    let verdict = Sentence { text: verdict(recommendation.question, main), trials: rests_on(main) };
+    let facts = [worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
+    std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
 }
 
+/// Why no method can be named: the reason of the first invalid trial.
 fn nothing(results: &Results) -> Vec<Sentence> {
-    let of = |(reason, trials)| sentence(format!("No method can be named: every trial is invalid ({reason})."), trials);
-    ranking::invalid(results).map(of).into_iter().collect()
+    let invalid: Vec<_> = results.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
+    let Some(first) = invalid.first() else { return Vec::new() };
+    let text = format!("No method can be named: every trial is invalid ({}).", first.why_invalid());
+    vec![sentence(text, invalid.iter().map(|trial| trial.number))]
 }
 
-fn rests_on<'a>(rows: impl IntoIterator<Item = &'a Ranked<'a>>) -> Vec<u32> {
-    rows.into_iter().flat_map(Ranked::numbers).collect()
-}
-
-/// Which method sustains the highest load.
-fn best(ranking: &Ranking<'_>) -> Sentence {
-    let best = ranking.best();
-    let Some(lossless) = best.lossless else { return none_lossless(ranking) };
-    let equals: Vec<&str> = ranking.equals().map(|row| row.method).collect();
-    let equals = match equals.len() {
-        0 => String::new(),
-        1 => format!("; {} is equal within noise", equals[0]),
-        _ => format!("; {} are equal within noise", list(&equals)),
+fn rests_on(ranking: &Ranking) -> Vec<u32> {
+    let of = |ranked: &Ranked| {
+        let cost = ranked.cost.iter().flat_map(|cost| &cost.trials);
+        ranked.lossless.trials.iter().chain(&ranked.nearly_lossless.trials).chain(cost).copied().collect::<Vec<_>>()
     };
-    let text = format!("Use {}: {}{}{equals}.", best.method, up_to(lossless), cost_of(best));
-    sentence(text, rests_on([best].into_iter().chain(ranking.equals())))
+    sentence(String::new(), ranking.methods.iter().flat_map(of)).trials
 }
 
-/// No load was sustained: the least loss, and its place.
-fn none_lossless(ranking: &Ranking<'_>) -> Sentence {
-    let best = ranking.best();
-    let lowest = best.trials.iter().min_by(|a, b| a.offered_pps.total_cmp(&b.offered_pps));
-    let at = lowest.map_or_else(String::new, |trial| format!(", even at {}", rate(trial.offered_pps)));
-    let least = lowest.map_or_else(String::new, |trial| format!(": {} lost least, {}", best.method, loss(trial)));
-    sentence(format!("No method is lossless{at}{least}."), rests_on(&ranking.rows))
-}
-
-/// Which method is cheapest of those that sustain the load that the user named.
-fn at_rate(ranking: &Ranking<'_>, asked: f64) -> Sentence {
-    let holds = |row: &&Ranked<'_>| {
-        let fixed = row.trials.iter().filter(|trial| trial.phase == Phase::FixedLoad);
-        fixed.clone().count() > 0 && fixed.clone().all(|trial| trial.held_load())
-    };
-    let sustain: Vec<&Ranked<'_>> = ranking.rows.iter().filter(holds).collect();
-    let asked = rate(asked);
-    let Some(best) = sustain.first() else {
-        let best = ranking.best();
-        let worst = best.trials.iter().max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()));
-        let text = match worst.filter(|trial| trial.lost() > 0) {
-            Some(trial) => {
-                format!("No method sustains {asked}: {} loses least, {}.", best.method, loss(trial))
+fn verdict(question: Question, ranking: &Ranking) -> String {
+    match (&ranking.conclusion, question) {
+        (Conclusion::Use { method, certainty, equal, .. }, _) => {
+            let used = ranking.of(method);
+            let what = match (question, used) {
+                (Question::CheapestAt { pps }, _) => format!("it sustains {} without loss", rate(pps)),
+                (Question::HighestRate, Some(used)) => up_to(&used.lossless),
+                (Question::HighestRate, None) => "its rate is unknown".into(),
+            };
+            let head = match certainty {
+                Certainty::Certain => "Use",
+                Certainty::Likely => "Probably best is",
+            };
+            let verb = if equal.len() == 1 { "is" } else { "are" };
+            let equal = match equal.len() {
+                0 => String::new(),
+                _ => format!("; {} {verb} equal within noise", some(equal)),
+            };
+            format!("{head} {method}: {what}{}{equal}.", used.map_or_else(String::new, cost_of))
+        }
+        (Conclusion::OneOf { methods, settle, .. }, _) => {
+            let certain = match question {
+                Question::CheapestAt { pps } => format!("they sustain {} without loss", rate(pps)),
+                Question::HighestRate => {
+                    let lowest = methods.iter().filter_map(|method| ranking.of(method)?.lossless.lower_pps);
+                    let lowest = lowest.fold(f64::INFINITY, f64::min);
+                    let is_known = lowest.is_finite();
+                    if is_known { format!("each sustains {} without loss", short(lowest)) } else { String::new() }
+                }
+            };
+            let certain = if certain.is_empty() { String::new() } else { format!("{certain}, and ") };
+            format!(
+                "Use one of {}: {certain}this run cannot distinguish them; `capbench {}` settles it.",
+                some(methods),
+                settle.join(" ")
+            )
+        }
+        (Conclusion::NoneLossless { best, place, .. }, _) => {
+            let head = match question {
+                Question::CheapestAt { pps } => format!("No method sustains {} without loss", rate(pps)),
+                Question::HighestRate => "No method sustains any of the tried loads without loss".into(),
+            };
+            let place = place.map_or("", Place::words);
+            match best {
+                Some(best) => format!("{head}: {best} comes closest and loses most {place}."),
+                None if place.is_empty() => format!("{head}."),
+                None => format!("{head}: most frames are lost {place}."),
             }
-            None => format!("Nothing is known about {asked}: the generator did not reach it."),
-        };
-        return sentence(text, rests_on(&ranking.rows));
-    };
-    let others: Vec<&str> = sustain.iter().skip(1).map(|row| row.method).collect();
-    let others = match (others.len(), sustain[1..].iter().all(|row| row.costs_as(best))) {
-        (0, _) => "; no other method does".into(),
-        (1, true) => format!("; {} costs the same within noise", others[0]),
-        (_, true) => format!("; {} cost the same within noise", list(&others)),
-        (1, false) => format!("; {} sustains it at more CPU time", others[0]),
-        (_, false) => format!("; {} sustain it at more CPU time", list(&others)),
-    };
-    sentence(
-        format!("Use {}: it sustains {asked} without loss{}{others}.", best.method, cost_of(best)),
-        rests_on(sustain.iter().copied()),
-    )
+        }
+        (Conclusion::Nothing, _) => String::new(),
+    }
+}
+
+/// The first methods of a list.
+fn some(methods: &[String]) -> String {
+    match methods.len() {
+        all if all > NAMED => format!("{} and {} more", methods[..NAMED].join(", "), all - NAMED),
+        _ => list(methods),
+    }
 }
 
 /// A sustained rate in words, with its precision.
-fn up_to(rate: Sustained) -> String {
-    let words = short(rate.pps);
-    match rate.precision() {
-        Some(share) if share <= COARSE => format!("{words} without loss (±{:.0} %)", (share * 100.0).max(1.0)),
-        _ => format!("at least {words} without loss"),
+fn up_to(sustained: &Sustained) -> String {
+    let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
+    match sustained.precision {
+        Some(share) if share <= COARSE => format!("{} without loss (±{:.0} %)", short(pps), (share * 100.0).max(1.0)),
+        _ => format!("at least {} without loss", short(pps)),
     }
 }
 
 /// A rate with three digits, rounded down: `1.42 million packets/s`.
-pub(super) fn short(pps: f64) -> String {
+fn short(pps: f64) -> String {
     if pps >= 1e6 {
         return format!("{} million packets/s", (pps / 1e4).floor() / 100.0);
     }
@@ -108,102 +126,101 @@ pub(super) fn short(pps: f64) -> String {
     rate((pps / digit).floor() * digit)
 }
 
-fn cost_of(row: &Ranked<'_>) -> String {
+fn cost_of(ranked: &Ranked) -> String {
+    let cost = ranked.cost.as_ref().and_then(|cost| cost.app_range());
     let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
-    match row.app_ns {
+    match cost {
         None => String::new(),
-        Some([low, high]) if high - low < 1.0 => format!(", {} ns of application CPU per packet", ns(low)),
-        Some([low, high]) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
+        Some((low, high)) if low >= high => format!(", {} ns of application CPU per packet", ns(low)),
+        Some((low, high)) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
     }
 }
 
-/// The loss of a trial and its place.
-fn loss(trial: &TrialResult) -> String {
-    let place = naming::losses([trial]);
-    let place = place.first().map_or_else(|| "at an unknown place".into(), |(place, _)| place.words().to_string());
-    format!("{} {place}", percent(trial.sent_loss_ratio()))
+/// Methods that are worse although the best one is not decided.
+fn worse(ranking: &Ranking) -> Option<Sentence> {
+    let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
+    let verb = if worse.len() == 1 { "sustains" } else { "sustain" };
+    let text = format!("{} {verb} less for certain.", some(worse));
+    (!worse.is_empty()).then(|| sentence(text, rests_on(ranking)))
 }
 
-/// How to find out which of several equal methods sustains most.
-fn undecided(ranking: &Ranking<'_>) -> Option<Sentence> {
-    let is_coarse = |row: &&Ranked<'_>| row.lossless.and_then(Sustained::precision).is_some_and(|share| share > COARSE);
-    let best = ranking.best();
-    if ranking.asked_pps.is_some() || !is_coarse(&best) {
-        return None;
-    }
-    let (low, high) = best.lossless.and_then(|own| Some((own.pps, own.below?)))?;
-    let methods: Vec<&str> = std::iter::once(best).chain(ranking.equals()).map(|row| row.method).take(3).collect();
-    let text = format!(
-        "No load between {} and {} was tried; `capbench search --method {}` finds the limits.",
-        naming::whole(low),
-        rate(high),
-        methods.join(",")
-    );
-    Some(sentence(text, best.numbers()))
-}
-
-/// What each method loses at the highest load.
-fn overload(ranking: &Ranking<'_>) -> Option<Sentence> {
-    let tops = ranking.rows.iter().map(|row| (row.method, row.overload()));
-    let worst = tops.filter_map(|(method, trials)| {
-        Some((method, trials.into_iter().max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()))?))
+/// What each method loses at maximum load.
+fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let own = scene(ranking);
+    let tops = results.trials.iter().filter(|trial| {
+        trial.phase == Phase::BestEffort && naming::is_sound(trial) && Scene::of(trial) == own
     });
-    let worst: Vec<(&str, &TrialResult)> = worst.collect();
-    let lossy: Vec<&(&str, &TrialResult)> = worst.iter().filter(|(_, trial)| trial.lost() > 0).collect();
-    let clean: Vec<&str> = worst.iter().filter(|(_, trial)| trial.lost() == 0).map(|(method, _)| *method).collect();
-    let mut words: Vec<String> = lossy
-        .iter()
-        .map(|(method, trial)| format!("{method} loses {} of {}", loss(trial), naming::whole(trial.offered_pps)))
-        .collect();
+    let tops = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
+    let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
+    let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
+    worst.sort_by(by_loss);
+    let (clean, lossy): (Vec<&TrialResult>, Vec<&TrialResult>) = worst.iter().partition(|trial| trial.lost() == 0);
+    let mut words: Vec<String> = Vec::new();
     if !clean.is_empty() {
-        let verb = if clean.len() == 1 { "loses" } else { "lose" };
-        words.push(format!("{} {verb} nothing", list(&clean)));
+        let methods: Vec<&str> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
+        words.push(format!("{} {} nothing", list(&methods), if clean.len() == 1 { "loses" } else { "lose" }));
     }
-    let text = format!("At maximum load (packets/s) {}.", words.join(", "));
-    (!lossy.is_empty()).then(|| sentence(text, worst.iter().map(|(_, trial)| trial.number)))
+    words.extend(lossy.iter().map(|trial| {
+        let place = naming::losses([*trial]);
+        let place = place.first().map_or("at an unknown place", |(place, _)| place.words());
+        let share = percent(trial.sent_loss_ratio());
+        format!("{} {share} of {} {place}", trial.profile.method, rate(trial.offered_pps))
+    }));
+    let text = format!("At maximum load {}.", words.join("; "));
+    (!lossy.is_empty()).then(|| sentence(text, worst.iter().map(|trial| trial.number)))
 }
 
-/// Which methods are cheapest at the load that all sustain.
-fn cost(ranking: &Ranking<'_>) -> Option<Sentence> {
-    let mut known: Vec<&Ranked<'_>> = ranking.rows.iter().filter(|row| row.total_ns.is_some()).collect();
-    let median = |row: &Ranked<'_>| row.total_ns.map_or(f64::INFINITY, |total| total.median);
-    known.sort_by(|a, b| median(a).total_cmp(&median(b)));
-    let (least, most) = (*known.first()?, *known.last()?);
+/// The methods with the least and the most CPU time at the load that all sustain.
+fn cost(ranking: &Ranking) -> Option<Sentence> {
+    let known = ranking.methods.iter().filter_map(|ranked| {
+        let cost = ranked.cost.as_ref()?;
+        Some((ranked.method.as_str(), cost.total_ns?, cost.total_error_ns, &cost.trials))
+    });
+    let mut known: Vec<_> = known.collect();
+    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (&(_, least, error, _), &(dearest, most, ..)) = (known.first()?, known.last()?);
     if known.len() < 2 {
         return None;
     }
-    let trials = rests_on(known.iter().copied());
-    if most.costs_as(least) {
-        let text = "The CPU time per packet of the methods cannot be distinguished.";
-        return Some(sentence(text.into(), trials));
+    let trials = known.iter().flat_map(|(.., trials)| trials.iter().copied());
+    let is_same = |(_, ns, own, _): &&(&str, f64, f64, &Vec<u32>)| ns - own <= least + error;
+    let same: Vec<&str> = known.iter().filter(is_same).map(|(method, ..)| *method).collect();
+    let at = ranking.equal_load_pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)));
+    if same.len() == known.len() {
+        return Some(sentence(format!("{at}the CPU time per packet of the methods cannot be distinguished."), trials));
     }
-    let same: Vec<&str> = known.iter().filter(|row| row.costs_as(least)).map(|row| row.method).collect();
+    let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
     let verb = if same.len() == 1 { "needs" } else { "need" };
-    let ns = |row| number(median(row), Unit::NanosecondsPerPacket);
     let text = format!(
-        "{} {verb} least CPU time, {} ns per packet with the kernel's part; {} needs most, {} ns.",
+        "{at}{} {verb} least CPU time with the kernel's part, {} ns per packet; {dearest} needs most, {} ns.",
         list(&same),
         ns(least),
-        most.method,
         ns(most)
     );
     Some(sentence(text, trials))
 }
 
+fn scene(ranking: &Ranking) -> Scene {
+    let Ranking { frame_size, placement, work, .. } = ranking;
+    Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
+}
+
 /// Whether the same method is best in the other set-ups.
-fn elsewhere(rankings: &[Ranking<'_>]) -> Option<Sentence> {
-    let (main, others) = rankings.split_first()?;
-    let best = main.best().method;
-    let is_best = |one: &&Ranking<'_>| one.best().method == best || one.equals().any(|row| row.method == best);
-    let (same, different): (Vec<&Ranking<'_>>, Vec<&Ranking<'_>>) = others.iter().partition(is_best);
-    let mut words = Vec::new();
-    if !same.is_empty() {
-        let of = many(others.len() as u64, "other set-up", "other set-ups");
-        words.push(format!("{best} is best or equal to the best in {} of {of}", same.len()));
-    }
-    words.extend(different.iter().take(2).map(|one| format!("{} is best with {}", one.best().method, one.scene.words())));
-    (!others.is_empty()).then(|| {
-        let trials = others.iter().flat_map(|one| one.best().numbers());
-        sentence(format!("This verdict is for {}; {}.", main.scene.words(), words.join("; ")), trials)
-    })
+fn elsewhere(recommendation: &Recommendation) -> Option<Sentence> {
+    let (main, others) = recommendation.rankings.split_first()?;
+    let best = recommendation.method()?;
+    let names = |ranking: &&Ranking| match &ranking.conclusion {
+        Conclusion::Use { method, equal, .. } => method == best || equal.iter().any(|one| one == best),
+        Conclusion::OneOf { methods, .. } => methods.iter().any(|one| one == best),
+        Conclusion::NoneLossless { best: closest, .. } => closest.as_deref() == Some(best),
+        Conclusion::Nothing => false,
+    };
+    let (same, different): (Vec<&Ranking>, Vec<&Ranking>) = others.iter().partition(names);
+    let all = many(others.len() as u64, "other set-up", "other set-ups");
+    let mut words = vec![format!("{best} is best or equal in {} of {all}", same.len())];
+    words.extend(different.iter().take(2).filter_map(|one| {
+        Some(format!("{} is better with {}", one.methods.first()?.method, scene(one).words()))
+    }));
+    let text = format!("The verdict is for {}; {}.", scene(main).words(), words.join("; "));
+    (!others.is_empty()).then(|| sentence(text, others.iter().flat_map(rests_on)))
 }

@@ -19,33 +19,34 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     }
     let of = |answers: &'static [Answer]| claims.iter().copied().filter(|claim| answers.contains(&claim.answer));
     let rest = [
-        ("Holds here", of(&[Answer::Holds]).collect()),
         ("Does not hold here", of(&[Answer::Changed]).collect()),
+        ("Holds here", of(&[Answer::Holds]).collect()),
         ("Could not be tested", of(&[Answer::Inconclusive, Answer::NotTestable]).collect::<Vec<_>>()),
     ];
     let rest = rest.into_iter().filter_map(|(head, claims)| named(head, &claims));
     std::iter::once(summed(results, &claims)).chain(rest).chain(unfinished(results)).collect()
 }
 
-/// `3 of 8 claims hold here, 2 do not, 3 could not be tested: the ring loses less than the socket, …`
+/// `3 of 8 claims of dain-2004 hold here, 2 do not, 3 could not be tested.`
 fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
     let count = |answer| claims.iter().filter(|claim| claim.answer == answer).count();
     let (holds, changed) = (count(Answer::Holds), count(Answer::Changed));
     let untested = claims.len() - holds - changed;
     let verb = if holds == 1 { "holds" } else { "hold" };
-    let mut words = vec![format!("{holds} of {} {verb} here", many(claims.len() as u64, "claim", "claims"))];
+    let keys: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
+    let all = many(claims.len() as u64, "claim", "claims");
+    let mut words = vec![format!("{holds} of {all} of {} {verb} here", list(&keys))];
     if changed > 0 {
         words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
     }
     if untested > 0 {
         words.push(format!("{untested} could not be tested"));
     }
-    let keys: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
     let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
         trials.extend(results.reproductions.iter().flat_map(|one| one.trials.iter().copied()));
     }
-    sentence(format!("{}: {}.", list(&keys), words.join(", ")), trials)
+    sentence(format!("{}.", words.join(", ")), trials)
 }
 
 /// The first claims with an answer; `None` if no claim has it.

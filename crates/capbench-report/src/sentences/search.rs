@@ -7,7 +7,7 @@ use capbench_plan::search::{self, Bound, GoalResult, SearchOutcome, Status};
 use super::{first_of, sentence};
 use crate::groups::{grouped, of_search};
 use crate::model::Sentence;
-use crate::naming::{frames, list, many, place, rate, whole};
+use crate::naming::{frames, list, many, percent, place, rate, whole};
 
 pub(super) use findings::find;
 
@@ -37,6 +37,14 @@ pub(crate) fn ranked(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalRe
     groups.into_iter().flat_map(|(_, group)| group).collect()
 }
 
+/// What a goal allows: `without loss`.
+fn goal_words(goal: &GoalResult) -> String {
+    match goal.goal.loss_ratio.get() {
+        0.0 => "without loss".into(),
+        ratio => format!("with up to {} loss", percent(ratio)),
+    }
+}
+
 fn set_up(search: &SearchOutcome) -> (Option<String>, Option<String>, Option<String>) {
     let size = search.frame_size.as_ref().map(ToString::to_string);
     (size, search.placement.clone(), search.work.clone())
@@ -49,6 +57,14 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
     let is_same = |(search, own): &&(&SearchOutcome, &GoalResult)| {
         set_up(search) == set_up(first) && own.goal.name == goal.goal.name
     };
+    let by: Vec<String> = [
+        Some(goal_words(goal)),
+        first.frame_size.as_ref().map(frames),
+        first.placement.as_ref().map(|placement| place(placement, first.work.as_deref().unwrap_or("none"))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let mut known: Vec<&str> = Vec::new();
     let mut words: Vec<(String, Vec<u32>)> = Vec::new();
     for (search, own) in ranked.iter().filter(is_same) {
@@ -58,24 +74,17 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
         }
         known.push(method);
         let verb = if words.is_empty() { "sustains " } else { "" };
+        let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
         let bounds = [&own.lower, &own.upper].into_iter().flatten();
-        words.push((format!("{method} {verb}{}", found(own)), bounds.flat_map(|bound| bound.trials.clone()).collect()));
+        words.push((format!("{method} {verb}{}{scene}", found(own)), bounds.flat_map(|bound| bound.trials.clone()).collect()));
     }
     let others = grouped(ranked.iter(), |(search, _)| set_up(search)).len() - 1;
     let others = match others {
         0 => String::new(),
         others => format!("; {} in the table", many(others as u64, "other set-up is", "other set-ups are")),
     };
-    let scene: Vec<String> = [
-        first.frame_size.as_ref().map(frames),
-        first.placement.as_ref().map(|placement| place(placement, first.work.as_deref().unwrap_or("none"))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
     let Sentence { text, trials } = first_of(&words, NAMED)?;
-    let goal = said(&goal.goal.name);
-    Some(Sentence { text: format!("{goal}, {}: {}{others}.", scene.join(", "), text.trim_end_matches('.')), trials })
+    Some(Sentence { text: format!("{}{others}.", text.trim_end_matches('.')), trials })
 }
 
 /// The spread of results of a set-up that was searched several times.

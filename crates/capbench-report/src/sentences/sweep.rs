@@ -55,7 +55,8 @@ fn kept_up(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let words = ranked.iter().map(|(sweep, series)| {
         let name = if is_shared { series.method.clone() } else { series.name() };
         let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
-        (format!("{name} keeps up {}", keeps_up(sweep, series)), trials)
+        let points = keeps_up(sweep, series);
+        (format!("{name} keeps up {}", points.strip_prefix("up ").unwrap_or(&points)), trials)
     });
     let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), MOST)?;
     let scene = scene.filter(|_| is_shared).map_or_else(String::new, |scene| format!("With {scene}: "));

@@ -167,7 +167,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
         ),
         format!(
             "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames, where the change is a \
-             difference in points. Loss in most trials where there was none in any is named whatever its size. An interval \
+             difference in points. Loss in most trials where there was none in any is always named. An interval \
              holds the true change with a probability of {:.0} %, each by itself: larger changes are excluded.",
             plain(thresholds.relative * 100.0),
             plain(thresholds.loss * 100.0),
@@ -180,7 +180,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
             false => format!("{visits} visits in each run (bench --visits {visits})"),
         };
         lines.push(format!(
-            "Some set-ups have too few trials to be judged by themselves, whatever these show. To judge each figure of each \
+            "Some set-ups have too few trials to be judged by themselves. To judge each figure of each \
              set-up takes {how}; fewer set-ups need fewer. Several set-ups together need less."
         ));
     }

@@ -1,6 +1,9 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
 use crate::results::Results;
+use capbench_model::limit::Limit;
+use capbench_model::places::Place;
+use capbench_plan::recommendation::{Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{Bound, GoalResult, Status};
 use capbench_plan::soak::record::Interval;
@@ -11,8 +14,7 @@ use super::shape::Columns;
 use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::model::{Cell, Table, Unit};
-use crate::naming::{self, Kind};
-use crate::ranking::{self, Ranked, Ranking, Sustained};
+use crate::naming::{self, Kind, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
 use crate::sentences::sweep::is_of_bursts;
@@ -31,45 +33,60 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
 
 /// The methods of the deciding set-up, best first.
 fn bench(results: &Results) -> Option<Table> {
-    let main = ranking::of(results).into_iter().next()?;
-    table_of("summary", main)
+    ranking("summary", naming::recommendation(results)?.headline()?)
 }
 
 /// The rankings of the other set-ups.
 pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
-    ranking::of(results).into_iter().skip(1).filter_map(|one| table_of("ranking", one)).collect()
+    let recommendation = naming::recommendation(results);
+    let others = recommendation.iter().flat_map(|all| all.rankings.iter().skip(1));
+    others.filter_map(|one| ranking("ranking", one)).collect()
 }
 
-fn table_of(id: &str, ranking: Ranking<'_>) -> Option<Table> {
-    let caption = format!("Sustained rates and CPU time per packet: {}", ranking.scene.words());
-    let rate = |rate: Option<Sustained>| match rate {
-        None => Cell::text("no load"),
-        Some(Sustained { pps, below: None }) => Cell::AtLeast(pps.floor()),
-        Some(Sustained { pps, .. }) => Cell::Number(pps.floor()),
+fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
+    let scene = Scene {
+        frame_size: ranking.frame_size.clone(),
+        placement: ranking.placement.clone(),
+        work: ranking.work.clone(),
+    };
+    let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
+        (SustainedStatus::Unknown, _) => Cell::Unknown,
+        (_, None) => Cell::text("no load"),
+        (SustainedStatus::AtLeast, Some(pps)) => Cell::AtLeast(pps.floor()),
+        (_, Some(pps)) => Cell::Number(pps.floor()),
     };
     let columns = Columns::new()
-        .words("method", "method", |row: &Ranked<'_>| row.method)
-        .named("lossless_pps", "lossless up to", move |row| rate(row.lossless))
-        .named("tolerant_pps", "≤ 0.1 % lost up to", move |row| rate(row.tolerant))
-        .named("app_ns_per_packet", "app CPU", |row| match row.app_ns {
+        .words("method", "method", |row: &&Ranked| row.method.as_str())
+        .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
+        .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
+        .named("app_ns_per_packet", "app CPU", |row| match row.cost.as_ref().and_then(|cost| cost.app_range()) {
             None => Cell::Unknown,
-            Some([low, high]) if high - low < 1.0 => Cell::Number(low),
-            Some([low, high]) => Cell::Range { low, high },
+            Some((low, high)) if low >= high => Cell::Number(low),
+            Some((low, high)) => Cell::Range { low, high },
         })
-        .named("total_ns_per_packet", "total CPU", |row| Cell::estimate(row.total_ns.as_ref()))
-        .words("limit", "limited by", |row| match row.limit {
-            Some(place) => place.word(),
-            None => "generator",
+        .named("total_ns_per_packet", "total CPU", |row| {
+            Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
+        })
+        .words("limit", "limited by", |row| match (row.lost_at, row.limited_by) {
+            (_, Some(Limit::Generator)) => Some("generator"),
+            (place, _) => place.map(Place::word),
         });
-    let doubt = ranking.rows.iter().filter_map(|row| {
-        let total = row.total_ns?.median;
-        (row.doubt_ns > total / 10.0).then(|| format!("{} ± {}", row.method, number(row.doubt_ns.round(), Unit::Count)))
-    });
-    let doubt: Vec<String> = doubt.collect();
-    let doubt = (!doubt.is_empty()).then(|| format!("The clocks are coarse; total CPU, ns: {}.", doubt.join(", ")));
-    let at_least = ranking.rows.iter().any(|row| row.lossless.is_some_and(|own| own.below.is_none()));
-    let at_least = at_least.then(|| "≥: the generator sends no more.".to_string());
-    Some(columns.table(id, &caption, ranking.rows, Ranked::numbers)?.with_notes(at_least.into_iter().chain(doubt)))
+    let at_least = ranking.methods.iter().any(|row| row.lossless.status == SustainedStatus::AtLeast);
+    let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
+    let precision = ranking.precision.map(|share| format!("Rates are known to {} %.", number(share, Unit::Ratio)));
+    let notes = [
+        precision,
+        at_least.then(|| "≥: the generator sends no more.".to_string()),
+        load,
+    ];
+    let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let trials = |row: &&Ranked| {
+        let cost = row.cost.iter().flat_map(|cost| &cost.trials);
+        let trials = row.lossless.trials.iter().chain(&row.nearly_lossless.trials).chain(cost);
+        trials.copied().collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+    };
+    let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
+    Some(columns.table(id, &caption, &ranking.methods, trials)?.with_notes([note]))
 }
 
 fn search(results: &Results) -> Option<Table> {

@@ -143,7 +143,7 @@ fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
 pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
     const ALL: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),
-        (BurstEnd::NoneHeld, "none held"),
+        (BurstEnd::NoneHeld, "none sustained"),
         (BurstEnd::NeverFills, "never fills"),
         (BurstEnd::AtLimit, "at the limit"),
         (BurstEnd::GeneratorLimited, "generator-limited"),

@@ -10,7 +10,6 @@ use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;
 use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
-use crate::ranking::{app_at_least, app_at_most};
 use crate::naming::{self, key};
 
 /// Most bursts that are listed.
@@ -26,7 +25,7 @@ const SIGNED: [&str; 1] = ["unexplained"];
 pub(crate) fn table(results: &Results) -> Table {
     let head = trial_heads();
     let mut columns: Vec<Column> = head.iter().map(|key| column(key)).collect();
-    columns.push(Column::words("care", "to be taken with care because"));
+    columns.push(Column::words("care", "noisy because"));
     let mut rows = Vec::with_capacity(results.trials.len());
     for trial in &results.trials {
         let fields = trial_fields(trial);
@@ -40,9 +39,9 @@ pub(crate) fn table(results: &Results) -> Table {
     let aside: usize = guards.map(|guarding| guarding.set_aside.len()).sum();
     let note = match aside {
         0 => String::new(),
-        1 => "One attempt was set aside and is in results.json, inside the trial that it belongs to.".into(),
+        1 => "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
         many => format!(
-            "{many} attempts were set aside and are in results.json, inside the trials that they belong to."
+            "{many} attempts were discarded and are in results.json, inside the trials that they belong to."
         ),
     };
     let caption = "Every trial; names and units as in results.json and trials.csv".into();
@@ -95,12 +94,18 @@ pub(super) fn engines(results: &Results) -> Option<Table> {
     columns.table("engines", "Library, version and mode, by method", rows, trials).map(Table::main)
 }
 
+/// The application's time with what may be the kernel's.
+fn app_at_most(trial: &TrialResult) -> Option<f64> {
+    let most = trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled);
+    most.or(trial.cpu.app_ns_per_packet)
+}
+
 /// CPU cost of packets.
 pub(super) fn cpu(results: &Results) -> Option<Table> {
     let groups = groups::of(results);
     type Figure = fn(&TrialResult) -> Option<f64>;
     let figures: [(&str, &str, Figure); 10] = [
-        ("app_ns_per_packet", "application at least", app_at_least),
+        ("app_ns_per_packet", "application at least", |trial| trial.cpu.app_ns_per_packet),
         ("app_ns_per_packet_at_most", "at most", app_at_most),
         ("kernel_ns_per_packet", "kernel", |trial| trial.cpu.kernel_ns_per_packet),
         ("total_ns_per_packet", "together", TrialResult::total_ns_per_packet),
@@ -142,7 +147,7 @@ fn split(trials: &[&TrialResult]) -> Cell {
     }
     let most = sampled.iter().filter_map(|trial| trial.cpu.app_ns_per_packet_at_most).fold(0.0, f64::max);
     let most = number(most, Unit::NanosecondsPerPacket);
-    Cell::text(format!("a range: the application takes up to {most} ns"))
+    Cell::text(format!("a range: the application uses up to {most} ns"))
 }
 
 type OfLeg<'r> = (&'r TrialResult, &'static str, &'r Delays);
@@ -189,7 +194,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
         let aside = guarding.set_aside.iter();
-        rows.extend(aside.map(|aside| (trial, &aside.trial, "set aside", aside.because.join("; "))));
+        rows.extend(aside.map(|aside| (trial, &aside.trial, "discarded", aside.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };
             let why = format!("after the overload of trial {}; the path {had} recovered", recovery.after);
@@ -207,7 +212,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
         .count("delivered", "delivered", |(_, kept, ..)| kept.delivered)
         .words("lost_where", "lost", |(_, kept, ..)| naming::places(&kept.losses(), kept.unexplained))
         .words("verdict", "verdict", |(_, kept, ..)| key(kept.verdict));
-    let caption = "Attempts set aside and probes: kept with their trial, and no results";
+    let caption = "Discarded attempts and probes: stored with their trial, no results";
     columns.table("guards-attempts", caption, rows, |(trial, ..)| vec![trial.number])
 }
 
@@ -215,7 +220,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
 fn care(trial: &TrialResult) -> String {
     let mut care = trial.noise.clone();
     care.extend(trial.disturbance.reasons().into_iter().map(String::from));
-    care.extend(trial.invalid_because.iter().map(|why| format!("shows nothing: {why}")));
+    care.extend(trial.invalid_because.iter().map(|why| format!("invalid: {why}")));
     care.extend(trial.livelock.as_ref().map(|livelock| {
         format!(
             "livelock: trial {} delivered {} of {}",
@@ -235,9 +240,9 @@ pub(super) fn marks(results: &Results) -> Option<Table> {
         .words("method", "method", |trial| trial.profile.method.as_str())
         .words("phase", "run for", |trial| naming::phase(trial.phase))
         .words("load", "load", |trial| naming::load(trial))
-        .words("care", "to be taken with care because", |trial| care(trial));
+        .words("care", "noisy because", |trial| care(trial));
     let rows = results.trials.iter().filter(|trial| !care(trial).is_empty());
-    let caption = "Trials that stand and are to be taken with care";
+    let caption = "Noisy and invalid trials";
     columns.table("guards-marks", caption, rows, |trial| vec![trial.number])
 }
 

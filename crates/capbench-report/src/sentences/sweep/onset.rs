@@ -65,7 +65,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
         }
     };
     format!(
-        "{whence}: there {}, which lay in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
+        "{whence}: there {}, which was in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
         taken(short),
         swept.label(lossy)
     )
@@ -74,7 +74,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
 /// The share of arriving frames that the application read.
 fn taken(reading: &Reading) -> String {
     format!(
-        "it takes {} of {} frames a second and only has room for the rest",
+        "it reads {} of {} frames a second and only has room for the rest",
         grouped(reading.taken_pps.median),
         grouped(reading.offered_pps.median)
     )

@@ -14,7 +14,7 @@ function prepareCharts() {
 // A link to something that is folded opens what it is in.
 function unfoldTargets() {
   const unfold = () => {
-    const target = location.hash && document.getElementById(location.hash.slice(1));
+    const target = document.getElementById(location.hash.slice(1));
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     target?.scrollIntoView();
   };
