@@ -1,0 +1,121 @@
+//! Several receive queues as one source.
+
+use std::time::{Duration, Instant};
+
+use capbench_capture::{Batch, Capture};
+use capbench_sys::host::interface::index_of;
+use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
+
+use super::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
+use crate::wire::{OTHER_MAC, take};
+use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileges};
+
+/// A pair whose ends have two queues each.
+fn with_two_queues() -> Namespaces {
+    let spaces = Namespaces { left: Place::new("left"), right: Place::new("right") };
+    spaces.left.ip(&format!(
+        "link add name left numtxqueues 2 numrxqueues 2 type veth peer name right numtxqueues 2 numrxqueues 2 netns {}",
+        spaces.right.path()
+    ));
+    spaces.left.ip("link set dev left arp off up");
+    spaces.right.ip("link set dev right arp off up");
+    eventually("carrier", || spaces.right.ip("-o link show dev right").contains("LOWER_UP"));
+    spaces
+}
+
+/// Sends through one transmit queue, which decides the peer's receive queue.
+struct QueueWire(Transmitter);
+
+impl QueueWire {
+    fn new(place: &Place, queue: u32) -> Self {
+        place.inside(|| {
+            let interface = index_of("left").unwrap();
+            let config = TransmitterConfig {
+                interface,
+                queue,
+                chunk_size: 2048,
+                frames: 64,
+                send_buffer_bytes: 1 << 20,
+                budget: 32,
+            };
+            Self(Transmitter::open(&config).unwrap())
+        })
+    }
+
+    fn send(&mut self, data: &[u8]) {
+        eventually("a free chunk", || self.0.queue().room(1) == 1);
+        self.0.queue().slot(0)[..data.len()].copy_from_slice(data);
+        self.0.queue().request(&[data.len() as u16]).unwrap();
+        while self.0.queue().pending() > 0 {
+            let wake = self.0.wake().unwrap();
+            self.0.queue().take_count();
+            if wake == Wake::Dropped {
+                assert!(self.0.repeat_dropped());
+            }
+        }
+    }
+}
+
+#[test]
+fn root_all_queues_are_one_source_and_each_keeps_its_order() {
+    let Some(()) = privileges() else { return };
+    for method in MODES {
+        let (spaces, is_native) = (with_two_queues(), method == MODES[0]);
+        let mut wires = [0, 1].map(|queue| QueueWire::new(&spaces.left, queue));
+        spaces.right.inside(|| {
+            let mut capture = open_as(method, 1500, &options()).unwrap();
+            let running = capture.running().ring.to_string();
+            assert!(running.starts_with("queues 0 to 1, each: receive ring of 1024"), "{running}");
+            let mut next = [0, 0];
+            for round in 0..10 {
+                for n in 0..50 {
+                    for (queue, wire) in wires.iter_mut().enumerate() {
+                        wire.send(&frame([2, 0, 0, 0, 0, 10 + queue as u8], round * 50 + n, 60));
+                    }
+                }
+                let (start, mut count) = (Instant::now(), 0);
+                while count < 100 {
+                    assert!(start.elapsed() < PATIENCE, "{method}: {count}");
+                    let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else {
+                        continue;
+                    };
+                    for frame in batch.frames() {
+                        let queue = usize::from(frame.data[5] - 10);
+                        // In generic mode it is the stack that says, and a veth has not told it.
+                        let told = if is_native { queue as u32 } else { 0 };
+                        assert_eq!(batch.queue(), Some(told), "{method}");
+                        assert_eq!(number(frame.data), next[queue], "{method} queue {queue}");
+                        next[queue] += 1;
+                        count += 1;
+                    }
+                }
+            }
+            let counters = counters_after(&mut capture, 1000);
+            assert_eq!((counters.accepted, losses(&counters)), (Some(1000), [Some(0); 3]), "{method}");
+            let taken = ["queue0.taken", "queue1.taken"].map(|name| counters.raw(name));
+            assert_eq!(taken, if is_native { [Some(500); 2] } else { [Some(1000), Some(0)] }, "{method}");
+        });
+        if !is_native {
+            continue;
+        }
+        // One queue: the frames of the other one are left to the stack, and counted.
+        spaces.right.inside(|| {
+            let mut capture = open_as(&format!("{method}+queue=1"), 1500, &options()).unwrap();
+            assert!(
+                capture.running().ring.to_string().starts_with("queue 1, "),
+                "{}",
+                capture.running().ring
+            );
+            for n in 0..20 {
+                wires[(n % 2) as usize].send(&frame(OTHER_MAC, n, 60));
+            }
+            let seen: Vec<_> = take(&mut capture, 10).iter().map(|seen| number(&seen.data)).collect();
+            assert_eq!(seen, (0..20).filter(|n| n % 2 == 1).collect::<Vec<_>>(), "{method}");
+            eventually("the others were passed", || {
+                losses(&capture.counters().unwrap()) == [Some(10), Some(0), Some(0)]
+            });
+        });
+        let text = refusal(&spaces.right, &format!("{method}+queue=2"), 1500);
+        assert!(text.contains("no receive queue 2") && text.contains("it has 2"), "{text}");
+    }
+}

@@ -1,0 +1,171 @@
+//! What cannot be, and interfaces and processes that go away.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use capbench_capture::backends::af_xdp::AfXdp;
+use capbench_capture::{Capture, Interface};
+use capbench_model::method_spec::MethodSpec;
+
+use super::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
+use crate::wire::{OTHER_MAC, Wire, take};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, lossy, privileges, program};
+
+#[test]
+fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::make();
+    let right = &spaces.right;
+    for (method, mtu, words) in [
+        ("af-xdp+zero-copy", 1500, &["af-xdp+zero-copy on right: ", "no zero-copy", "+copy"][..]),
+        ("af-xdp+queue=1", 1500, &["no receive queue 1"]),
+        ("af-xdp", 9000, &["right", "9000", "3822"]),
+    ] {
+        let text = refusal(right, method, mtu);
+        assert!(words.iter().all(|word| text.contains(word)) && text.lines().count() == 1, "{text}");
+        assert!(!is_attached(right), "{method}");
+    }
+    // Two on one queue: the socket's place is taken before the program is.
+    right.inside(|| {
+        let first = open_as("af-xdp", 1500, &options()).unwrap();
+        let text = open_as("af-xdp+generic", 1500, &options()).unwrap_err().to_string();
+        assert!(text.contains("another AF_XDP socket"), "{text}");
+        drop(first);
+        open_as("af-xdp+generic", 1500, &options()).unwrap();
+    });
+    // A native program takes no more than a page; the peer decides.
+    spaces.left.ip("link set dev left mtu 3800");
+    let text = refusal(right, "af-xdp", 1500);
+    assert!(text.contains("MTU") && text.contains("3500") && text.lines().count() == 1, "{text}");
+    right.inside(|| open_as("af-xdp+generic", 1500, &options()).map(drop).unwrap());
+    // The loopback interface's driver has no native mode.
+    right.inside(|| {
+        let lo = Interface::of_name("lo", 1500).unwrap();
+        spaces.right.ip("link set dev lo up");
+        let text = AfXdp::open(&MethodSpec::plain("af-xdp"), &lo, &options()).unwrap_err().to_string();
+        assert!(text.contains("native") && text.contains("af-xdp+generic"), "{text}");
+    });
+    right.ip("link set dev right down");
+    let text = refusal(right, "af-xdp+generic", 1500);
+    assert!(text.starts_with("af-xdp on right: ") && text.contains("down"), "{text}");
+}
+
+#[test]
+fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
+    let test = "root_an_interface_that_goes_down_or_away_is_an_error_that_names_it";
+    with_each_mode(test, |method, _| {
+        for settings in ["", "+spin=50us", "+busy-poll"] {
+            for end in ["link set dev right down", "link delete dev right"] {
+                let spaces = Namespaces::make();
+                let method = format!("{method}{settings}");
+                let error = spaces.right.inside(|| {
+                    let mut capture = open_as(&method, 1500, &options()).unwrap();
+                    spaces.right.ip(end);
+                    let start = Instant::now();
+                    loop {
+                        assert!(start.elapsed() < PATIENCE, "{method}, {end}: no error");
+                        if let Err(error) = capture.next_batch(Duration::from_millis(20)).map(drop) {
+                            break error;
+                        }
+                    }
+                });
+                let text = error.to_string();
+                assert!(text.starts_with("af-xdp on right: "), "{method}, {end}: {text}");
+                assert!(text.contains("down") && text.lines().count() == 1, "{method}, {end}: {text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn root_busy_polling_is_reported_as_found() {
+    with_each_mode("root_busy_polling_is_reported_as_found", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        spaces.right.inside(|| {
+            let mut capture = open_as(&format!("{method}+busy-poll=20us"), 1500, &options()).unwrap();
+            let engine = capture.running().engine.to_string();
+            assert!(engine.contains("busy polling (asked) for 20µs with a budget of 64"), "{engine}");
+            (0..300).for_each(|n| wire.send(&frame(OTHER_MAC, n, 60)));
+            assert_eq!(take(&mut capture, 300).len(), 300);
+            let counters = counters_after(&mut capture, 300);
+            assert_eq!((counters.accepted, losses(&counters)), (Some(300), [Some(0); 3]));
+            // Whether a veth has a NAPI instance that sockets know depends on the kernel; what is said fits.
+            let running = capture.running();
+            assert_eq!(
+                running.engine.to_string().contains("not busy-polled (asked for 20µs"),
+                !running.shortfalls.is_empty(),
+                "{running:?}"
+            );
+            assert!(
+                !running.shortfalls.is_empty()
+                    || running.engine.to_string().contains("busy polling for 20µs"),
+                "{running:?}"
+            );
+            eprintln!("{method}: {}; {:?}", running.engine, running.shortfalls);
+        });
+    });
+}
+
+/// What the child of another test does.
+const TASK: &str = "CAPBENCH_TEST_TASK";
+
+/// This program once more, to do the task in a process of its own.
+fn child(task: &str, through: Option<&mut Command>) -> Command {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match through {
+        Some(through) => {
+            let mut command = Command::new(through.get_program());
+            command.args(through.get_args()).arg(this);
+            command
+        }
+        None => Command::new(this),
+    };
+    command
+        .args(["--exact", "refusals::the_task_of_a_child", "--nocapture", "--test-threads=1"])
+        .env(TASK, task);
+    command
+}
+
+#[test]
+fn the_task_of_a_child() {
+    let Ok(method) = std::env::var(TASK) else { return };
+    match open_as(&method, 1500, &options()) {
+        Ok(_capture) => {
+            println!("open");
+            thread::sleep(PATIENCE);
+        }
+        Err(error) => println!("error: {error}"),
+    }
+}
+
+#[test]
+fn root_a_killed_process_leaves_no_program_behind() {
+    with_each_mode("root_a_killed_process_leaves_no_program_behind", |method, spaces| {
+        let mut process = spaces.right.spawn(child(method, None).stdout(Stdio::piped()));
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line.ends_with("open")), "{method}");
+        assert!(is_attached(&spaces.right), "{method}");
+        process.kill().unwrap();
+        process.wait().unwrap();
+        eventually("the program is gone", || !is_attached(&spaces.right));
+        spaces.right.inside(|| open_as(method, 1500, &options()).map(drop).unwrap());
+    });
+}
+
+#[test]
+fn root_without_privilege_it_says_which_one_is_missing() {
+    with_each_mode("root_without_privilege_it_says_which_one_is_missing", |method, spaces| {
+        for (kept, wanted) in [("-all", "CAP_BPF"), ("-all,+bpf,+net_admin,+perfmon", "CAP_NET_RAW")] {
+            let mut setpriv = program("setpriv");
+            setpriv.args(["--bounding-set", kept, "--inh-caps", "-all"]);
+            let output = spaces.right.output(&mut child(method, Some(&mut setpriv)));
+            let text = lossy(&output.stdout);
+            let line = text.lines().find_map(|line| line.split_once("error: ")).map(|(_, error)| error);
+            let line = line.unwrap_or_else(|| panic!("{text} {}", lossy(&output.stderr)));
+            assert!(line.contains("right") && line.contains(wanted), "{method} {kept}: {line}");
+            assert!(!is_attached(&spaces.right), "{method}");
+        }
+    });
+}

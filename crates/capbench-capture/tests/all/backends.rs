@@ -1,0 +1,314 @@
+//! Every method on a real interface: the same frames, in order and whole, the same counters, and errors instead of
+//! silence.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::wire::{
+    AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,
+};
+use capbench_capture::{CaptureError, Interface, PacketType, VlanTag, open_with};
+use capbench_model::direction::Direction;
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC};
+
+/// The same with a tag (IEEE 802.1Q, 802.1ad).
+fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {
+    let plain = frame(OTHER_MAC, number, octets);
+    [&plain[..12], &tpid.to_be_bytes(), &tci.to_be_bytes(), &plain[12..]].concat()
+}
+
+/// Runs a test with each method on packet sockets.
+fn with_each_method(test: &str, work: impl Fn(&'static str, &Namespaces)) {
+    with_each(test, &AF_PACKET, work);
+}
+
+#[test]
+fn root_frames_arrive_whole_in_order_and_with_their_time() {
+    with_each_method("root_frames_arrive_whole_in_order_and_with_their_time", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
+        let before = now_ns();
+        let (seen, counters) = capture(&spaces.right, method, &options(), |probe| {
+            assert_eq!(probe.running().method, method);
+            sent.iter().for_each(|frame| wire.send(frame));
+            (probe.take(sent.len()), probe.counters())
+        });
+        assert_eq!(seen.len(), sent.len());
+        for (seen, sent) in seen.iter().zip(&sent) {
+            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()));
+            assert_eq!((seen.packet_type, seen.vlan), (PacketType::Host, None));
+            // V1 tells whole microseconds.
+            assert!((before / 1000 * 1000..now_ns()).contains(&seen.time_ns), "{before} {seen:?}");
+        }
+        assert!(seen.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
+        assert_eq!((counters.accepted, counters.dropped()), (Some(201), Some(0)));
+    });
+}
+
+#[test]
+fn root_a_tag_is_told_beside_the_frame() {
+    with_each_method("root_a_tag_is_told_beside_the_frame", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let tags = [(0x8100, 5), (0x8100, 0), (0x8100, 0xefff), (0x88a8, 77)];
+        let (seen, metadata) = capture(&spaces.right, method, &options(), |probe| {
+            for (number, (tpid, tci)) in (0u8..).zip(tags) {
+                wire.send(&tagged(tpid, tci, number, 100));
+            }
+            wire.send(&frame(OTHER_MAC, 9, 100));
+            (probe.take(5), probe.running().vlan_metadata)
+        });
+        assert_eq!(metadata, method != "packet-v1");
+        for ((number, (tpid, tci)), seen) in (0u8..).zip(tags).zip(&seen) {
+            assert_eq!(seen.data, frame(OTHER_MAC, number, 100), "{method}: the tag is not in the frame");
+            assert_eq!(seen.wire_length, 100, "{method}");
+            assert_eq!(seen.vlan, metadata.then_some(VlanTag { tci, tpid }), "{method}");
+        }
+        assert_eq!((seen[4].vlan, &seen[4].data), (None, &frame(OTHER_MAC, 9, 100)));
+    });
+}
+
+#[test]
+fn root_a_snap_length_cuts_and_the_length_stays() {
+    let methods = [&AF_PACKET[..], &LIBPCAP].concat();
+    with_each("root_a_snap_length_cuts_and_the_length_stays", &methods, |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
+        let lengths = [60, 95, 96, 97, 1514];
+        let seen = capture(&spaces.right, method, &options, |probe| {
+            (0u8..).zip(lengths).for_each(|(number, octets)| wire.send(&frame(OTHER_MAC, number, octets)));
+            probe.take(lengths.len())
+        });
+        for ((number, octets), seen) in (0u8..).zip(lengths).zip(&seen) {
+            assert_eq!(seen.wire_length as usize, octets, "{method}");
+            assert_eq!(seen.data, frame(OTHER_MAC, number, octets)[..octets.min(96)], "{method}");
+        }
+    });
+}
+
+#[test]
+fn root_a_direction_is_kept_to() {
+    with_each_method("root_a_direction_is_kept_to", |method, spaces| {
+        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+        let cases = [
+            (Direction::In, vec![10, 11, 12]),
+            (Direction::Out, vec![20, 21, 22]),
+            (Direction::Both, vec![10, 11, 12, 20, 21, 22]),
+        ];
+        for (direction, expected) in cases {
+            // With a snap length the direction shares the filter with it.
+            for snap_length in [SnapLength::EVERYTHING, SnapLength::new(40)] {
+                let options = CaptureOptions { direction, snap_length, ..options() };
+                let (seen, rest, accepted) = capture(&spaces.right, method, &options, |probe| {
+                    for number in 0..3 {
+                        coming.send(&frame(OTHER_MAC, 10 + number, 60));
+                        going.send(&frame(OTHER_MAC, 20 + number, 60));
+                    }
+                    (probe.take(expected.len()), probe.drain(), probe.counters().accepted)
+                });
+                let mut numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                // Frames that come pass through a softirq, which may run after the next frame has gone.
+                numbers.sort_unstable();
+                assert_eq!((&numbers, rest), (&expected, 0), "{method} {direction:?}");
+                assert_eq!(accepted, Some(expected.len() as u64), "{method} {direction:?}");
+                for seen in &seen {
+                    let outgoing = seen.packet_type == PacketType::Outgoing;
+                    assert_eq!(outgoing, seen.data[20] >= 20, "{method} {direction:?}: {seen:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
+    with_each_method("root_promiscuous_mode_lasts_as_long_as_the_capture", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let promiscuity = || {
+            let text = spaces.right.ip("-d -o link show dev right");
+            text.split("promiscuity ").nth(1).unwrap().split(' ').next().unwrap().parse::<u32>().unwrap()
+        };
+        for promiscuous in [true, false] {
+            let options = CaptureOptions { promiscuous, ..options() };
+            let seen = capture(&spaces.right, method, &options, |probe| {
+                assert_eq!(promiscuity(), u32::from(promiscuous), "{method}");
+                let destinations = [OTHER_MAC, RIGHT_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
+                (0u8..).zip(destinations).for_each(|(number, mac)| wire.send(&frame(mac, number, 60)));
+                probe.take(destinations.len())
+            });
+            // A veth has no address filter: the kernel shows frames for others in either mode, and says whose they are.
+            let types: Vec<_> = seen.iter().map(|seen| seen.packet_type).collect();
+            let expected =
+                [PacketType::OtherHost, PacketType::Host, PacketType::Broadcast, PacketType::Multicast];
+            assert_eq!(types, expected, "{method}");
+            assert_eq!(promiscuity(), 0, "{method}");
+        }
+    });
+}
+
+#[test]
+fn root_nothing_from_elsewhere_or_from_before_is_seen() {
+    with_each_method("root_nothing_from_elsewhere_or_from_before_is_seen", |method, spaces| {
+        spaces.right.ip("link set dev lo up");
+        let (wire, elsewhere) = (Wire::new(&spaces.left), Wire::on(&spaces.right, "lo"));
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let _end = SetOnDrop(&over);
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    elsewhere.send(&frame(RIGHT_MAC, 1, 60));
+                }
+            });
+            for _ in 0..4 {
+                wire.send(&frame(RIGHT_MAC, 2, 60));
+                let (seen, rest, accepted) = capture(&spaces.right, method, &options(), |probe| {
+                    wire.send(&frame(RIGHT_MAC, 3, 60));
+                    (probe.take(1), probe.drain(), probe.counters().accepted)
+                });
+                let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+                assert_eq!((numbers, rest, accepted), (vec![3], 0, Some(1)), "{method}");
+            }
+        });
+    });
+}
+
+#[test]
+fn root_counters_only_grow() {
+    with_each_method("root_counters_only_grow", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        capture(&spaces.right, method, &options(), |probe| {
+            let mut sent = 0;
+            // The kernel resets its counters whenever they are read.
+            for frames in [0, 10, 0, 1, 300, 0] {
+                (0..frames).for_each(|_| wire.send(&frame(OTHER_MAC, 1, 60)));
+                sent += frames;
+                probe.take(frames as usize);
+                for _ in 0..2 {
+                    let counters = probe.counters();
+                    assert_eq!((counters.accepted, counters.dropped()), (Some(sent), Some(0)), "{method}");
+                    assert_eq!(
+                        counters.raw("tp_freeze_q_cnt"),
+                        (method == "packet-v3").then_some(0),
+                        "{method}"
+                    );
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn root_what_a_full_ring_drops_is_counted_exactly() {
+    let methods = [&AF_PACKET[..], &LIBPCAP].concat();
+    with_each("root_what_a_full_ring_drops_is_counted_exactly", &methods, |method, spaces| {
+        const FRAMES: u64 = 6000;
+        let wire = Wire::new(&spaces.left);
+        // libpcap's blocks are larger.
+        let ring = ByteCount(if method.starts_with("libpcap") { 256 << 10 } else { 16 << 10 });
+        let options = CaptureOptions { ring, block: ByteCount(4096), ..options() };
+        let (read, counters) = capture(&spaces.right, method, &options, |probe| {
+            let mut read = 0;
+            for _ in 0..3 {
+                (0..FRAMES).for_each(|number| wire.send(&frame(OTHER_MAC, number as u8, 60)));
+                read += probe.drain();
+            }
+            (read, probe.counters())
+        });
+        let (accepted, dropped) = (counters.accepted.unwrap(), counters.dropped().unwrap());
+        assert_eq!(accepted, 3 * FRAMES, "{method}: {counters:?}");
+        assert_eq!(accepted, read + dropped, "{method}: {counters:?}");
+        assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
+        assert_eq!(
+            counters.raw("tp_freeze_q_cnt").is_some_and(|freezes| freezes > 0),
+            method == "packet-v3",
+            "{counters:?}"
+        );
+    });
+}
+
+#[test]
+fn root_a_capture_is_as_full_as_frames_make_it() {
+    with_each_method("root_a_capture_is_as_full_as_frames_make_it", |method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(4096), ..options() };
+        capture(&spaces.right, method, &options, |probe| {
+            let send = |frames: u32| (0..frames).for_each(|n| wire.send(&frame(OTHER_MAC, n as u8, 60)));
+            assert_eq!(probe.fill(), 0.0, "{method}");
+            send(32);
+            // A slot is 2048 octets; a block is handed over when its time is up; what a queued frame takes is the kernel's affair.
+            let start = Instant::now();
+            while probe.fill() == 0.0 && start.elapsed() < PATIENCE {
+                thread::yield_now();
+            }
+            let some = probe.fill();
+            let is_slotted = method == "packet-v1" || method == "packet-v2";
+            assert!(if is_slotted { some == 0.25 } else { some > 0.0 && some < 1.0 }, "{method}: {some}");
+            send(5000);
+            assert_eq!(probe.fill(), 1.0, "{method}");
+            probe.drain();
+            assert_eq!(probe.fill(), 0.0, "{method}");
+        });
+    });
+}
+
+#[test]
+fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
+    let test = "root_an_interface_that_goes_down_or_away_is_an_error_that_names_it";
+    with_each_method(test, |method, spaces| {
+        for spin in [Duration::ZERO, Duration::from_micros(50)] {
+            let options = CaptureOptions { spin, ..options() };
+            for end in ["link set dev right down", "link delete dev right"] {
+                let error = capture(&spaces.right, method, &options, |probe| {
+                    spaces.right.ip(end);
+                    probe.failure()
+                });
+                let text = error.to_string();
+                assert!(matches!(error, CaptureError::Call { .. }), "{method}, {end}: {error:?}");
+                assert!(text.starts_with(&format!("{method} on right: ")), "{method}, {end}: {text}");
+                assert!(text.contains("down") && text.lines().count() == 1, "{method}, {end}: {text}");
+                if end.contains("down") {
+                    spaces.right.ip("link set dev right up");
+                }
+            }
+            // The other end went with it.
+            spaces.left.ip("link add name left type veth peer name right");
+            spaces.left.ip(&format!("link set dev right netns {}", spaces.right.path()));
+            spaces.right.ip("link set dev right arp off up");
+        }
+    });
+}
+
+#[test]
+fn root_what_cannot_be_opened_names_method_and_interface() {
+    with_each_method("root_what_cannot_be_opened_names_method_and_interface", |method, spaces| {
+        let open = |options: &CaptureOptions| {
+            spaces.right.inside(|| {
+                let interface = Interface::of_name("right", 1500).unwrap();
+                let spec = MethodSpec::plain(method);
+                open_with(&spec, &interface, options, With(|_: &mut dyn Probe| ())).unwrap_err().to_string()
+            })
+        };
+        let huge = open(&CaptureOptions { ring: ByteCount(1 << 60), ..options() });
+        assert!(huge.starts_with("--ring ") && huge.contains("memory"), "{method}: {huge}");
+        spaces.right.ip("link set dev right down");
+        let down = open(&options());
+        assert!(
+            down.starts_with(&format!("{method} on right: ")) && down.contains("down"),
+            "{method}: {down}"
+        );
+        spaces.right.inside(|| {
+            let gone = Interface::of_name("right", 1500).unwrap();
+            spaces.right.ip("link delete dev right");
+            let spec = MethodSpec::plain(method);
+            let error = open_with(&spec, &gone, &options(), With(|_: &mut dyn Probe| ())).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.starts_with(&format!("{method} on right: ")) && text.contains("No such device"),
+                "{text}"
+            );
+        });
+    });
+}

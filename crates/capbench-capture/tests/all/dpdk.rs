@@ -1,0 +1,415 @@
+//! DPDK on a real interface, by its drivers for interfaces: frames whole, in order and counted, losses at their place,
+//! many captures in one process, and errors instead of silence. Only with the feature `dpdk`.
+
+use capbench_testing::network;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
+use capbench_capture::backends::dpdk::{Dpdk, METHOD};
+use capbench_capture::backends::frame_slots::FrameSlots;
+use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
+use capbench_model::method_spec::MethodSpec;
+use capbench_model::options::CaptureOptions;
+use capbench_model::places::Place as At;
+use capbench_model::units::{ByteCount, SnapLength};
+use capbench_testing::missing;
+use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
+
+const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
+
+fn open(method: &str, interface: &str, options: &CaptureOptions) -> Result<Dpdk, CaptureError> {
+    let spec: MethodSpec = method.parse().unwrap();
+    Dpdk::open(&spec, &Interface::of_name(interface, 1500).unwrap(), options)
+}
+
+/// Opens a method on the interface of a place and works with it there.
+fn capture<T: Send>(
+    place: &Place,
+    method: &str,
+    options: &CaptureOptions,
+    work: impl FnOnce(&mut Dpdk) -> T + Send,
+) -> T {
+    place.inside(|| {
+        work(&mut open(method, place.interface, options).unwrap_or_else(|error| panic!("{error}")))
+    })
+}
+
+/// Runs a test with each device that can be had here, on a pair of its own.
+fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
+    let Some(()) = privileges() else { return };
+    for method in DEVICES {
+        match (METHOD.supported)(&method.parse().unwrap()) {
+            Ok(()) => work(method, &Namespaces::make()),
+            Err(reason) => missing(format_args!("{method}: {reason}")),
+        }
+    }
+}
+
+#[test]
+fn root_frames_arrive_whole_in_order_and_are_counted() {
+    with_each_device(|method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
+        let before = now_ns();
+        let (seen, counters, running) = capture(&spaces.right, method, &options(), |capture| {
+            sent.iter().for_each(|frame| wire.send(frame));
+            (take(capture, sent.len()), capture.counters().unwrap(), capture.running().clone())
+        });
+        for (seen, sent) in seen.iter().zip(&sent) {
+            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{method}");
+            assert_eq!((seen.packet_type, seen.vlan), (PacketType::Host, None), "{method}");
+            assert!((before..now_ns()).contains(&seen.time_ns), "{method}: {before} {seen:?}");
+        }
+        assert_eq!((seen.len(), counters.raw("rx_good_packets")), (201, Some(201)), "{method}");
+        assert_eq!(counters.dropped(), Some(0), "{method}: {counters:?}");
+        let xdp = method != "dpdk";
+        assert_eq!(counters.accepted, (!xdp).then_some(201), "{method}");
+        let driver = if xdp { "net_af_xdp in copy mode" } else { "net_af_packet" };
+        assert!(
+            running.engine.to_string().starts_with("DPDK 2") && running.engine.to_string().contains(driver),
+            "{running:?}"
+        );
+        assert!(
+            running.engine.to_string().contains("--no-huge") && running.shortfalls.is_empty(),
+            "{running:?}"
+        );
+    });
+}
+
+#[test]
+fn root_snap_length_tag_and_addressee_are_told() {
+    with_each_device(|method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
+        let destinations = [OTHER_MAC, RIGHT_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
+        let (seen, metadata) = capture(&spaces.right, method, &options, |capture| {
+            for (number, mac) in (0u8..).zip(destinations) {
+                wire.send(&frame(mac, number, 90 + 10 * usize::from(number)));
+            }
+            let plain = frame(OTHER_MAC, 9, 60);
+            wire.send(&[&plain[..12], &[0x81, 0, 0xe0, 5], &plain[12..]].concat());
+            (take(capture, 5), capture.running().vlan_metadata)
+        });
+        let types: Vec<_> = seen.iter().map(|seen| seen.packet_type).collect();
+        let expected =
+            [PacketType::OtherHost, PacketType::Host, PacketType::Broadcast, PacketType::Multicast];
+        assert_eq!(types[..4], expected, "{method}");
+        for (number, seen) in (0u8..).zip(&seen[..4]) {
+            let octets = 90 + 10 * usize::from(number);
+            let sent = frame(destinations[usize::from(number)], number, octets);
+            assert_eq!(
+                (seen.wire_length as usize, &seen.data[..]),
+                (octets, &sent[..octets.min(96)]),
+                "{method}"
+            );
+        }
+        if metadata {
+            assert_eq!(
+                (seen[4].vlan, seen[4].wire_length),
+                (Some(VlanTag { tci: 0xe005, tpid: 0x8100 }), 60)
+            );
+        } else {
+            assert_eq!(seen[4].vlan, None, "{method}");
+        }
+        assert_eq!(metadata, method == "dpdk");
+    });
+}
+
+#[test]
+fn root_frames_that_this_host_sends_are_left_out() {
+    with_each_device(|method, spaces| {
+        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+        let (seen, rest, counters) = capture(&spaces.right, method, &options(), |capture| {
+            for number in 0..3 {
+                coming.send(&frame(OTHER_MAC, 10 + number, 60));
+                going.send(&frame(OTHER_MAC, 20 + number, 60));
+            }
+            (take(capture, 3), drain(capture), capture.counters().unwrap())
+        });
+        let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
+        assert_eq!((numbers, rest), (vec![10, 11, 12], 0), "{method}");
+        assert_eq!(counters.raw("rx_good_packets"), Some(3), "{method}");
+    });
+}
+
+#[test]
+fn root_what_a_full_ring_drops_is_counted_exactly() {
+    with_each_device(|method, spaces| {
+        const FRAMES: u64 = 6000;
+        let wire = Wire::new(&spaces.left);
+        let options = CaptureOptions { ring: ByteCount(16 << 10), block: ByteCount(4096), ..options() };
+        let (read, counters) = capture(&spaces.right, method, &options, |capture| {
+            let mut read = 0;
+            for _ in 0..3 {
+                (0..FRAMES).for_each(|number| wire.send(&frame(OTHER_MAC, number as u8, 60)));
+                read += drain(capture);
+            }
+            (read, capture.counters().unwrap())
+        });
+        let dropped = counters.dropped().unwrap();
+        assert_eq!(read + dropped, 3 * FRAMES, "{method}: {counters:?}");
+        assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
+        if method == "dpdk" {
+            assert_eq!(counters.accepted, Some(3 * FRAMES), "{method}: {counters:?}");
+            assert_eq!(counters.lost_at(At::Ring), Some(dropped), "{method}: {counters:?}");
+        }
+        assert_eq!(counters.raw("rx_good_packets"), Some(read), "{method}: {counters:?}");
+    });
+}
+
+/// Sockets that the process has open.
+fn sockets() -> usize {
+    let links = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    links.filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.starts_with("socket:"))).count()
+}
+
+/// Pages of memory that the process has (proc_pid_statm(5)).
+fn resident_pages() -> u64 {
+    fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn root_all_queues_of_a_device_are_read_and_counted() {
+    with_each_device(|method, spaces| {
+        if method != "dpdk" {
+            // A veth has one queue.
+            return;
+        }
+        let wire = Wire::new(&spaces.left);
+        // IPv4 and UDP from changing ports, which the driver's fanout group spreads by their hash.
+        let datagram = |port: u8| {
+            let mut frame = frame(RIGHT_MAC, 0, 60);
+            frame[12..14].copy_from_slice(&[8, 0]);
+            let head = [
+                0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2, 4, port, 0, 9, 0,
+                26,
+            ];
+            frame[14..40].copy_from_slice(&head);
+            frame
+        };
+        let (seen, counters) =
+            capture(&spaces.right, "dpdk+devargs=qpairs=2+burst=7", &options(), |capture| {
+                (0..=255u8).for_each(|port| wire.send(&datagram(port)));
+                (take(capture, 256), capture.counters().unwrap())
+            });
+        let mut ports: Vec<_> = seen.iter().map(|seen| seen.data[35]).collect();
+        ports.sort_unstable();
+        assert!(ports.into_iter().eq(0..=255u8));
+        assert_eq!((counters.accepted, counters.dropped()), (Some(256), Some(0)), "{counters:?}");
+        assert!(counters.raw("rx_q0_packets").unwrap() > 0 && counters.raw("rx_q1_packets").unwrap() > 0);
+    });
+}
+
+// Also: the sockets that net_af_xdp leaves open are closed, or the second capture would find the queue taken.
+#[test]
+fn root_many_captures_in_one_process_leave_nothing_behind() {
+    with_each_device(|method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut state = Vec::new();
+        for round in 0..12u8 {
+            let seen = capture(&spaces.right, method, &options(), |capture| {
+                (0..40).for_each(|_| wire.send(&frame(RIGHT_MAC, round, 100)));
+                take(capture, 40)
+            });
+            assert!(seen.iter().all(|seen| seen.data[20] == round), "{method}: frames of another capture");
+            state.push((sockets(), resident_pages()));
+        }
+        assert!(state[1..].iter().all(|(sockets, _)| *sockets == state[0].0), "{method}: {state:?}");
+        // What one capture takes, ten more do not take again.
+        assert!(state[11].1 < state[1].1 + 512, "{method}: {state:?}");
+        assert!(!spaces.right.ip("link show dev right").contains("xdp"), "{method}");
+        // Threads that DPDK leaves running keep no namespace of a trial alive.
+        let own = fs::read_link("/proc/self/ns/net").unwrap();
+        for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
+            if fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("eal-")) {
+                assert_eq!(fs::read_link(thread.path().join("ns/net")).unwrap(), own, "{method}");
+            }
+        }
+    });
+}
+
+#[test]
+fn root_methods_follow_each_other_and_two_run_in_one_thread() {
+    with_each_device(|method, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let send = || (0..50u8).for_each(|number| wire.send(&frame(RIGHT_MAC, number, 200)));
+        let interface = || Interface::of_name("right", 1500).unwrap();
+        spaces.right.inside(|| {
+            for _ in 0..2 {
+                let mut first =
+                    FrameSlots::open(&MethodSpec::plain("packet-v2"), &interface(), &options()).unwrap();
+                send();
+                assert_eq!(take(&mut first, 50).len(), 50);
+                drop(first);
+                let mut second = open(method, "right", &options()).unwrap();
+                send();
+                assert_eq!(take(&mut second, 50).len(), 50);
+            }
+            spaces.right.ip("link set dev lo up");
+            let mut one = open(method, "right", &options()).unwrap();
+            let other = open("dpdk", "lo", &options()).unwrap();
+            drop(other);
+            send();
+            assert_eq!(
+                take(&mut one, 50).len(),
+                50,
+                "{method}: the thread is registered as long as it has one"
+            );
+        });
+    });
+}
+
+#[test]
+fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
+    with_each_device(|method, spaces| {
+        let promiscuity = || {
+            let text = spaces.right.ip("-d -o link show dev right");
+            text.split("promiscuity ").nth(1).unwrap().split(' ').next().unwrap().parse::<u32>().unwrap()
+        };
+        for promiscuous in [true, false] {
+            let options = CaptureOptions { promiscuous, ..options() };
+            capture(&spaces.right, method, &options, |_| {
+                assert_eq!(promiscuity(), u32::from(promiscuous), "{method}");
+            });
+            assert_eq!(promiscuity(), 0, "{method}");
+        }
+        // What the user has set is the user's.
+        spaces.right.ip("link set dev right promisc on");
+        capture(&spaces.right, method, &options(), |_| ());
+        assert_eq!(promiscuity(), 1, "{method}");
+    });
+}
+
+#[test]
+fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
+    with_each_device(|method, spaces| {
+        for end in ["link set dev right down", "link delete dev right"] {
+            let error = capture(&spaces.right, method, &options(), |capture| {
+                spaces.right.ip(end);
+                let start = Instant::now();
+                loop {
+                    match capture.next_batch(Duration::from_millis(20)).map(drop) {
+                        Err(error) => return error,
+                        Ok(()) => assert!(start.elapsed() < PATIENCE, "{method}: no error"),
+                    }
+                }
+            });
+            let text = error.to_string();
+            assert!(matches!(error, CaptureError::Call { .. }), "{method}, {end}: {error:?}");
+            assert!(
+                text.starts_with("dpdk on right: ") && text.lines().count() == 1,
+                "{method}, {end}: {text}"
+            );
+            let down = spaces.right.inside(|| match end.contains("down") {
+                true => Some(open(method, "right", &options()).unwrap_err().to_string()),
+                false => None,
+            });
+            if let Some(text) = down {
+                assert!(text.starts_with("dpdk on right: ") && text.contains("down"), "{method}: {text}");
+                spaces.right.ip("link set dev right up");
+            }
+        }
+    });
+}
+
+#[test]
+fn root_what_a_device_refuses_is_said_in_its_words() {
+    with_each_device(|method, spaces| {
+        spaces.right.inside(|| {
+            let error = open(&format!("{method}+devargs=no_such=1"), "right", &options()).unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("dpdk on right: rte_eal_hotplug_add(vdev:"), "{text}");
+            assert!(text.contains("no_such") && text.lines().count() == 1, "{text}");
+            // And what was half open is closed.
+            drop(open(method, "right", &options()).unwrap());
+            let started = CaptureOptions { eal_arguments: vec!["--log-level=8".into()], ..options() };
+            let text = open(method, "right", &started).unwrap_err().to_string();
+            assert!(text.starts_with("--eal: ") && text.contains("once per process"), "{text}");
+        });
+    });
+}
+
+/// Runs one of the tests below in a process of its own, which `wrapper` starts; its output.
+fn in_own_process(wrapper: &[&str], test: &str) -> (bool, String) {
+    let own = std::env::current_exe().unwrap();
+    let mut command = Command::new(wrapper[0]);
+    command
+        .args(&wrapper[1..])
+        .arg(own)
+        .args(["--exact", test, "--nocapture"])
+        .env("CAPBENCH_TEST_INNER", test);
+    let output = command.output().unwrap();
+    (
+        output.status.success(),
+        [output.stdout, output.stderr].iter().map(|bytes| network::lossy(bytes)).collect(),
+    )
+}
+
+fn is_inner(test: &str) -> bool {
+    std::env::var("CAPBENCH_TEST_INNER").is_ok_and(|inner| inner == test)
+}
+
+#[test]
+fn root_without_privilege_it_says_which_one() {
+    let test = "root_without_privilege_it_says_which_one";
+    if is_inner(test) {
+        let error = open("dpdk", "lo", &options()).unwrap_err();
+        assert!(matches!(error, CaptureError::Privilege { .. }), "{error}");
+        assert!(error.to_string().contains("CAP_NET_RAW"), "{error}");
+        for method in DEVICES {
+            let reason = (METHOD.supported)(&method.parse().unwrap()).unwrap_err();
+            assert!(reason.contains("CAP_NET_RAW"), "{reason}");
+        }
+    } else if privileges().is_some() {
+        let (passed, output) =
+            in_own_process(&["setpriv", "--bounding-set", "-all", "--inh-caps", "-all"], test);
+        assert!(passed, "{output}");
+    }
+}
+
+/// Opens with these arguments for the EAL, or says why not.
+fn with_eal(arguments: &[&str]) -> Result<Dpdk, String> {
+    let eal_arguments = arguments.iter().map(ToString::to_string).collect();
+    open("dpdk", "lo", &CaptureOptions { eal_arguments, ..options() }).map_err(|error| error.to_string())
+}
+
+/// Runs `inner` in a process of its own, in which DPDK has not started, and wants it to print nothing.
+fn in_silence(test: &str, inner: impl Fn()) {
+    if is_inner(test) {
+        inner();
+    } else if privileges().is_some() {
+        let (passed, output) = in_own_process(&["env"], test);
+        assert!(passed, "{output}");
+        for noise in ["EAL", "Usage", "PMD", "unrecognized", "libxdp", "libbpf", "--file-prefix"] {
+            assert!(!output.contains(noise), "{output}");
+        }
+    }
+}
+
+#[test]
+fn root_bad_arguments_for_dpdk_are_refused_in_its_words_and_nothing_is_printed() {
+    in_silence("root_bad_arguments_for_dpdk_are_refused_in_its_words_and_nothing_is_printed", || {
+        let help = with_eal(&["--help"]).unwrap_err();
+        assert!(help.starts_with("--eal: ") && help.contains("would end the program"), "{help}");
+        let unknown = with_eal(&["--no-such-argument"]).unwrap_err();
+        assert!(unknown.starts_with("--eal: ") && unknown.contains("no-such-argument"), "{unknown}");
+        assert_eq!(with_eal(&["--no-such-argument"]).unwrap_err().matches("no-such-argument").count(), 2);
+        // It cannot be started again, which is said.
+        let again = with_eal(&["-m", "64"]).unwrap_err();
+        assert!(again.contains("once per process") && again.lines().count() == 1, "{again}");
+    });
+}
+
+#[test]
+fn root_arguments_for_dpdk_get_there_and_nothing_is_printed() {
+    in_silence("root_arguments_for_dpdk_get_there_and_nothing_is_printed", || {
+        let capture = with_eal(&["-m", "64", "--no-huge", "--log-level=*:8"]).unwrap();
+        assert!(
+            capture.running().engine.to_string().ends_with("-m 64 --no-huge --log-level=*:8"),
+            "{:?}",
+            capture.running()
+        );
+    });
+}

@@ -1,0 +1,226 @@
+//! The system's libpcap on a real interface, by every call: whole frames with their times, tags, lengths and directions,
+//! exact counters, and waiting that ends.
+
+use std::time::{Duration, Instant};
+
+use crate::stand_in::StandIn;
+use crate::wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};
+use capbench_capture::backends::libpcap::Libpcap;
+use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
+use capbench_model::direction::Direction;
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::ByteCount;
+use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
+
+fn open(place: &Place, spec: &str, options: &CaptureOptions) -> Result<Libpcap, CaptureError> {
+    Libpcap::open(&spec.parse().unwrap(), &interface_of(place), options)
+}
+
+fn options() -> CaptureOptions {
+    CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() }
+}
+
+/// Runs a test with each call, on a pair of its own.
+fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
+    let Some(()) = privileges() else { return };
+    for call in LIBPCAP {
+        eprintln!("{test}: {call}");
+        let spaces = Namespaces::make();
+        spaces.right.inside(|| work(call, &spaces));
+    }
+}
+
+#[test]
+fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
+    with_each_call("root_libpcap_gives_frames_whole_in_order_and_with_their_time", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
+        let before = now_ns();
+        // In immediate mode libpcap asks for slots of 64 KiB each where the interface has offloads (libpcap#576).
+        let options = CaptureOptions { ring: ByteCount(16 << 20), ..options() };
+        let mut capture = open(&spaces.right, call, &options).unwrap();
+        sent.iter().for_each(|frame| wire.send(frame));
+        let all = take(&mut capture, sent.len());
+        for (seen, sent) in all.iter().zip(&sent) {
+            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{call}");
+            assert!((before..now_ns()).contains(&seen.time_ns), "{call}: {before} {seen:?}");
+            assert_eq!((seen.vlan, seen.packet_type), (None, PacketType::Unknown));
+        }
+        assert!(all.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns), "{call}");
+        let counters = capture.counters().unwrap();
+        assert_eq!((counters.accepted, counters.dropped()), (Some(201), Some(0)), "{call}: {counters:?}");
+        assert_eq!(counters.raw("ps_recv"), Some(201), "{call}");
+        let running = capture.running();
+        let version = if call.contains("immediate") {
+            "TPACKET_V2 ring"
+        } else {
+            "TPACKET_V3 ring of 64 blocks of 256KiB"
+        };
+        assert!(
+            running.engine.to_string().starts_with("libpcap version 1.")
+                && running.engine.to_string().contains(version),
+            "{running:?}"
+        );
+        assert_eq!(running.shortfalls, [""; 0], "{call}");
+        assert!(running.engine.to_string().contains("libpcap.so"), "{running:?}");
+    });
+}
+
+#[test]
+fn root_libpcap_puts_a_tag_back_into_the_frame() {
+    with_each_call("root_libpcap_puts_a_tag_back_into_the_frame", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let plain = frame(RIGHT_MAC, 7, 100);
+        let tagged = [&plain[..12], &[0x81, 0, 0xef, 0xff], &plain[12..]].concat();
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        assert!(!capture.running().vlan_metadata);
+        wire.send(&tagged);
+        wire.send(&plain);
+        let all = take(&mut capture, 2);
+        assert_eq!((&all[0].data, all[0].wire_length), (&tagged, 104), "{call}");
+        assert_eq!((&all[1].data, all[1].wire_length), (&plain, 100), "{call}");
+    });
+}
+
+#[test]
+fn root_libpcap_keeps_to_a_direction_and_counts_both() {
+    with_each_call("root_libpcap_keeps_to_a_direction_and_counts_both", |call, spaces| {
+        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
+        let cases = [
+            (Direction::In, vec![10, 11, 12], None),
+            (Direction::Out, vec![20, 21, 22], None),
+            (Direction::Both, vec![10, 11, 12, 20, 21, 22], Some(6)),
+        ];
+        for (direction, expected, accepted) in cases {
+            let mut capture = open(&spaces.right, call, &CaptureOptions { direction, ..options() }).unwrap();
+            for number in 0..3 {
+                coming.send(&frame(RIGHT_MAC, 10 + number, 60));
+                going.send(&frame(RIGHT_MAC, 20 + number, 60));
+            }
+            let mut numbers: Vec<_> =
+                take(&mut capture, expected.len()).iter().map(|seen| seen.data[20]).collect();
+            // Frames that come pass through a softirq, which may run after the next frame has gone.
+            numbers.sort_unstable();
+            assert_eq!((numbers, drain(&mut capture)), (expected, 0), "{call} {direction:?}");
+            let counters = capture.counters().unwrap();
+            // libpcap itself discards those of the other direction: its counter has them all.
+            assert_eq!(counters.raw("ps_recv"), Some(6), "{call} {direction:?}");
+            assert_eq!(counters.accepted, accepted, "{call} {direction:?}");
+        }
+    });
+}
+
+#[test]
+fn root_libpcap_loses_nothing_to_the_end_of_a_wait() {
+    with_each_call("root_libpcap_loses_nothing_to_the_end_of_a_wait", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        let start = Instant::now();
+        for _ in 0..5 {
+            assert!(!capture.for_each(Duration::from_millis(10), |_| ()).unwrap(), "{call}");
+        }
+        assert!(start.elapsed() < PATIENCE, "{call}");
+        // Waits end, again and again, while frames come.
+        let mut read = 0;
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| {
+                for number in 0..20_000u32 {
+                    wire.send(&frame(RIGHT_MAC, number as u8, 60));
+                }
+            });
+            while !sender.is_finished() {
+                capture.for_each(Duration::from_millis(1), |_| read += 1).unwrap();
+            }
+        });
+        read += drain(&mut capture);
+        let counters = capture.counters().unwrap();
+        let dropped = counters.dropped().unwrap();
+        assert_eq!((counters.accepted, read + dropped), (Some(20_000), 20_000), "{call}: {counters:?}");
+    });
+}
+
+#[test]
+fn root_batches_of_libpcap_hold_one_frame_until_the_next_call() {
+    with_each_call("root_batches_of_libpcap_hold_one_frame_until_the_next_call", |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        (0..20).for_each(|number| wire.send(&frame(RIGHT_MAC, number, 100)));
+        let (start, mut number) = (Instant::now(), 0);
+        while number < 20 {
+            assert!(start.elapsed() < PATIENCE, "{call}");
+            let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
+            for _ in 0..2 {
+                let all: Vec<_> = batch.frames().map(|frame| frame.data.to_vec()).collect();
+                assert_eq!(all, [frame(RIGHT_MAC, number, 100)], "{call}");
+            }
+            number += 1;
+        }
+    });
+}
+
+#[test]
+fn root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_none() {
+    let test = "root_an_interface_that_goes_away_is_libpcaps_error_and_one_that_goes_down_is_none";
+    with_each_call(test, |call, spaces| {
+        let wire = Wire::new(&spaces.left);
+        let mut capture = open(&spaces.right, call, &options()).unwrap();
+        // libpcap waits for it to come back.
+        spaces.right.ip("link set dev right down");
+        assert!(!capture.for_each(Duration::from_millis(20), |_| ()).unwrap(), "{call}");
+        spaces.right.ip("link set dev right up");
+        wire.send(&frame(RIGHT_MAC, 5, 60));
+        assert_eq!(take(&mut capture, 1)[0].data, frame(RIGHT_MAC, 5, 60), "{call}");
+        spaces.right.ip("link delete dev right");
+        let start = Instant::now();
+        let error = loop {
+            assert!(start.elapsed() < PATIENCE, "{call}: no error");
+            if let Err(error) = capture.for_each(Duration::from_millis(20), |_| ()) {
+                break error.to_string();
+            }
+        };
+        assert!(
+            error.starts_with("libpcap on right: ")
+                && error.contains("pcap_")
+                && error.contains("disappeared"),
+            "{call}: {error}"
+        );
+    });
+}
+
+#[test]
+fn root_two_builds_of_libpcap_are_open_at_once() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::make();
+    let stand_in = StandIn::new(&["PACKETS=3"]);
+    spaces.right.inside(|| {
+        let wire = Wire::new(&spaces.left);
+        let mut system = open(&spaces.right, "libpcap", &options()).unwrap();
+        let mut other = open(&spaces.right, &stand_in.spec().to_string(), &options()).unwrap();
+        wire.send(&frame(RIGHT_MAC, 9, 60));
+        assert_eq!(take(&mut system, 1)[0].data, frame(RIGHT_MAC, 9, 60));
+        assert_eq!(crate::stand_in::take(&mut other, 100).0.len(), 3);
+        assert!(
+            system.running().engine.to_string().contains("AF_PACKET")
+                && !system.running().engine.to_string().contains("stand-in")
+        );
+        assert!(
+            other.running().engine.to_string().contains("stand-in")
+                && !other.running().engine.to_string().contains("AF_PACKET")
+        );
+    });
+}
+
+#[test]
+fn root_an_interface_that_libpcap_cannot_open_is_named() {
+    let Some(()) = privileges() else { return };
+    let spaces = Namespaces::make();
+    spaces.right.inside(|| {
+        spaces.right.ip("link set dev right down");
+        let text = open(&spaces.right, "libpcap", &options()).unwrap_err().to_string();
+        assert!(text.starts_with("libpcap on right: ") && text.contains("not up"), "{text}");
+        let gone = Interface::of_name("right", 1500).unwrap();
+        spaces.right.ip("link delete dev right");
+        let text = Libpcap::open(&"libpcap".parse().unwrap(), &gone, &options()).unwrap_err().to_string();
+        assert!(text.starts_with("libpcap on right: ") && text.contains("such device"), "{text}");
+    });
+}

@@ -1,0 +1,369 @@
+//! The tracer against faults of known number, one place at a time, and against traffic that is not its matter.
+
+use std::path::Path;
+use std::time::Duration;
+
+use capbench_frames::Pps;
+use capbench_host::tracer::{InterfaceTrace, Scope, Tracer};
+use capbench_lab::for_tests::{live, virtual_link};
+use capbench_lab::live::{self, LiveLaboratory};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::ledger::Entry;
+use capbench_model::options::CaptureOptions;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::places::Place as Lost;
+use capbench_model::trial::{Load, TrialResult};
+use capbench_sys::host::{NetNamespace, interface};
+use capbench_testing::Scratch;
+use capbench_testing::network::{self, Place, eventually, privileges, program};
+
+fn scope(place: &Place, name: &str) -> Scope {
+    place.inside(|| Scope {
+        interface: interface::index_of(name).unwrap(),
+        namespace: NetNamespace::current().unwrap().inode(),
+    })
+}
+
+fn drops(trace: &InterfaceTrace, name: &str) -> u64 {
+    trace.drops.iter().filter(|(kind, _)| kind.to_string() == name).map(|(_, count)| *count).sum()
+}
+
+/// Sends frames from `left`, which arrive at `right`.
+fn send(place: &Place, frames: u32) {
+    let config = "{ eth(da=02:00:00:00:00:09, sa=02:00:00:00:00:01, proto=0x0800), fill(0, 50) }";
+    let folder = Scratch::new();
+    let file = folder.file("trafgen.cfg");
+    std::fs::write(&file, config).unwrap();
+    let count = frames.to_string();
+    let mut trafgen = program("trafgen");
+    trafgen.args(["--dev", "left", "--num", &count, "--cpus", "1", "--qdisc-path", "--in"]).arg(&file);
+    let output = place.output(&mut trafgen);
+    assert!(output.status.success(), "{}", network::lossy(&output.stderr));
+}
+
+fn tc(place: &Place, arguments: &[&str]) {
+    let output = place.output(program("tc").args(arguments));
+    assert!(output.status.success(), "tc {arguments:?}: {}", network::lossy(&output.stderr));
+}
+
+/// Drops all that `right` receives: a classic BPF program of one instruction that returns TC_ACT_SHOT.
+fn drop_at_ingress(place: &Place) {
+    tc(place, &["qdisc", "add", "dev", "right", "clsact"]);
+    tc(place, &["filter", "add", "dev", "right", "ingress", "bpf", "bytecode", "1,6 0 0 2,", "da"]);
+}
+
+fn laboratory(path: live::Path) -> LiveLaboratory {
+    untraced(path).with_tracer()
+}
+
+fn untraced(path: live::Path) -> LiveLaboratory {
+    live(path)
+}
+
+/// Between the ends of a pair.
+fn pair() -> live::Path {
+    live::Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: true }
+}
+
+fn on_pair() -> LiveLaboratory {
+    laboratory(pair())
+}
+
+fn run(laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
+    run_with(laboratory, transmit, || ())
+}
+
+/// The same with something that is there while the trial runs, and was not when the path was looked at.
+fn run_with<T>(laboratory: LiveLaboratory, transmit: &str, set_up: impl FnOnce() -> T) -> TrialResult {
+    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+    run_load(laboratory, transmit, rate, Duration::from_millis(100), set_up)
+}
+
+/// The same under another load.
+fn run_load<T>(
+    mut laboratory: LiveLaboratory,
+    transmit: &str,
+    load: Load,
+    duration: Duration,
+    set_up: impl FnOnce() -> T,
+) -> TrialResult {
+    let setup = setup(transmit);
+    let mut trial = laboratory.prepare(&setup).unwrap();
+    let _there = set_up();
+    trial.run(load, duration).unwrap()
+}
+
+/// Runs a trial, and again while the kernel kept receive softirqs from the tracer (more in `/proc/softirqs` than were traced) and
+/// an entry of the ledger says that frames ended unseen.
+fn seen(mut run: impl FnMut() -> TrialResult) -> TrialResult {
+    const ATTEMPTS: usize = 10;
+    for _ in 0..ATTEMPTS {
+        let trial = run();
+        let is_kept_back = trial.counters["kernel.softirqs_net_rx"] > trial.counters["kernel.net_rx_runs"];
+        let is_told = trial.ledger.iter().any(|entry| entry.source.contains("not seen to end"));
+        if !(is_kept_back && is_told) {
+            return trial;
+        }
+        eprintln!("again, the kernel kept softirqs from the tracer: {:?}", trial.noise);
+    }
+    panic!("the kernel kept softirqs from the tracer in each of {ATTEMPTS} trials")
+}
+
+fn setup(transmit: &str) -> Setup {
+    Setup {
+        method: "packet-v2".parse().unwrap(),
+        placement: PlacementChoice::Same,
+        transmit: transmit.into(),
+        quiet: Duration::from_millis(200),
+        capture: CaptureOptions::default(),
+        ..capbench_model::for_tests::setup(64)
+    }
+}
+
+fn entry(trial: &TrialResult, place: Lost) -> &Entry {
+    trial.ledger.iter().find(|entry| entry.place == place).unwrap()
+}
+
+#[test]
+fn root_alone_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
+    let Some(()) = privileges() else { return };
+    let (watched, other) = (Place::with_pair(), Place::with_pair());
+    let tracer = Tracer::start(&[scope(&watched, "left"), scope(&watched, "right")]).unwrap();
+    // The same number of an interface in another namespace is another interface.
+    assert_eq!(scope(&watched, "right").interface, scope(&other, "right").interface);
+    let look = || tracer.snapshot().unwrap();
+    let begun = look();
+    send(&other, 500);
+    let quiet = look();
+    for side in [0, 1] {
+        assert_eq!(quiet[side].since(&begun[side]).drops, [], "another pair is not looked at");
+    }
+    send(&watched, 300);
+    eventually("the frames are gone", || drops(&look()[1].since(&begun[1]), "OTHERHOST") == 300);
+    drop_at_ingress(&watched);
+    send(&watched, 200);
+    eventually("tc drops", || drops(&look()[1].since(&begun[1]), "TC_INGRESS") == 200);
+    assert_eq!(drops(&look()[1].since(&begun[1]), "OTHERHOST"), 300, "each frame once");
+    // From now on the other pair.
+    tracer.watch(&[scope(&other, "right")]).unwrap();
+    let before = look();
+    send(&watched, 100);
+    send(&other, 50);
+    eventually("the frames are gone", || drops(&look()[0].since(&before[0]), "OTHERHOST") == 50);
+    assert!(tracer.watch(&[scope(&other, "right"); 5]).is_err());
+    // On the way out.
+    tracer.watch(&[scope(&watched, "left")]).unwrap();
+    let before = look();
+    tc(&watched, &["qdisc", "replace", "dev", "left", "root", "blackhole"]);
+    send(&watched, 40);
+    assert_eq!(drops(&look()[0].since(&before[0]), "QDISC_DROP"), 40);
+}
+
+#[test]
+fn root_alone_what_tc_drops_behind_the_capture_is_no_loss() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    drop_at_ingress(&place);
+    let trial = seen(|| place.inside(|| run(on_pair(), "packet-tx")));
+    assert_eq!((trial.delivered, trial.unexplained), (trial.sent, 0), "{:?}", trial.ledger);
+    assert_eq!(entry(&trial, Lost::Stack).count, Some(0));
+    assert_eq!(trial.counters["trace.receive.drop.TC_INGRESS"], trial.sent, "{:?}", trial.counters);
+}
+
+#[test]
+fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
+    let Some(()) = privileges() else { return };
+    let path = || virtual_link();
+    // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
+    let busy =
+        |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ());
+    let trial = busy(laboratory(path()));
+    // Then softirqs may have interrupted that, and the application's time is a range.
+    let is_alone = !trial.noise.iter().any(|reason| reason.starts_with("other work than the trial's"));
+    let traced = trial.cpu;
+    let (kernel_ns, own_ns) = (traced.kernel_ns.unwrap(), traced.app_ns.unwrap());
+    assert!(traced.kernel_source.contains("irq:softirq_entry"), "{traced:?}");
+    assert!(traced.split_is_sampled != is_alone && kernel_ns > 0, "{traced:?}");
+    assert!(!kernel_ns.is_multiple_of(10_000_000), "no multiple of a tick: {traced:?}");
+    assert!(own_ns < traced.app_charged_ns.unwrap(), "what interrupted it is taken off: {traced:?}");
+    let untraced = busy(untraced(path())).cpu;
+    assert!(untraced.kernel_source.contains("/proc/stat"), "{untraced:?}");
+    assert!(
+        untraced.split_is_sampled && untraced.kernel_ns.unwrap().is_multiple_of(10_000_000),
+        "{untraced:?}"
+    );
+}
+
+/// What the tracer measures at the ends of the softirq, and what the timer tick samples of the same work, agree as far as
+/// ticks can: that is a sanity check, and no claim about either.
+#[test]
+fn root_alone_traced_kernel_time_agrees_with_what_the_tick_samples() {
+    let Some(()) = privileges() else { return };
+    let path = virtual_link();
+    let trial = run_load(laboratory(path), "packet-tx", Load::Maximum, Duration::from_millis(600), || ());
+    let traced_ns = trial.cpu.kernel_ns.unwrap();
+    let sampled_ns = trial.counters["kernel.softirq_ns"];
+    let either_ns = traced_ns.max(sampled_ns);
+    // Other work of the host on that CPU is in both; hard interrupts within a softirq are in the traced time only.
+    assert!(traced_ns.abs_diff(sampled_ns) <= either_ns / 2 + 50_000_000, "{traced_ns} and {sampled_ns}");
+    assert!(trial.cpu.tracer_ns_per_packet.is_some_and(|ns| ns > 0.0), "{:?}", trial.cpu);
+    assert!(trial.cpu.tracer_ns.unwrap() < traced_ns, "part of it: {:?}", trial.cpu);
+}
+
+#[test]
+fn root_alone_the_tracer_says_what_it_costs() {
+    let Some(()) = privileges() else { return };
+    let mut laboratory = laboratory(virtual_link());
+    let statement = |laboratory: &LiveLaboratory| {
+        laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
+    };
+    let setup = setup("packet-tx");
+    let mut trial = laboratory.prepare(&setup).unwrap();
+    let result = trial.run(Load::Rate(Pps::new(20_000.0).unwrap()), Duration::from_millis(100)).unwrap();
+    drop(trial);
+    assert_eq!((result.number, result.foreign, result.unexplained), (1, 0, 0), "{:?}", result.ledger);
+    assert!(
+        statement(&laboratory).contains("ns for each frame that the kernel drops"),
+        "{}",
+        statement(&laboratory)
+    );
+}
+
+#[test]
+fn root_alone_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    let run = || {
+        let object = drop_program();
+        let index = interface::index_of("right").unwrap();
+        let _link = object.attach(index, capbench_sys::bpf::XdpMode::Generic).unwrap();
+        run(on_pair(), "packet-tx")
+    };
+    let trial = seen(|| place.inside(run));
+    assert_eq!((trial.delivered, trial.unexplained), (0, 0), "{:?} {:?}", trial.ledger, trial.counters);
+    assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent));
+}
+
+/// A program that drops every frame.
+fn drop_program() -> capbench_sys::bpf::object::Loaded {
+    use capbench_sys::bpf::object::{ObjectFile, Opened};
+    static DROP: &ObjectFile<[u8]> =
+        &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o")));
+    Opened::read("drop_all", &DROP.0).unwrap().load().unwrap()
+}
+
+/// What an XDP program does that the kernel cannot obey.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum XdpFault {
+    Aborted,
+    NoVerdict,
+    RedirectToNoInterface,
+    RedirectToNoSocket,
+    RedirectToInterfaceThatIsDown,
+}
+
+impl XdpFault {
+    const ALL: [Self; 5] = [
+        Self::Aborted,
+        Self::NoVerdict,
+        Self::RedirectToNoInterface,
+        Self::RedirectToNoSocket,
+        Self::RedirectToInterfaceThatIsDown,
+    ];
+
+    fn program(self, down: u32) -> capbench_sys::bpf::object::Loaded {
+        use capbench_sys::bpf::object::{ObjectFile, Opened};
+        static FAULT: &ObjectFile<[u8]> =
+            &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/xdp_fault.bpf.o")));
+        let mut opened = Opened::read("xdp_fault", &FAULT.0).unwrap();
+        // `chosen` of xdp_fault.bpf.c.
+        let chosen = [self as u32, 0x7fff_ffff].map(u32::to_ne_bytes);
+        opened.set_constants(chosen.as_flattened()).unwrap();
+        let loaded = opened.load().unwrap();
+        loaded.update_number("devices", 0, down).unwrap();
+        loaded
+    }
+}
+
+#[test]
+fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
+    use capbench_sys::bpf::XdpMode;
+    let Some(()) = privileges() else { return };
+    for mode in [XdpMode::Generic, XdpMode::Driver] {
+        for fault in XdpFault::ALL {
+            let place = Place::with_pair();
+            let add = ["link", "add", "name", "spare", "type", "veth", "peer", "name", "spare-end"];
+            let added = place.output(program("ip").args(add));
+            assert!(added.status.success(), "{}", network::lossy(&added.stderr));
+            let run = || {
+                run_with(on_pair(), "packet-tx", || {
+                    let object = fault.program(interface::index_of("spare").unwrap().number());
+                    object.attach(interface::index_of("right").unwrap(), mode).unwrap()
+                })
+            };
+            let trial = seen(|| place.inside(run));
+            // The softirq backlog is the whole host's, and others may fill it.
+            let is_lost = |entry: &&Entry| {
+                !matches!(entry.place, Lost::Unsent | Lost::Backlog)
+                    && entry.count.is_some_and(|count| count > 0)
+            };
+            let refused = entry(&trial, Lost::Backlog).count.unwrap();
+            let booked: Vec<_> = trial.ledger.iter().filter(is_lost).collect();
+            let what = format!("{mode:?} {fault:?}: {booked:?} {:?}", trial.counters);
+            assert_eq!((trial.delivered, trial.unexplained), (0, 0), "{what}");
+            assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent - refused), "{what}");
+            assert_eq!(booked.len(), 1, "{what}");
+        }
+    }
+}
+
+#[test]
+fn root_alone_without_the_tracer_places_are_unknown_and_it_is_said_why() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    let trial = place.inside(|| run(untraced(pair()), "packet-tx"));
+    let stack = entry(&trial, Lost::Stack);
+    assert_eq!((stack.count, trial.unexplained), (None, 0));
+    assert!(stack.source.contains("not asked for"), "{stack:?}");
+}
+
+#[test]
+fn root_alone_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
+    let Some(()) = privileges() else { return };
+    let place = Place::with_pair();
+    let trial = place.inside(|| run(untraced(pair()).with_tracer_on(Path::new("/no/such/btf")), "packet-tx"));
+    let stack = entry(&trial, Lost::Stack);
+    assert_eq!((stack.count, trial.unexplained), (None, 0));
+    assert!(stack.source.contains("CONFIG_DEBUG_INFO_BTF"), "{stack:?}");
+    assert_eq!((trial.cpu.tracer_ns, trial.cpu.kernel_source.contains("/proc/stat")), (None, true));
+}
+
+#[test]
+fn a_kernel_that_does_not_describe_its_types_is_told_so() {
+    let unavailable = Tracer::start_on(Path::new("/no/such/btf"), &[], true).unwrap_err();
+    assert!(unavailable.reason.contains("CONFIG_DEBUG_INFO_BTF"), "{unavailable}");
+    let unavailable = Tracer::start_on(Path::new("/dev/null"), &[], true).unwrap_err();
+    assert!(unavailable.reason.contains("BTF"), "{unavailable}");
+}
+
+#[test]
+fn root_alone_without_privilege_there_is_no_tracer() {
+    let Some(()) = privileges() else { return };
+    // A thread in a user namespace of its own would have to be a process of its own: the program is one.
+    let own = std::env::current_exe().unwrap();
+    let test = "unprivileged_helper";
+    let output = program("setpriv")
+        .args(["--reuid", "65534", "--clear-groups", "--inh-caps", "-all", "--bounding-set", "-all"])
+        .arg(own)
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = network::lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("CAP_BPF and CAP_PERFMON"), "{said}");
+}
+
+#[test]
+#[ignore = "is run by another test as an ordinary user"]
+fn unprivileged_helper() {
+    println!("{}", Tracer::start(&[]).unwrap_err());
+}

@@ -1,0 +1,73 @@
+//! Tidy rows as notebooks read them: pandas and DuckDB reach the totals of the results, from CSV and from Parquet.
+//!
+//! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::runs::Totals;
+use capbench_report::formats::{self, Format};
+use capbench_report::read::Run;
+use capbench_report::save;
+use capbench_testing::Scratch;
+
+/// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.
+const PYTHON: &str = "CAPBENCH_NOTEBOOKS_PYTHON";
+
+#[test]
+fn pandas_and_duckdb_reach_the_totals_of_the_results() {
+    let Some(python) = std::env::var_os(PYTHON) else {
+        return capbench_testing::other_step("peers");
+    };
+    let scratch = Scratch::new();
+    let folder = scratch.file("report");
+    let formats: Vec<&Format> = ["csv", "parquet"]
+        .iter()
+        .filter_map(|name| formats::named(name))
+        .filter(|format| format.write.is_some())
+        .collect();
+    for (name, results) in crate::runs::all() {
+        let expected = crate::runs::totals(&results);
+        let run = Run::new(results, Path::new("/nowhere"));
+        save::write(&save::files(&run, &formats).unwrap(), &folder).unwrap();
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tools/compare/notebooks.py");
+        let output = Command::new(&python).arg(script).arg(&folder).output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let mut found: BTreeMap<&str, Totals> = BTreeMap::new();
+        let mut lines = printed.lines();
+        let versions = lines.next().unwrap();
+        for line in lines {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["type", column, kind] => assert_kind(column, kind),
+                [reader, method, place, frames, unknown] => {
+                    let sums = (frames.parse().unwrap(), unknown.parse().unwrap());
+                    found.entry(reader).or_default().insert((method.into(), place.into()), sums);
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        assert_eq!(found.len(), formats.len() * 2, "{printed}");
+        for (reader, totals) in &found {
+            assert_eq!(*totals, expected, "{name}, {reader}");
+        }
+        let frames: i128 = expected.values().map(|(frames, _)| frames).sum();
+        let readers: Vec<_> = found.into_keys().collect();
+        println!("{name}: {frames} frames by {} ({versions})", readers.join(", "));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Columns have the types of what they hold.
+fn assert_kind(column: &str, kind: &str) {
+    let expected = match column {
+        "sent" | "delivered" | "number" | "kernel_cpu" => "UBIGINT",
+        "count" => "BIGINT",
+        "intended_pps" | "loss_ratio" => "DOUBLE",
+        "method" | "place" | "frame_size" => "VARCHAR",
+        "load_independent" => "BOOLEAN",
+        _ => return,
+    };
+    assert_eq!(kind, expected, "{column}");
+}
