@@ -14,7 +14,7 @@ mod sentences;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use capbench_model::trial::TrialResult;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
 use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::formats::text::Extent;
@@ -259,6 +259,58 @@ fn claims_of_publications_are_counted_and_those_that_changed_are_named() {
             Cell::Count(1),
         ]
     );
+}
+
+#[test]
+fn a_point_that_only_buffers_shows_the_rate_at_which_frames_were_read() {
+    let mut results = runs::sweep();
+    let series = results.sweeps[0].series.iter_mut().find(|series| series.method == "packet-v3").unwrap();
+    let last = series.readings.last_mut().unwrap();
+    // All 450,000 were delivered, but the application read 50,000 a second.
+    last.delivered_pps = last.offered_pps;
+    last.taken_pps.median = 50_000.0;
+    last.sent_loss_ratio.median = 0.0;
+    last.lossless = last.trials.len() as u32;
+    last.lost.clear();
+    let report = report::report(&run(results));
+    assert!(report.verdict.text.contains("packet-v3 keeps up to work ns:1000; recv"), "{}", report.verdict.text);
+    let table = report.tables().find(|table| table.id == "sweep-readings").unwrap();
+    let at = table.columns.iter().position(|column| column.key == "sustained_pps").unwrap();
+    let cell = &table.rows.last().unwrap().cells[at];
+    assert!(matches!(cell, Cell::Interval { middle: 50_000.0, .. } | Cell::Number(50_000.0)), "{cell:?}");
+}
+
+#[test]
+fn a_throughput_that_other_trials_contradict_is_not_repeatable() {
+    let mut results = runs::rfc2544();
+    let throughput = results.searches[0].goals[0].lower.as_ref().unwrap().achieved_pps;
+    let is_below = |trial: &&mut TrialResult| {
+        trial.phase == Phase::FrameLoss && trial.offered_pps < throughput && trial.lost() == 0
+    };
+    let below = results.trials.iter_mut().find(is_below).unwrap();
+    below.delivered = below.sent / 2;
+    let lossy = below.number;
+    let verdict = report::report(&run(results.clone())).verdict;
+    assert!(verdict.text.starts_with("Not repeatable: "), "{}", verdict.text);
+    assert!(verdict.text.contains("50 % of the frames were lost at "), "{}", verdict.text);
+    assert!(verdict.trials.contains(&lossy), "{:?}", verdict.trials);
+    results.trials.retain(|trial| !matches!(trial.phase, Phase::FrameLoss | Phase::Latency));
+    let verdict = report::report(&run(results)).verdict;
+    assert!(verdict.text.starts_with("The throughput of packet-v3"), "{}", verdict.text);
+}
+
+#[test]
+fn a_range_is_a_range_in_every_format() {
+    let mut report = same_everywhere(runs::bench());
+    let summary = report.summary.as_mut().unwrap();
+    let at = summary.columns.iter().position(|column| column.key == "app_ns_per_packet").unwrap();
+    summary.rows[0].cells[at] = Cell::Range { low: 0.0, high: 227.0 };
+    assert!(text::text(&report, Extent::Answer).contains(" 0 to 227 "));
+    assert!(html::html(&report).contains(">0 to 227<"));
+    assert!(markdown::markdown(&report, None).contains(" 0 to 227 "));
+    let written = csv::table(report.summary.as_ref().unwrap()).unwrap();
+    assert!(written.contains("app_ns_per_packet,app_ns_per_packet_low,app_ns_per_packet_high"), "{written}");
+    assert!(written.contains(",,0,227,"), "{written}");
 }
 
 #[test]
