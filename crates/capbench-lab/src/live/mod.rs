@@ -6,7 +6,7 @@ mod halves;
 mod host;
 mod interface_counts;
 mod join;
-mod line_rate;
+pub mod line_rate;
 mod messages;
 mod nic;
 mod numbering;

@@ -207,6 +207,7 @@ impl TransmitSide {
                         limits: Limits { duration, frames, stop: &stop },
                         trial: arm.trial,
                         stream,
+                        progress: None,
                         start,
                     };
                     let cpu_start = clock::thread_cpu_ns();
