@@ -18,7 +18,9 @@ const PICTURES: usize = 1;
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
     let mut answers = sentences::answers(results).into_iter();
-    let verdict = answers.next().unwrap_or_else(|| Sentence { text: "Nothing was measured.".into(), trials: Vec::new() });
+    let verdict = answers
+        .next()
+        .unwrap_or_else(|| Sentence { text: "Nothing was measured.".into(), trials: Vec::new() });
     let found = sentences::find(results).into_iter();
     // The section of a publication shows the answers to its claims.
     let is_claim = |finding: &Finding| {
@@ -28,7 +30,8 @@ pub fn report(run: &Run) -> Report {
     let mut sections = together(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
     if picture.is_empty() {
-        let charts = sections.iter_mut().find(|section| !section.charts.is_empty()).map(|section| &mut section.charts);
+        let charts =
+            sections.iter_mut().find(|section| !section.charts.is_empty()).map(|section| &mut section.charts);
         picture.extend(charts.into_iter().flat_map(|charts| charts.drain(..PICTURES)));
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }

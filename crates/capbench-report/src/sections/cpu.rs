@@ -150,7 +150,8 @@ mod tests {
 
     fn parts(cpu: CpuAccount) -> Parts {
         let trial = measured(100, 100, 100, 0);
-        let trial = trial.result(1, Phase::CommonLoad, &profile("recv"), Load::Maximum, Duration::from_secs(1));
+        let trial =
+            trial.result(1, Phase::CommonLoad, &profile("recv"), Load::Maximum, Duration::from_secs(1));
         parts_of(&TrialResult { cpu, ..trial })
     }
 

@@ -9,7 +9,8 @@ use crate::naming::{self, Kind as Purpose, Scene, list};
 use crate::results::Results;
 use crate::sentences::search::ranked;
 
-const WHISKERS: &str = "A line reaches to the lowest load that was not sustained. Without a line, the generator sends no more.";
+const WHISKERS: &str =
+    "A line reaches to the lowest load that was not sustained. Without a line, the generator sends no more.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
@@ -41,8 +42,15 @@ fn rates(ranking: &Ranking) -> Chart {
     let Ranking { frame_size, placement, work, .. } = ranking;
     let scene = Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() };
     let title = format!("Sustained rate, {}", scene.words());
-    rows("ranking-rates", title, "Sustained rate", Unit::PacketsPerSecond, methods(ranking), vec![lossless, nearly])
-        .noting([WHISKERS])
+    rows(
+        "ranking-rates",
+        title,
+        "Sustained rate",
+        Unit::PacketsPerSecond,
+        methods(ranking),
+        vec![lossless, nearly],
+    )
+    .noting([WHISKERS])
 }
 
 fn costs(ranking: &Ranking) -> Chart {
@@ -73,7 +81,8 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
     let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
-    let own: Vec<&(&SearchOutcome, &GoalResult)> = all.iter().filter(|(search, _)| scene(search) == first).collect();
+    let own: Vec<&(&SearchOutcome, &GoalResult)> =
+        all.iter().filter(|(search, _)| scene(search) == first).collect();
     let method = |search: &SearchOutcome| search.method.clone().unwrap_or_default();
     let methods: Vec<String> =
         grouped(own.iter(), |(search, _)| method(search)).into_iter().map(|(name, _)| name).collect();
@@ -83,7 +92,8 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
         let at = |(nth, wanted): (usize, &String)| {
             let (_, goal) = results.iter().find(|(search, _)| method(search) == *wanted)?;
             let (lower, upper) = (goal.lower.as_ref()?, goal.upper.as_ref());
-            let interval = upper.filter(|_| is_first(name)).map(|upper| [lower.achieved_pps, upper.intended_pps]);
+            let interval =
+                upper.filter(|_| is_first(name)).map(|upper| [lower.achieved_pps, upper.intended_pps]);
             Some(Point { interval, ..point(nth as f64, lower.achieved_pps, lower.trials.clone()) })
         };
         let role = if is_first(name) { Role::Delivered } else { Role::Account };
@@ -92,7 +102,8 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
     let lines: Vec<Series> = goals.iter().map(line).collect();
     let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
     let title = format!("Sustained rate by {}, {first}", list(&names));
-    rows("ranking-searches", title, "Sustained rate", Unit::PacketsPerSecond, methods, lines).noting([WHISKERS])
+    rows("ranking-searches", title, "Sustained rate", Unit::PacketsPerSecond, methods, lines)
+        .noting([WHISKERS])
 }
 
 fn rows(id: &str, title: String, what: &str, unit: Unit, methods: Vec<String>, lines: Vec<Series>) -> Chart {

@@ -31,9 +31,7 @@ type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> O
 const DELIVERED: Figure =
     ("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| Some(&reading.delivered_pps));
 const RATE: Figure =
-    ("rate", "Sustained rate", "Sustained", Unit::PacketsPerSecond, |reading| {
-        Some(&reading.taken_pps)
-    });
+    ("rate", "Sustained rate", "Sustained", Unit::PacketsPerSecond, |reading| Some(&reading.taken_pps));
 const LOSS: Figure = ("loss", "Share of the sent frames that was lost", "Lost", Unit::Ratio, |reading| {
     Some(&reading.sent_loss_ratio)
 });

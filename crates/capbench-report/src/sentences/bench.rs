@@ -42,7 +42,14 @@ fn nothing(results: &Results) -> Vec<Sentence> {
 fn rests_on(ranking: &Ranking) -> Vec<u32> {
     let of = |ranked: &Ranked| {
         let cost = ranked.cost.iter().flat_map(|cost| &cost.trials);
-        ranked.lossless.trials.iter().chain(&ranked.nearly_lossless.trials).chain(cost).copied().collect::<Vec<_>>()
+        ranked
+            .lossless
+            .trials
+            .iter()
+            .chain(&ranked.nearly_lossless.trials)
+            .chain(cost)
+            .copied()
+            .collect::<Vec<_>>()
     };
     sentence(String::new(), ranking.methods.iter().flat_map(of)).trials
 }
@@ -74,7 +81,11 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
                     let lowest = methods.iter().filter_map(|method| ranking.of(method)?.lossless.lower_pps);
                     let lowest = lowest.fold(f64::INFINITY, f64::min);
                     let is_known = lowest.is_finite();
-                    if is_known { format!("each sustains {} without loss", short(lowest)) } else { String::new() }
+                    if is_known {
+                        format!("each sustains {} without loss", short(lowest))
+                    } else {
+                        String::new()
+                    }
                 }
             };
             let certain = if certain.is_empty() { String::new() } else { format!("{certain}, and ") };
@@ -112,7 +123,9 @@ fn some(methods: &[String]) -> String {
 fn up_to(sustained: &Sustained) -> String {
     let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
     match sustained.precision {
-        Some(share) if share <= COARSE => format!("{} without loss (±{:.0} %)", short(pps), (share * 100.0).max(1.0)),
+        Some(share) if share <= COARSE => {
+            format!("{} without loss (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
+        }
         _ => format!("at least {} without loss", short(pps)),
     }
 }
@@ -154,7 +167,8 @@ fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
     let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
     worst.sort_by(by_loss);
-    let (clean, lossy): (Vec<&TrialResult>, Vec<&TrialResult>) = worst.iter().partition(|trial| trial.lost() == 0);
+    let (clean, lossy): (Vec<&TrialResult>, Vec<&TrialResult>) =
+        worst.iter().partition(|trial| trial.lost() == 0);
     let mut words: Vec<String> = Vec::new();
     if !clean.is_empty() {
         let methods: Vec<&str> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
@@ -187,7 +201,10 @@ fn cost(ranking: &Ranking) -> Option<Sentence> {
     let same: Vec<&str> = known.iter().filter(is_same).map(|(method, ..)| *method).collect();
     let at = ranking.equal_load_pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)));
     if same.len() == known.len() {
-        return Some(sentence(format!("{at}the CPU time per packet of the methods cannot be distinguished."), trials));
+        return Some(sentence(
+            format!("{at}the CPU time per packet of the methods cannot be distinguished."),
+            trials,
+        ));
     }
     let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
     let verb = if same.len() == 1 { "needs" } else { "need" };

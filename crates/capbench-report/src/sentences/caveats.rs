@@ -29,7 +29,8 @@ fn noise(results: &Results) -> Option<Sentence> {
     if let Some(record) = &results.soak {
         let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
         let all = record.whole.as_ref().map_or(0, |whole| whole.segments);
-        let text = format!("{segments} of {} are noisy: {}.", many(all, "segment", "segments"), cause(reason));
+        let text =
+            format!("{segments} of {} are noisy: {}.", many(all, "segment", "segments"), cause(reason));
         return Some(sentence(text, []));
     }
     let noisy: Vec<_> = results.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();

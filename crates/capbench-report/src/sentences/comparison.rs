@@ -36,8 +36,7 @@ fn conclusion(comparison: &Comparison) -> String {
             .into();
     }
     if comparison.damaged {
-        return "Inconclusive: the file of a run is not as it was written; measure again."
-            .into();
+        return "Inconclusive: the file of a run is not as it was written; measure again.".into();
     }
     if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials.".into();

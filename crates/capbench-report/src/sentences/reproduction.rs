@@ -17,7 +17,8 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     if claims.is_empty() {
         return Vec::new();
     }
-    let of = |answers: &'static [Answer]| claims.iter().copied().filter(|claim| answers.contains(&claim.answer));
+    let of =
+        |answers: &'static [Answer]| claims.iter().copied().filter(|claim| answers.contains(&claim.answer));
     let rest = [
         ("Does not hold here", of(&[Answer::Changed]).collect()),
         ("Holds here", of(&[Answer::Holds]).collect()),
@@ -51,7 +52,8 @@ fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
 
 /// The first claims with an answer; `None` if no claim has it.
 fn named(head: &str, claims: &[&Judgement]) -> Option<Sentence> {
-    let words = claims.iter().map(|claim| (claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
+    let words =
+        claims.iter().map(|claim| (claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
     let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), NAMED)?;
     Some(Sentence { text: format!("{head}: {text}"), trials })
 }

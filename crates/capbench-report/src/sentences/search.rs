@@ -76,7 +76,10 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
         let verb = if words.is_empty() { "sustains " } else { "" };
         let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
         let bounds = [&own.lower, &own.upper].into_iter().flatten();
-        words.push((format!("{method} {verb}{}{scene}", found(own)), bounds.flat_map(|bound| bound.trials.clone()).collect()));
+        words.push((
+            format!("{method} {verb}{}{scene}", found(own)),
+            bounds.flat_map(|bound| bound.trials.clone()).collect(),
+        ));
     }
     let others = grouped(ranked.iter(), |(search, _)| set_up(search)).len() - 1;
     let others = match others {

@@ -142,14 +142,14 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     if odd.iter().any(|frames| *frames > 0) {
         texts.push(odd_frames(odd));
     }
-    texts.extend(record.noise.iter().map(|(reason, segments)| {
-        format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
-    }));
+    texts.extend(
+        record.noise.iter().map(|(reason, segments)| {
+            format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
+        }),
+    );
     if record.further_noise > 0 {
         let (times, stored) = (many(record.further_noise, "time", "times"), record.noise.len());
-        texts.push(format!(
-            "Further reasons of noise came up {times}; the first {stored} are stored."
-        ));
+        texts.push(format!("Further reasons of noise came up {times}; the first {stored} are stored."));
     }
     texts.into_iter().map(|text| finding(text, kept())).collect()
 }

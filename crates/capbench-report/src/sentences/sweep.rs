@@ -71,7 +71,9 @@ pub(crate) fn keeps_up(sweep: &SweepOutcome, series: &Series) -> String {
     match kept.as_slice() {
         [] => "at no point".into(),
         all if all.len() == readings.len() => "at every point".into(),
-        [.., last] if sweep.unit.is_some() && kept.len() == first_short => format!("up to {}", sweep.label(last)),
+        [.., last] if sweep.unit.is_some() && kept.len() == first_short => {
+            format!("up to {}", sweep.label(last))
+        }
         some => {
             let labels: Vec<&str> = some.iter().take(MOST).map(|reading| sweep.label(reading)).collect();
             let more = if some.len() > MOST { ", …" } else { "" };

@@ -67,7 +67,8 @@ pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
         .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
         .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
         .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
-    let trials = |(_, one): &(&str, &Contrast)| one.then.trials.iter().chain(&one.now.trials).copied().collect();
+    let trials =
+        |(_, one): &(&str, &Contrast)| one.then.trials.iter().chain(&one.now.trials).copied().collect();
     columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials)
 }
 

@@ -59,10 +59,12 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
         .words("method", "method", |row: &&Ranked| row.method.as_str())
         .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
         .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
-        .named("app_ns_per_packet", "app CPU", |row| match row.cost.as_ref().and_then(|cost| cost.app_range()) {
-            None => Cell::Unknown,
-            Some((low, high)) if low >= high => Cell::Number(low),
-            Some((low, high)) => Cell::Range { low, high },
+        .named("app_ns_per_packet", "app CPU", |row| {
+            match row.cost.as_ref().and_then(|cost| cost.app_range()) {
+                None => Cell::Unknown,
+                Some((low, high)) if low >= high => Cell::Number(low),
+                Some((low, high)) => Cell::Range { low, high },
+            }
         })
         .named("total_ns_per_packet", "total CPU", |row| {
             Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
@@ -73,12 +75,9 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
         });
     let at_least = ranking.methods.iter().any(|row| row.lossless.status == SustainedStatus::AtLeast);
     let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
-    let precision = ranking.precision.map(|share| format!("Rates are known to {} %.", number(share, Unit::Ratio)));
-    let notes = [
-        precision,
-        at_least.then(|| "≥: the generator sends no more.".to_string()),
-        load,
-    ];
+    let precision =
+        ranking.precision.map(|share| format!("Rates are known to {} %.", number(share, Unit::Ratio)));
+    let notes = [precision, at_least.then(|| "≥: the generator sends no more.".to_string()), load];
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let trials = |row: &&Ranked| {
         let cost = row.cost.iter().flat_map(|cost| &cost.trials);
@@ -157,12 +156,14 @@ fn sweep(results: &Results) -> Option<Table> {
             let reading = most(series).filter(|_| !is_of_bursts(series))?.1;
             Some(sweep.label(&reading).to_string())
         });
-    let bursts = results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
+    let bursts =
+        results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
     let bursts = bursts.filter(|(_, series)| is_of_bursts(series));
     let all = sentences::sweep::ranked(&results.sweeps).into_iter().chain(bursts);
     let trials =
         |(_, series): &OfSeries<'_>| series.readings.iter().flat_map(|one| one.trials.clone()).collect();
-    let table = columns.table("summary", "Where each method keeps up, and the most that it sustains", all, trials)?;
+    let table =
+        columns.table("summary", "Where each method keeps up, and the most that it sustains", all, trials)?;
     Some(table.without_empty_columns())
 }
 
@@ -189,7 +190,8 @@ fn tests(results: &Results) -> Option<Table> {
                 _ => "nothing was found".into(),
             })
         });
-    let sustained = |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
+    let sustained =
+        |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
     let caption = "Tests and what they found";
     let tables = [
         throughput.table("summary", caption, of_goals(&results.searches), sustained),

@@ -120,8 +120,7 @@ pub(super) fn cpu(results: &Results) -> Option<Table> {
         Cell::median(group.trials.iter().map(|trial| Some(trial.delivered_pps)))
     });
     let columns = figures.into_iter().fold(columns, |columns, (key, heading, of)| {
-        columns
-            .named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(trial))))
+        columns.named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(trial))))
     });
     let columns = columns
         .words("split", "how application and kernel divide", |group| split(&group.trials))

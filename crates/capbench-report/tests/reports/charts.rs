@@ -18,7 +18,7 @@ fn sections(results: &Results) -> Vec<Section> {
     const CHARTED: [&str; 6] = ["reproduction", "searches", "sweep", "soak", "delivered-and-lost", "buffers"];
     let mut report = report::report(&super::run(results.clone()));
     let is_moved = report.picture.iter().all(|chart| chart.kind != Kind::Ranked);
-        let is_own = |section: &&mut Section| {
+    let is_own = |section: &&mut Section| {
         section.id != "sweep-points" && CHARTED.iter().any(|id| section.id.starts_with(id))
     };
     let own = report.sections.iter_mut().find(is_own);

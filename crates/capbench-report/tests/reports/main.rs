@@ -16,8 +16,8 @@ use std::path::Path;
 
 use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::comparison::{Comparison, Conclusion, Judgement};
-use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::formats::text::Extent;
+use capbench_report::formats::{self, csv, html, json, markdown, text};
 use capbench_report::model::{Cell, Chart, Report, Role, Section, Sentence, Table};
 use capbench_report::read::Run;
 use capbench_report::results::Results;
@@ -111,8 +111,16 @@ fn the_page_begins_with_the_verdict_then_its_picture_and_ends_with_the_evidence(
         let mut report = report::report(&run(results));
         report.warnings.push("A part is missing.".into());
         let page = html::html(&report);
-        let places = ["id=\"verdict", "class=\"warning", "class=\"picture", "id=\"caveats", "id=\"summary", "id=\"evidence", "id=\"trials"]
-            .map(|mark| page.find(mark).unwrap_or_else(|| panic!("{name}: {mark}")));
+        let places = [
+            "id=\"verdict",
+            "class=\"warning",
+            "class=\"picture",
+            "id=\"caveats",
+            "id=\"summary",
+            "id=\"evidence",
+            "id=\"trials",
+        ]
+        .map(|mark| page.find(mark).unwrap_or_else(|| panic!("{name}: {mark}")));
         assert!(places.is_sorted(), "{name}: {places:?}");
     }
 }
@@ -145,9 +153,16 @@ fn a_terminal_gets_the_verdict_first_and_45_lines_of_80_columns() {
         for line in printed.lines().chain(details.lines()) {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
-        assert!(printed.lines().count() <= text::LINES, "{name}: {} lines\n{printed}", printed.lines().count());
+        assert!(
+            printed.lines().count() <= text::LINES,
+            "{name}: {} lines\n{printed}",
+            printed.lines().count()
+        );
         assert!(printed.replace('\n', " ").starts_with(&report.verdict.text), "{name}: {printed}");
-        assert!(report.findings.iter().all(|one| details.replace("\n  ", " ").contains(&one.text)), "{name}: {details}");
+        assert!(
+            report.findings.iter().all(|one| details.replace("\n  ", " ").contains(&one.text)),
+            "{name}: {details}"
+        );
         insta::assert_snapshot!(format!("text_{name}"), printed);
     }
 }
@@ -273,7 +288,11 @@ fn a_point_that_only_buffers_shows_the_rate_at_which_frames_were_read() {
     last.lossless = last.trials.len() as u32;
     last.lost.clear();
     let report = report::report(&run(results));
-    assert!(report.verdict.text.contains("packet-v3 keeps up to work ns:1000; recv"), "{}", report.verdict.text);
+    assert!(
+        report.verdict.text.contains("packet-v3 keeps up to work ns:1000; recv"),
+        "{}",
+        report.verdict.text
+    );
     let table = report.tables().find(|table| table.id == "sweep-readings").unwrap();
     let at = table.columns.iter().position(|column| column.key == "sustained_pps").unwrap();
     let cell = &table.rows.last().unwrap().cells[at];

@@ -18,8 +18,8 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::SizeLabel;
 use capbench_model::work::{WorkModel, WorkPlan};
-use capbench_sys::host::CpuId;
 use capbench_report::formats::text::Extent;
+use capbench_sys::host::CpuId;
 use clap::{Arg, Args};
 
 use super::words;

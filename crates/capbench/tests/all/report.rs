@@ -51,7 +51,10 @@ fn without_flags_it_prints_verdict_and_summary_and_writes_the_page() {
     saved(&folder.file("run"), &runs::bench());
     let ended = report(&folder, &["run"]);
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(ended.out.contains("packet-v3: at least 1 million packets/s") && ended.out.contains("recv"), "{ended:#?}");
+    assert!(
+        ended.out.contains("packet-v3: at least 1 million packets/s") && ended.out.contains("recv"),
+        "{ended:#?}"
+    );
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{ended:#?}");
     assert_eq!(ended.errors, "capbench: wrote run/report.html\n");
     let page = fs::read_to_string(folder.file("run/report.html")).unwrap();

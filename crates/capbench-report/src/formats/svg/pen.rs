@@ -55,7 +55,9 @@ impl Pen {
     pub(super) fn within(height: f64, attributes: &str) -> Self {
         let mut pen = Self { out: String::with_capacity(4 << 10) };
         let height = pixels(height);
-        pen.raw(&format!("<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" height=\"{height}\" {attributes}>\n"));
+        pen.raw(&format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" height=\"{height}\" {attributes}>\n"
+        ));
         pen
     }
 

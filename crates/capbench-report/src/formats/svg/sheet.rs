@@ -12,7 +12,8 @@ pub(super) const PLOT_HEIGHT: f64 = 250.0;
 pub(super) const EDGE: f64 = 14.0;
 /// Fonts of similar widths; every system has one of them.
 pub(super) const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
-pub(super) const TITLE: Style = Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
+pub(super) const TITLE: Style =
+    Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
 const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middle, ..TITLE };
 const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };

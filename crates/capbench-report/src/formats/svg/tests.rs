@@ -126,7 +126,10 @@ fn lying_bars_have_a_row_with_its_values_for_each_name() {
     assert_eq!(text.matches("<line ").count(), 1, "a line for the interval: {text}");
     let page = embedded(&chart, &Palette::of([&chart]));
     assert!(page.plot.contains("width=\"100%\"") && !page.plot.contains("viewBox"), "{}", page.plot);
-    assert_eq!(page.spots, [[Some(Spot { place: 0.0, shape: None }), Some(Spot { place: 1.0, shape: None })]]);
+    assert_eq!(
+        page.spots,
+        [[Some(Spot { place: 0.0, shape: None }), Some(Spot { place: 1.0, shape: None })]]
+    );
 }
 
 #[test]

@@ -218,7 +218,9 @@ impl<'r> Costs<'_, 'r> {
         match (doubtful.as_slice(), told) {
             ([], None) => {}
             ([], Some(evidence)) => text.push_str(&format!(" ({evidence})")),
-            (methods, _) => text.push_str(&format!(", from which {} cannot be distinguished", methods.join(", "))),
+            (methods, _) => {
+                text.push_str(&format!(", from which {} cannot be distinguished", methods.join(", ")))
+            }
         }
         let alike = held.iter().filter(|other| other.cost_ns - first.cost_ns <= SAME * other.cost_ns);
         if let Some(smallest) = alike.min_by_key(|held| held.reading.point) {

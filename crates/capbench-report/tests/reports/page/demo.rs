@@ -78,7 +78,9 @@ pub fn report(trials: u32) -> Report {
 
 fn ranked() -> Chart {
     let points = |factor: f64| {
-        let at = |rank: usize| point(rank as f64, factor * capacity(METHODS.len() - 1 - rank, 64), &[rank as u32 + 1]);
+        let at = |rank: usize| {
+            point(rank as f64, factor * capacity(METHODS.len() - 1 - rank, 64), &[rank as u32 + 1])
+        };
         (0..METHODS.len()).map(at).collect::<Vec<Point>>()
     };
     let names = METHODS.iter().rev().map(ToString::to_string).collect();

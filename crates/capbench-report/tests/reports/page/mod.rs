@@ -301,7 +301,10 @@ fn on_a_phone_only_boxes_scroll_sideways() {
     let Some(mut tab) = Tab::open(&html(&demo::report(60))) else { return };
     tab.size(390, 844);
     tab.load();
-    assert!(tab.holds("document.querySelector('#caveats').getBoundingClientRect().top < 844"), "the first screen");
+    assert!(
+        tab.holds("document.querySelector('#caveats').getBoundingClientRect().top < 844"),
+        "the first screen"
+    );
     unfold(&mut tab);
     let wide = tab.value(
         "[...document.querySelectorAll('body *')].filter((one) => !one.closest('.box, .canvas, .skip')
@@ -394,7 +397,8 @@ fn pages_of_runs_begin_with_the_verdict_and_each_of_their_charts_can_be_read_and
 #[test]
 fn the_interval_of_a_sum_is_read_at_its_mark() {
     let report = page_of(runs::visited_bench());
-    let chart = report.charts().find(|chart| chart.series.iter().any(|series| series.role == Role::Total)).unwrap();
+    let chart =
+        report.charts().find(|chart| chart.series.iter().any(|series| series.role == Role::Total)).unwrap();
     let Some(mut tab) = open(&report) else { return };
     let id = format!("#chart-{}", chart.id);
     drawn(&mut tab, &id);
@@ -513,8 +517,10 @@ fn pictures_are_taken_where_they_are_asked_for() {
         }
         tab.size(1280, 900);
         let clip = whole(&mut tab, 1280);
-        let picture =
-            tab.call("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }));
+        let picture = tab.call(
+            "Page.captureScreenshot",
+            json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }),
+        );
         let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
         fs::write(folder.join(format!("{name}-1280.png")), picture).unwrap();
         tab.media("", "light");

@@ -10,7 +10,13 @@ fn answers(trials: &[TrialResult]) -> Vec<String> {
 }
 
 /// A trial at a common load of so many packets per second that costs so many nanoseconds each, by clocks of this resolution.
-fn at_cost(method: &str, load: u32, total_ns: u64, resolution_ns: u64, app_ns: Option<[u64; 2]>) -> TrialResult {
+fn at_cost(
+    method: &str,
+    load: u32,
+    total_ns: u64,
+    resolution_ns: u64,
+    app_ns: Option<[u64; 2]>,
+) -> TrialResult {
     let frames = u64::from(load);
     let cpu = CpuAccount {
         total_ns_per_packet: Some(total_ns as f64),
@@ -110,9 +116,19 @@ fn at_a_named_rate_the_cheapest_that_sustains_it_is_named() {
         let cost = at_cost(method, 100_000, ns, 0, Some([ns / 10, ns / 10]));
         let verdict = if delivered < 100_000 { Verdict::Lossy } else { Verdict::Lossless };
         let TrialResult { cpu, intended_pps, .. } = cost;
-        TrialResult { phase: Phase::FixedLoad, cpu, intended_pps, verdict, ..trial(1, method, 100_000, delivered) }
+        TrialResult {
+            phase: Phase::FixedLoad,
+            cpu,
+            intended_pps,
+            verdict,
+            ..trial(1, method, 100_000, delivered)
+        }
     };
-    let all = answers(&[fixed("recv", 900, 100_000), fixed("packet-v3", 700, 100_000), fixed("libpcap", 100, 90_000)]);
+    let all = answers(&[
+        fixed("recv", 900, 100_000),
+        fixed("packet-v3", 700, 100_000),
+        fixed("libpcap", 100, 90_000),
+    ]);
     assert_eq!(
         all[0],
         "Use packet-v3: it sustains 100,000 packets/s without loss, 70 ns of application CPU per packet."

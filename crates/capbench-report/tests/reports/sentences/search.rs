@@ -120,8 +120,7 @@ fn searches_of_a_set_up_are_said_together_and_methods_in_their_order() {
     let text = said(once);
     let order = text.lines().last().unwrap();
     assert!(order.starts_with("ndr by method, highest first, packets/s: packet-v"), "{order}");
-    let end =
-        "; one search each: the order may be chance; 5 of each decide it.";
+    let end = "; one search each: the order may be chance; 5 of each decide it.";
     assert!(order.ends_with(end) && !order.contains("then"), "{order}");
     let text = said(all);
     assert!(
