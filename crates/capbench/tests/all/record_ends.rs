@@ -135,7 +135,6 @@ fn root_nobody_who_reads_what_is_said_is_no_end() {
 #[test]
 fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
     let Some((_, spaces)) = test_bed() else { return };
-    // With limits on the time, packets come for two seconds.
     for (rotation, least) in [
         ("-C 16KiB --immediate-mode", 30),
         ("-C 200KiB", 3),
@@ -150,10 +149,9 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         let name = if rotation.contains("-G") { "%s.pcapng" } else { "f.pcapng" };
         let recording =
             Recording::start(&spaces.right, &folder.file(name), &format!("--method packet-v3 {rotation}"));
-        let rate = if rotation.contains("-G") { "1000" } else { "10000" };
         run(
             &spaces.left,
-            capbench("send -i left --json --size imix --trial 7 -c 2000").args(["--rate", rate]),
+            capbench("send -i left --json --rate 1000 --size imix --trial 7").args(["-c", "2000"]),
         )
         .success();
         let (_, document) = recording.interrupt();
