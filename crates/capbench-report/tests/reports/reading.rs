@@ -36,7 +36,11 @@ fn refusal(content: &[u8]) -> String {
 /// Everything that is made of a run.
 fn make(run: &Run) {
     let report = report(run);
-    let _ = (html::html(&report), markdown::markdown(&report, Some("charts")), text::text(&report));
+    let _ = (
+        html::html(&report),
+        markdown::markdown(&report, Some("charts")),
+        text::text(&report, text::Extent::Details),
+    );
     csv::tidy(run).unwrap();
     for table in report.tables() {
         csv::table(table).unwrap();
@@ -131,7 +135,11 @@ fn a_file_that_is_cut_keeps_its_whole_trials() {
     );
     make(&run);
     let report = report(&run);
-    assert!(report.warnings.iter().any(|warning| warning.contains("not complete")), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|warning| warning.contains("stopped or interrupted")),
+        "{:?}",
+        report.warnings
+    );
 }
 
 #[test]
