@@ -64,7 +64,8 @@ fn every_link_leads_somewhere() {
     let root = root();
     let mut pages = pages_below(&root.join("docs"));
     pages.extend(
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(|name| root.join(name)),
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+            .map(|name| root.join(name)),
     );
     let texts: HashMap<&PathBuf, String> =
         pages.iter().map(|page| (page, fs::read_to_string(page).expect("a page"))).collect();
@@ -80,7 +81,8 @@ fn every_link_leads_somewhere() {
             if page.starts_with(root.join("docs")) && !target.starts_with(root.join("docs")) {
                 dead.push(format!("{}: {link}: it is not in docs/, and so not on the site", page.display()));
             }
-            if !heading.is_empty() && !texts.get(&target).is_some_and(|text| anchors(text).contains(heading)) {
+            if !heading.is_empty() && !texts.get(&target).is_some_and(|text| anchors(text).contains(heading))
+            {
                 dead.push(format!("{}: {link}: there is no such heading", page.display()));
             }
         }
