@@ -125,10 +125,10 @@ fn what_chance_can_explain_is_not_the_cheapest() {
     };
     let one = said(&loads, 1);
     let doubt = "40,000 packets/s to 80,000 packets/s: of the methods that keep up without loss, the cheapest by CPU time per \
-                 packet cannot be told from each other: recv (1.80 µs), packet-v2 (600 ns).";
+                 packet cannot be distinguished from each other: recv (1.80 µs), packet-v2 (600 ns).";
     assert!(one.contains(doubt), "{one}");
     let one = said(&rings, 1);
-    assert!(one.contains("packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be told; of those"), "{one}");
+    assert!(one.contains("packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be distinguished; of those"), "{one}");
     let several = said(&rings, 6);
     assert!(several.contains("costs least, 600 ns of CPU time per packet (p < 0.0001 by ranks"), "{several}");
 }
@@ -196,7 +196,7 @@ fn what_the_kernel_refuses_is_no_limit_of_the_application() {
     );
     let text = texts(&run);
     let told = "recv: kernel-limited at 3 points, from work ns:0 to work ns:10000: up to 50 % of the frames are lost in the \
-                softirq backlog, and the application takes those that are left, 50,000 packets/s. Its receive work takes \
+                softirq backlog, and the application reads those that are left, 50,000 packets/s. Its receive work takes \
                 2.00 µs for every frame that it lets through, 10 % of a CPU.";
     assert!(text.contains(told), "{text}");
     assert!(text.contains("the application is the limit at 2 points"), "{text}");
