@@ -161,7 +161,9 @@ impl Order {
             let mut methods = tied;
             let lower = |ranked: &Ranked| (self.basis)(ranked).lower_pps.unwrap_or(0.0);
             methods.sort_by(|one, other| lower(other).total_cmp(&lower(one)));
-            let worse = rest().map(|ranked| ranked.method.clone()).collect();
+            // A method that no trial shows is not known to be worse.
+            let worse =
+                rest().filter(|ranked| is_shown(ranked)).map(|ranked| ranked.method.clone()).collect();
             return Conclusion::OneOf { methods: names(&methods), worse, settle: Vec::new() };
         }
         let choice = Choice::among(&tied);
