@@ -129,8 +129,13 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Runs one search. Returns `None` if it could not begin, which the observer is informed of.
-    pub fn search(&mut self, setup: &Setup, plan: &SearchPlan) -> Result<Option<SearchOutcome>> {
+    /// Runs one search, the `nth` of its set-up if there are several. Returns `None` if it could not begin, which the observer is informed of.
+    pub fn search(
+        &mut self,
+        setup: &Setup,
+        plan: &SearchPlan,
+        nth: Option<u32>,
+    ) -> Result<Option<SearchOutcome>> {
         if self.is_stopping() {
             return Ok(None);
         }
@@ -143,7 +148,7 @@ impl<'s> Session<'s> {
             }
         };
         let what = format!("{}, {} B, {}", setup.method, setup.label, setup.placement);
-        let finished = plan.run(&what, trial.as_mut(), Stored::default(), self.observer)?;
+        let finished = plan.run_nth(nth, &what, trial.as_mut(), Stored::default(), self.observer)?;
         drop(trial);
         let outcome = finished.outcome;
         let simulated = Duration::try_from_secs_f64(outcome.spent_s).unwrap_or_default();

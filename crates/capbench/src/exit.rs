@@ -2,16 +2,19 @@
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use capbench_capture::CaptureError;
-use capbench_frames::FrameError;
+use capbench_frames::{FrameError, Pps};
 use capbench_host::HostError;
 use capbench_lab::LabError;
 use capbench_model::TrialError;
+use capbench_model::figures::grouped;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;
 use capbench_plan::comparison::Conclusion;
+use capbench_plan::recommendation::Sustains;
 use capbench_plan::rfc2544::Ended;
 use capbench_plan::search::Status;
 use capbench_plan::session::NotMeasured;
@@ -84,13 +87,56 @@ pub fn of_measurement(
 /// the throughput say something of the load, not of the method.
 fn answers(results: &Results) -> bool {
     match (&results.searches[..], &results.rfc2544[..]) {
-        _ if !results.reproductions.is_empty() => true,
+        // The searches of a bench serve its recommendation.
+        _ if !results.reproductions.is_empty() || results.recommended.is_some() => true,
         ([], []) => true,
         ([], tests) => tests.iter().any(|test| *test.found.ended() == Ended::Complete),
         (searches, _) => {
             searches.iter().flat_map(|search| &search.goals).any(|goal| goal.status == Status::Regular)
         }
     }
+}
+
+/// A load that a method must sustain.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// The method.
+    pub method: String,
+    /// The load in frames per second.
+    pub rate: Pps,
+}
+
+impl FromStr for Requirement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // A method's argument can contain colons; a rate contains none.
+        let refuse = || format!("\"{text}\" is not METHOD:RATE; write for example packet-v3:500k");
+        let (method, rate) = text.rsplit_once(':').ok_or_else(refuse)?;
+        Ok(Self { method: method.into(), rate: rate.parse().map_err(|_| refuse())? })
+    }
+}
+
+/// A bench with requirements: 3 if a method does not sustain its load with up to this loss, 4 if the trials do not show it.
+pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss: f64) -> Exit {
+    let mut exit = Exit::Done;
+    for Requirement { method, rate } in requirements {
+        let load = format!("{} packets/s with a loss of up to {max_loss}", grouped(rate.get()));
+        match Sustains::of(&results.trials, &results.searches, method, rate.get(), max_loss) {
+            Sustains::Yes => {}
+            Sustains::No => {
+                tell!("capbench: requirement not met: {method} does not sustain {load}");
+                exit = Exit::LossOverLimit;
+            }
+            Sustains::Unknown => {
+                tell!(
+                    "capbench: requirement not decided: the trials do not show whether {method} sustains {load}"
+                );
+                exit = if exit == Exit::Done { Exit::Inconclusive } else { exit };
+            }
+        }
+    }
+    exit
 }
 
 /// A soak: by its loss, if the load was reached.

@@ -17,6 +17,7 @@ pub mod fuzzing;
 mod help;
 mod measuring;
 mod privileges;
+mod recommended;
 mod recording;
 mod signals;
 mod status;

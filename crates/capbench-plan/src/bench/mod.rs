@@ -89,6 +89,8 @@ impl Measured {
 const FIRST_SHARE: f64 = 0.7;
 /// Factor that lowers the common load after a method loses frames at it.
 const NEXT_SHARE: f64 = 0.6;
+/// A loss below this share of the frames does not lower the common load until a second trial repeats it.
+const SMALL: f64 = 0.01;
 /// Number of times the common load is lowered before the bench gives up on the group.
 const ROUNDS: usize = 5;
 /// Minimum of the common load, below which the kernel's clock is too coarse: packets/s, and share of the fastest rate.
@@ -139,14 +141,14 @@ impl BenchPlan {
     /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.
     pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
         let mut session = Session::new(laboratory, observer);
-        let mut progress = Progress::before(self.set_ups().len());
+        let mut progress = Progress::before(self.set_ups().len(), self.searching.as_ref());
         let mut stretches = Vec::new();
         for (placement, size) in self.set_ups() {
             if session.stopped {
                 break;
             }
             if progress.left == 0 {
-                progress.left_out.push(format!("{} B, placement {placement}: no time was left", size.label));
+                progress.leave_out(&Setup { placement, ..size.clone() }, "no time was left");
                 continue;
             }
             stretches.extend(self.group(placement, size, &mut progress, &mut session)?);
@@ -247,6 +249,9 @@ impl BenchPlan {
         }
         let mut measured = Vec::new();
         for setup in &setups {
+            if !progress.fits(setup, self.duration, session) {
+                break;
+            }
             match session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)? {
                 Some(overload) => measured.push(Measured { setup: setup.clone(), overload, sustained: None }),
                 None if session.stopped => return Ok(Vec::new()),
@@ -268,7 +273,7 @@ impl BenchPlan {
     fn common_load(
         &self,
         mut measured: Vec<Measured>,
-        progress: &Progress,
+        progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<Option<Stretch>> {
         let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
@@ -286,7 +291,7 @@ impl BenchPlan {
             let is_last = round == ROUNDS
                 || rate <= least
                 || !progress.has_time(2 * setups.len(), self.duration, session);
-            if self.round(&setups, pps, is_last, session)? || session.stopped || is_last {
+            if self.round(&setups, pps, is_last, progress, session)? || session.stopped || is_last {
                 return Ok(Some(Stretch { setups, load: Load::Rate(pps), phase: Phase::CommonLoad }));
             }
             rate *= NEXT_SHARE;
@@ -295,15 +300,33 @@ impl BenchPlan {
     }
 
     /// Measures all methods at one load, until one does not sustain it; the last round measures all. Returns whether all did.
-    fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
+    fn round(
+        &self,
+        setups: &[Setup],
+        rate: Pps,
+        is_last: bool,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<bool> {
         let mut held = true;
         for setup in setups {
+            if !progress.fits(setup, self.duration, session) {
+                return Ok(held);
+            }
             let result = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
             if session.stopped {
                 return Ok(false);
             }
-            held &= result.is_none_or(|result| result.held_load() && result.buffered_frames(1) == 0);
-            if !held && !is_last {
+            let sustained = |result: &TrialResult| result.held_load() && result.buffered_frames(1) == 0;
+            let mut is_held = result.as_ref().is_none_or(sustained);
+            // A small loss can be a stall of the host, which a second trial does not repeat.
+            let is_small = result.is_some_and(|result| result.lost() > 0 && result.sent_loss_ratio() < SMALL);
+            if !is_held && is_small && progress.fits(setup, self.duration, session) {
+                let again = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
+                is_held = again.as_ref().is_none_or(sustained);
+            }
+            held &= is_held;
+            if session.stopped || (!held && !is_last) {
                 return Ok(false);
             }
         }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use capbench_frames::rates::Pps;
+
 use super::time::{Clock, Extent, trials_of_search};
 use super::{BenchPlan, Measured};
 use crate::Result;
-use crate::recommendation::{LOSSLESS, NEARLY, NEARLY_LOSSLESS};
-use crate::search::{Goal, Overload, Ratio, SearchPlan, Strategy, Width};
+use crate::recommendation::{LOSSLESS, NEARLY, NEARLY_LOSSLESS, Ranking, recommend};
+use crate::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
 use crate::session::Session;
+use capbench_model::laboratory::Setup;
 use capbench_model::trial::{TICK, TrialResult, Verdict};
 
 /// How a bench searches for sustained rates.
@@ -28,6 +31,10 @@ const HOLDS: Duration = Duration::from_millis(10);
 /// Trials of a search for the estimate before any trial ran.
 const LIKELY_TRIALS: u32 = 5;
 
+/// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that loses frames
+/// at lower loads loses them at any load.
+const LEAST_SHARE: f64 = 0.05;
+
 impl Searching {
     /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
     /// to notice the end, and of the time that the method may hold frames back.
@@ -40,6 +47,11 @@ impl Searching {
         LIKELY_TRIALS
     }
 
+    /// Length of the trials at a coarser precision.
+    fn trial(&self, coarser: u32) -> Duration {
+        self.trial / coarser
+    }
+
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
     pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
         let is_sustained = overload.lost() == 0 && overload.buffered_frames(1) == 0;
@@ -47,6 +59,7 @@ impl Searching {
             return None;
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
+        let trial = self.trial(coarser);
         let goal = |name: &str, loss: f64| {
             Some(Goal {
                 name: name.into(),
@@ -55,60 +68,78 @@ impl Searching {
                 // One trial without loss sustains a load. A loss counts if a second trial at that load repeats it.
                 exceed_ratio: Ratio::new(0.5).ok()?,
                 width: Width::Relative(precision),
-                final_duration: self.trial,
-                duration_sum: 2 * self.trial,
-                initial_duration: self.trial,
+                final_duration: trial,
+                duration_sum: 2 * trial,
+                initial_duration: trial,
                 preceding_targets: 1,
             })
         };
         let goals = vec![goal(LOSSLESS, 0.0)?, goal(NEARLY_LOSSLESS, NEARLY)?];
-        Some(SearchPlan {
-            overload: Some(Overload::of(overload)?),
-            quiet: self.quiet,
-            ..SearchPlan::new(goals)
-        })
+        let overload = Overload::of(overload)?;
+        let plan = SearchPlan::new(goals);
+        let least = plan.least_pps.get().max(overload.read_pps.get() * LEAST_SHARE);
+        let least_pps = Pps::new(least).ok().filter(|least| *least < overload.offered_pps)?;
+        Some(SearchPlan { least_pps, overload: Some(overload), quiet: self.quiet, ..plan })
     }
 }
 
 /// How far a bench got in its time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Progress {
     /// Set-ups that are still to be measured, the current one included.
     pub(super) left: usize,
-    /// Factor of the requested precision.
-    coarser: u32,
-    /// Known after the trials at maximum load of the first set-up.
-    clock: Option<Clock>,
+    /// Factor of the requested precision; `None` until the trials at maximum load of the first set-up have run.
+    coarser: Option<u32>,
+    /// The time of the bench and the length of its trials; `None` if they are not limited.
+    searching: Option<Searching>,
     /// What the time did not suffice for.
     pub(super) left_out: Vec<String>,
 }
 
 impl Progress {
     /// Before the first trial, with this number of set-ups.
-    pub(super) fn before(set_ups: usize) -> Self {
-        Self { left: set_ups, coarser: 1, ..Self::default() }
+    pub(super) fn before(set_ups: usize, searching: Option<&Searching>) -> Self {
+        Self { left: set_ups, coarser: None, searching: searching.copied(), left_out: Vec::new() }
     }
 
-    /// Whether so many trials fit into the time that is left.
+    fn clock(&self, session: &Session<'_>) -> Option<Clock> {
+        Some(Clock::of(self.searching.as_ref()?, session))
+    }
+
+    /// Whether so many trials are likely to fit into the time that is left.
     pub(super) fn has_time(&self, trials: usize, duration: Duration, session: &Session<'_>) -> bool {
-        self.clock.is_none_or(|clock| clock.of(trials as u32, duration) <= clock.left(session))
+        self.clock(session).is_none_or(|clock| clock.time(trials, duration) <= clock.left())
     }
 
-    /// Decides after the trials at maximum load of the first set-up how many set-ups fit, and how precisely.
-    fn plan(
-        &mut self,
-        plan: &BenchPlan,
-        searching: &Searching,
-        measured: &[Measured],
-        session: &Session<'_>,
-    ) {
-        let clock = Clock::new(searching.budget, session);
+    /// Whether a trial of this set-up fits. If not, that is kept as left out.
+    pub(super) fn fits(&mut self, setup: &Setup, duration: Duration, session: &Session<'_>) -> bool {
+        let fits = self.clock(session).is_none_or(|clock| clock.fits(duration));
+        if !fits {
+            self.leave_out(setup, "its time was not enough for every trial");
+        }
+        fits
+    }
+
+    pub(super) fn leave_out(&mut self, setup: &Setup, why: &str) {
+        let sentence = format!("{} B, placement {}: {why}", setup.label, setup.placement);
+        if !self.left_out.contains(&sentence) {
+            self.left_out.push(sentence);
+        }
+    }
+
+    /// Decides after the trials at maximum load of the first set-up how many set-ups fit, and how precisely. Returns the factor
+    /// of the precision.
+    fn plan(&mut self, plan: &BenchPlan, searching: &Searching, measured: &[Measured], clock: &Clock) -> u32 {
+        if let Some(coarser) = self.coarser {
+            return coarser;
+        }
         let one = |coarser: u32| {
             let trials = measured.iter().map(|one| trials_of_search(&one.overload, searching, coarser)).sum();
-            clock.of(2 * measured.len() as u32, plan.duration) + clock.of(trials, searching.trial)
+            clock.time(2 * measured.len(), plan.duration) + clock.time(trials, searching.trial(coarser))
         };
         let Extent { set_ups, coarser } = Extent::fitting(self.left, searching.budget, one);
-        (self.left, self.coarser, self.clock) = (set_ups, coarser, Some(clock));
+        self.left = set_ups;
+        *self.coarser.insert(coarser)
     }
 }
 
@@ -121,43 +152,62 @@ impl BenchPlan {
         progress: &mut Progress,
         session: &mut Session<'_>,
     ) -> Result<()> {
-        if progress.clock.is_none() {
-            progress.plan(self, searching, measured, session);
-        }
-        let Some(clock) = progress.clock else { return Ok(()) };
-        let others = progress.left.saturating_sub(1) as u32;
-        let count = measured.len() as u32;
-        // Later set-ups get as much time as this one needs for all its trials.
-        let of_set_up = (clock.left(session) + clock.of(count, self.duration)) / (others + 1);
-        let ends_at = (session.spent + of_set_up).saturating_sub(clock.of(2 * count, self.duration));
-        let mut open: Vec<&mut Measured> = measured.iter_mut().collect();
+        let clock = Clock::of(searching, session);
+        let coarser = progress.plan(self, searching, measured, &clock);
+        let trial = searching.trial(coarser);
+        let count = measured.len();
+        // The rest is shared with the later set-ups, of which each also runs at maximum load.
+        let others = progress.left.saturating_sub(1);
+        let of_set_up = (clock.left() + clock.time(count, self.duration)) / (others as u32 + 1);
+        let ends_at = (session.spent + of_set_up).saturating_sub(clock.time(2 * count, self.duration));
+        let mut open: Vec<_> = measured
+            .iter_mut()
+            .filter_map(|one| searching.plan(&one.overload, coarser).map(|plan| (plan, one)))
+            .collect();
         // Methods that read most come first: the best of them is the answer.
-        open.sort_by(|one, other| other.overload.taken_pps().total_cmp(&one.overload.taken_pps()));
-        let searches =
-            open.iter().filter(|one| searching.plan(&one.overload, progress.coarser).is_some()).count();
-        let mut left = searches as u32;
-        for one in open {
-            let Some(plan) = searching.plan(&one.overload, progress.coarser) else { continue };
-            let time = ends_at.saturating_sub(session.spent) / left.max(1);
-            left = left.saturating_sub(1);
-            let Some(time) = clock.for_search(time, searching.trial) else {
-                let setup = &one.setup;
-                progress.left_out.push(format!(
-                    "{}, {} B, placement {}: no time was left to search its sustained rate",
-                    setup.method, setup.label, setup.placement
-                ));
-                continue;
-            };
-            let outcome = session.search(&one.setup, &SearchPlan { time_allowed: Some(time), ..plan })?;
-            let lossless =
-                outcome.iter().flat_map(|outcome| &outcome.goals).find(|goal| goal.goal.name == LOSSLESS);
-            one.sustained = lossless
-                .and_then(|goal| goal.lower.as_ref().or(goal.so_far.as_ref().map(|so_far| &so_far.lower)))
-                .map(|lower| lower.achieved_pps);
-            if session.stopped {
-                break;
+        open.sort_by(|(_, one), (_, other)| other.overload.taken_pps().total_cmp(&one.overload.taken_pps()));
+        for round in [None, Some(2)] {
+            let mut left = open.len() as u32;
+            for (plan, one) in &mut open {
+                let time = ends_at.saturating_sub(session.spent) / left;
+                left -= 1;
+                let Some(time) = Clock::of(searching, session).for_search(time, trial) else {
+                    if round.is_none() {
+                        progress
+                            .leave_out(&one.setup, "its time was not enough to search every sustained rate");
+                    }
+                    continue;
+                };
+                let plan = SearchPlan { time_allowed: Some(time), ..plan.clone() };
+                let outcome = session.search(&one.setup, &plan, round)?;
+                one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
+                if session.stopped {
+                    return Ok(());
+                }
             }
+            // Methods between which disturbances of the host leave no decision are searched once more.
+            let undecided = undecided(session, &open);
+            open.retain(|(_, one)| undecided.contains(&one.setup.method.to_string()));
         }
         Ok(())
     }
+}
+
+/// The methods of a set-up between which its trials do not decide.
+fn undecided(session: &Session<'_>, open: &[(SearchPlan, &mut Measured)]) -> Vec<String> {
+    let Some((_, first)) = open.first() else { return Vec::new() };
+    let profile = &first.overload.profile;
+    let is_its = |ranking: &&Ranking| {
+        (&ranking.frame_size, &ranking.placement) == (&profile.frame_size, &profile.placement)
+    };
+    let known = recommend(&session.trials, &session.searches);
+    let ranking = known.as_ref().and_then(|known| known.rankings.iter().find(is_its));
+    ranking.map_or_else(Vec::new, |ranking| ranking.undecided().to_vec())
+}
+
+/// The load that a search found to be sustained without loss.
+fn sustained(outcome: &SearchOutcome) -> Option<f64> {
+    let lossless = outcome.goals.iter().find(|goal| goal.goal.name == LOSSLESS)?;
+    let lower = lossless.lower.as_ref().or(lossless.so_far.as_ref().map(|so_far| &so_far.lower))?;
+    Some(lower.achieved_pps)
 }

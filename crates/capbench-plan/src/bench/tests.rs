@@ -30,7 +30,7 @@ fn a_common_load_that_loses_is_lowered_until_all_hold_it() {
     );
     let outcome = bench_plan(&["recv"]).run(&mut laboratory, &mut Collected::default()).unwrap();
     let rates: Vec<_> = outcome.trials.iter().filter_map(|trial| trial.intended_pps).collect();
-    assert_eq!(rates, [279_300.0, 167_580.0, 100_548.0, 60_329.0]);
+    assert_eq!(rates, [279_300.0, 279_300.0, 167_580.0, 167_580.0, 100_548.0, 100_548.0, 60_329.0]);
     assert_eq!(outcome.trials.last().unwrap().verdict, Verdict::Lossless);
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use capbench_model::trial::TrialResult;
 
 use super::Searching;
+use crate::guards::PROBE;
 use crate::search::SearchPlan;
 use crate::session::Session;
 
@@ -20,31 +21,44 @@ const RESERVE: f64 = 0.1;
 pub(super) struct Clock {
     /// The time that all trials may take.
     budget: Duration,
-    /// What a trial takes besides sending: the mean of the trials so far.
-    overhead: Duration,
+    /// What a trial takes besides sending: preparation, drain, probes and repeats. The mean of the trials so far.
+    mean: Duration,
+    /// The longest of them.
+    longest: Duration,
+    spent: Duration,
 }
 
 impl Clock {
-    /// The time of a bench whose trials at maximum load ran: they show what a trial really costs.
-    pub(super) fn new(budget: Duration, session: &Session<'_>) -> Self {
+    /// The time of a bench as its trials show it.
+    pub(super) fn of(searching: &Searching, session: &Session<'_>) -> Self {
+        let time = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let sending: f64 = session.trials.iter().map(|trial| trial.sending_s).sum();
-        let besides = session.spent.saturating_sub(Duration::try_from_secs_f64(sending).unwrap_or_default());
-        Self { budget, overhead: besides / (session.trials.len() as u32).max(1) }
+        let mean = session.spent.saturating_sub(time(sending)) / (session.trials.len() as u32).max(1);
+        let besides = |trial: &TrialResult| trial.spent_s() - trial.sending_s;
+        // Every trial can miss frames and wait for them, and be an overload that is probed after.
+        let waits = searching.quiet + PROBE;
+        let longest = time(session.trials.iter().map(besides).fold(0.0, f64::max)).max(mean).max(waits);
+        Self { budget: searching.budget, mean, longest, spent: session.spent }
     }
 
     /// The time that is left.
-    pub(super) fn left(&self, session: &Session<'_>) -> Duration {
-        self.budget.saturating_sub(session.spent)
+    pub(super) fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.spent)
     }
 
-    /// The time of so many trials.
-    pub(super) fn of(&self, trials: u32, duration: Duration) -> Duration {
-        (duration + self.overhead) * trials
+    /// The likely time of so many trials.
+    pub(super) fn time(&self, trials: usize, duration: Duration) -> Duration {
+        (duration + self.mean) * trials as u32
     }
 
-    /// Sending and draining time that a search may use, so that its last trial ends in time. `None` if no trial fits.
+    /// Whether one more trial ends in time, though it may take as long as any before.
+    pub(super) fn fits(&self, duration: Duration) -> bool {
+        duration + self.longest <= self.left()
+    }
+
+    /// The time that a search may use of this time, so that its last trial ends in it. `None` if no trial fits.
     pub(super) fn for_search(&self, time: Duration, trial: Duration) -> Option<Duration> {
-        time.checked_sub(self.overhead).filter(|time| *time >= trial)
+        time.checked_sub(self.longest).filter(|time| *time >= trial)
     }
 }
 
@@ -70,7 +84,7 @@ impl Extent {
 }
 
 /// The trials that a search after this trial at maximum load is likely to need; 0 if that trial lost nothing.
-pub(super) fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> u32 {
+pub(super) fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> usize {
     let Some(plan) = searching.plan(overload, coarser) else { return 0 };
     let supposed = |plan: &SearchPlan| {
         let maximum = plan.supposed_maximum().ok()?;
@@ -78,5 +92,5 @@ pub(super) fn trials_of_search(overload: &TrialResult, searching: &Searching, co
         let capacity = capbench_frames::rates::Pps::new(read).ok()?;
         plan.cost(maximum, if capacity < maximum { capacity } else { maximum }).ok()
     };
-    supposed(&plan).map_or(0, |cost| cost.trials)
+    supposed(&plan).map_or(0, |cost| cost.trials as usize)
 }

@@ -233,7 +233,7 @@ type Scene = (SizeLabel, String, String);
 struct Entrant<'r> {
     method: &'r str,
     trials: Vec<&'r TrialResult>,
-    search: Option<&'r SearchOutcome>,
+    searches: Vec<&'r SearchOutcome>,
 }
 
 /// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench.
@@ -279,9 +279,9 @@ fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Ve
                     &Some(profile.work.clone()),
                 )
             };
-            let search = searches.iter().find(is_its);
+            let searches = searches.iter().filter(is_its).collect();
             let trials = all.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid).collect();
-            Entrant { method, trials, search }
+            Entrant { method, trials, searches }
         })
         .collect()
 }
@@ -290,6 +290,14 @@ impl Recommendation {
     /// The ranking that answers the question.
     pub fn headline(&self) -> Option<&Ranking> {
         self.rankings.first()
+    }
+
+    /// Whether it names a method, or several equal ones, with certainty.
+    pub fn is_conclusive(&self) -> bool {
+        let certain = |ranking: &Ranking| {
+            matches!(ranking.conclusion, Conclusion::Use { certainty: Certainty::Certain, .. })
+        };
+        self.headline().is_some_and(certain)
     }
 
     /// The recommended method, if the run names one.
@@ -301,7 +309,60 @@ impl Recommendation {
     }
 }
 
+/// Whether a method sustains a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sustains {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// The load is between the bounds of its limit, or above all loads that were tried.
+    Unknown,
+}
+
+impl Sustains {
+    /// Whether a method sustains a load with up to this loss in every set-up in which it was measured.
+    pub fn of(
+        trials: &[TrialResult],
+        searches: &[SearchOutcome],
+        method: &str,
+        pps: f64,
+        loss_ratio: f64,
+    ) -> Self {
+        let own = trials.iter().filter(|trial| trial.profile.method == method);
+        let set_ups = by_key(own, |trial| scene(trial));
+        let all: Vec<Self> = set_ups
+            .iter()
+            .flat_map(|(_, own)| entrants(own, searches))
+            .map(|entrant| {
+                let known = Sustained::of(&entrant, loss_ratio);
+                match (known.lower_pps, known.upper_pps) {
+                    (Some(lower), _) if lower >= pps * (1.0 - ROUNDING) => Self::Yes,
+                    (_, Some(upper)) if upper <= pps * (1.0 + ROUNDING) => Self::No,
+                    _ => Self::Unknown,
+                }
+            })
+            .collect();
+        match () {
+            () if all.contains(&Self::No) => Self::No,
+            () if all.is_empty() || all.contains(&Self::Unknown) => Self::Unknown,
+            () => Self::Yes,
+        }
+    }
+}
+
+/// The offered load of a trial can be below the intended one by this share: whole frames, and the last interval.
+const ROUNDING: f64 = 1e-3;
+
 impl Ranking {
+    /// The methods between which its trials do not decide.
+    pub fn undecided(&self) -> &[String] {
+        match &self.conclusion {
+            Conclusion::OneOf { methods, .. } => methods,
+            _ => &[],
+        }
+    }
+
     /// The figures of a method.
     pub fn of(&self, method: &str) -> Option<&Ranked> {
         self.methods.iter().find(|ranked| ranked.method == method)

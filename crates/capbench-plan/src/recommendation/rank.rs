@@ -21,7 +21,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         Question::HighestRate => equal_load(entrants),
     };
     let (frame_size, placement, work) = scene.clone();
-    let stated = entrants.iter().filter_map(|entrant| entrant.search);
+    let stated = entrants.iter().flat_map(|entrant| &entrant.searches);
     let widths = stated.flat_map(|search| &search.goals).map(|result| result.goal.width.ratio().get());
     let precision = widths.reduce(f64::max);
     let margin = match question {
@@ -44,7 +44,7 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
 /// The figures of a method, not yet ranked.
 fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
     let lossless = Sustained::of(entrant, 0.0);
-    let goals = entrant.search.iter().flat_map(|search| &search.goals);
+    let goals = entrant.searches.iter().flat_map(|search| &search.goals);
     let by_search =
         goals.filter(|result| result.goal.loss_ratio.get() == 0.0).find_map(|result| result.limit);
     let failed = first_failed(entrant);
@@ -89,16 +89,15 @@ impl Order {
         let basis: Basis =
             if is_lossless { |ranked| &ranked.lossless } else { |ranked| &ranked.nearly_lossless };
         let lower = |ranked: &Ranked| basis(ranked).lower_pps.unwrap_or(0.0);
-        // Methods that only count frames capture none of them.
-        methods.sort_by(|one, other| {
-            counts_only(one).cmp(&counts_only(other)).then(lower(other).total_cmp(&lower(one)))
-        });
+        // Methods that only count frames capture none of them. Of others no trial may show anything.
+        let kind = |ranked: &Ranked| (counts_only(ranked), basis(ranked).status == SustainedStatus::Unknown);
+        methods.sort_by(|one, other| kind(one).cmp(&kind(other)).then(lower(other).total_cmp(&lower(one))));
         let mut left = methods;
         let mut methods: Vec<Ranked> = Vec::new();
         while !left.is_empty() {
             let head = left[0].clone();
             let is_tied = |ranked: &Ranked| {
-                counts_only(ranked) == counts_only(&head)
+                kind(ranked) == kind(&head)
                     && basis(ranked).at_most_pps.is_none_or(|at_most| at_most > lower(&head))
             };
             let rank = methods.len() as u32 + 1;
@@ -180,20 +179,22 @@ impl Order {
     }
 
     /// Whether the limits of these methods are equal at the stated precision: each is known to sustain almost as much as any
-    /// other can.
+    /// other can. Where all sustained what the generator sent, it cannot distinguish their limits.
     fn are_alike(&self, tied: &[&Ranked]) -> bool {
-        let lowest = tied.iter().map(|ranked| (self.basis)(ranked).lower_pps.unwrap_or(0.0));
-        let lowest = lowest.fold(f64::INFINITY, f64::min);
+        let known = |ranked: &&Ranked| (self.basis)(ranked).clone();
+        let is_at_least = |ranked: &&&Ranked| known(ranked).status == SustainedStatus::AtLeast;
+        if tied.len() == 1 || tied.iter().all(|ranked| is_at_least(&ranked)) {
+            return true;
+        }
+        let lowest =
+            tied.iter().map(|ranked| known(ranked).lower_pps.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
         // The highest limit that any of them can have. Beyond what the generator sends they are not compared.
-        let can = |ranked: &&Ranked| {
-            let known = (self.basis)(ranked);
-            match known.status {
-                SustainedStatus::AtLeast => known.lower_pps.unwrap_or(0.0),
-                _ => known.at_most_pps.unwrap_or(f64::INFINITY),
-            }
+        let can = |ranked: &&Ranked| match is_at_least(&ranked) {
+            true => known(ranked).lower_pps.unwrap_or(0.0),
+            false => known(ranked).at_most_pps.unwrap_or(f64::INFINITY),
         };
         let highest = tied.iter().map(can).fold(0.0, f64::max);
-        tied.len() == 1 || lowest >= highest * (1.0 - ALIKE * self.margin.max(USUAL / ALIKE))
+        lowest >= highest * (1.0 - ALIKE * self.margin.max(USUAL / ALIKE))
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
+use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 
 use super::{Entrant, Sustained, SustainedStatus};
+use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
 
 /// Factor by which the loss must exceed the share of time that others took from the trial's CPUs to be the method's own.
@@ -17,17 +19,13 @@ impl Sustained {
         if trials.is_empty() {
             return Self::new(SustainedStatus::Unknown, None, None, None, Vec::new());
         }
-        let searched = entrant.search.and_then(|search| {
-            search
-                .goals
-                .iter()
-                .find(|result| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal)
-        });
         let tried = Tried::of(trials, loss_ratio);
-        match searched.and_then(Bounds::of) {
-            Some(bounds) => tried.with(bounds),
-            None => tried.alone(),
-        }
+        let is_asked =
+            |result: &&GoalResult| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal;
+        let goals = entrant.searches.iter().flat_map(|search| search.goals.iter().filter(is_asked));
+        // Of several searches those count that the host did not disturb, and of these the first.
+        let found = goals.filter_map(Bounds::of).map(|bounds| tried.with(bounds));
+        found.min_by_key(|known| known.status == SustainedStatus::Disturbed).unwrap_or_else(|| tried.alone())
     }
 
     fn new(
@@ -116,21 +114,54 @@ impl<'r> Tried<'r> {
         Sustained::new(status, lower_pps, upper_pps, at_most, trials)
     }
 
-    /// By the trials alone: the highest load without loss below the lowest with loss.
+    /// By the trials alone: the highest load that is sustained, below the lowest that is not.
     fn alone(&self) -> Sustained {
-        let upper = self.failed.first().copied();
-        let below = |trial: &&&TrialResult| upper.is_none_or(|upper| trial.offered_pps < upper.offered_pps);
-        let lower = self.held.iter().rfind(below).copied();
-        let trials = lower.iter().chain(&upper).map(|trial| trial.number).collect();
-        let lower_pps = lower.map(|trial| trial.offered_pps);
-        let at_most = self.at_most(lower_pps.unwrap_or(0.0));
-        let status = match (lower, upper) {
-            (_, None) => SustainedStatus::AtLeast,
-            (_, Some(upper)) if !is_its_own(upper) => SustainedStatus::Disturbed,
-            (None, Some(_)) => SustainedStatus::NotReached,
-            (Some(_), Some(_)) => SustainedStatus::Between,
+        let all = self.held.iter().chain(&self.failed).copied();
+        let mut loads = by_key(all, |trial| trial.intended_pps.map(f64::to_bits));
+        let offered = |trials: &[&TrialResult]| {
+            trials.iter().map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min)
         };
-        Sustained::new(status, lower_pps, upper.map(|trial| trial.offered_pps), at_most, trials)
+        loads.sort_by(|(_, one), (_, other)| offered(one).total_cmp(&offered(other)));
+        let (mut lower, mut upper): (&[&TrialResult], Option<&[&TrialResult]>) = (&[], None);
+        for (_, trials) in &loads {
+            match self.class(trials) {
+                Class::Lower => lower = trials,
+                Class::Undecided => {}
+                Class::Upper => {
+                    upper = Some(trials);
+                    break;
+                }
+            }
+        }
+        let lower_pps = (!lower.is_empty()).then(|| offered(lower));
+        let at_most = self.at_most(lower_pps.unwrap_or(0.0));
+        let status = match upper {
+            None if lower_pps.is_none() => SustainedStatus::Unknown,
+            None => SustainedStatus::AtLeast,
+            Some(upper) if !upper.iter().any(|trial| self.has_failed(trial) && is_its_own(trial)) => {
+                SustainedStatus::Disturbed
+            }
+            Some(_) if lower_pps.is_none() => SustainedStatus::NotReached,
+            Some(_) => SustainedStatus::Between,
+        };
+        let numbers = lower.iter().chain(upper.unwrap_or_default()).map(|trial| trial.number).collect();
+        Sustained::new(status, lower_pps, upper.map(offered), at_most, numbers)
+    }
+
+    fn has_failed(&self, trial: &TrialResult) -> bool {
+        self.failed.iter().any(|failed| failed.number == trial.number)
+    }
+
+    /// Whether the trials of one load sustained it. A single loss that was not the method's own decides nothing.
+    fn class(&self, trials: &[&TrialResult]) -> Class {
+        let failed: Vec<_> = trials.iter().filter(|trial| self.has_failed(trial)).collect();
+        let own = failed.iter().filter(|trial| is_its_own(trial)).count();
+        match trials.len() {
+            all if own > 0 && 2 * own >= all => Class::Upper,
+            all if all > 1 && 2 * failed.len() > all => Class::Upper,
+            all if 2 * failed.len() <= all && failed.len() < all => Class::Lower,
+            _ => Class::Undecided,
+        }
     }
 
     /// The failed trial at the lowest load.
@@ -150,15 +181,21 @@ fn missing(trial: &TrialResult) -> f64 {
     if trial.sent == 0 { 1.0 } else { frames as f64 / trial.sent as f64 }
 }
 
-/// Whether the method itself lost the frames, and not a disturbance of the host: the trial is undisturbed and its losses are not
-/// one single run, or it lost clearly more than the share of the time that others took from its CPUs.
+/// Whether the method itself lost the frames, and not a disturbance of the host: its losses are not of one moment, and the trial
+/// is undisturbed or it lost clearly more than the share of the time that others took from its CPUs.
 fn is_its_own(trial: &TrialResult) -> bool {
-    let is_quiet = trial.disturbance.reasons().is_empty() && !is_one_run(trial);
-    is_quiet || missing(trial) > CLEAR * trial.disturbance.taken_share()
+    let is_quiet = trial.disturbance.reasons().is_empty();
+    !is_of_a_moment(trial) && (is_quiet || missing(trial) > CLEAR * trial.disturbance.taken_share())
 }
 
-/// Whether most of the lost frames were consecutive: nobody read for a moment.
-fn is_one_run(trial: &TrialResult) -> bool {
-    let longest = trial.loss_shape.as_ref().and_then(|shape| shape.bursts.max).unwrap_or(0);
-    trial.buffered_frames(1) == 0 && trial.lost() > 0 && 2 * longest > trial.lost()
+/// Whether the frames were lost at one moment in which nobody read: most of them were consecutive, or all were in one of several
+/// windows of 100 ms. A method that is too slow loses frames until the end, or is behind there.
+fn is_of_a_moment(trial: &TrialResult) -> bool {
+    let Some(shape) = trial.loss_shape.as_ref().filter(|_| trial.lost() > 0) else { return false };
+    let is_one_run = 2 * shape.bursts.max.unwrap_or(0) > trial.lost();
+    let is_one_window = shape.lossy_windows == 1 && shape.windows >= SEVERAL_WINDOWS;
+    trial.buffered_frames(1) == 0 && (is_one_run || is_one_window)
 }
+
+/// Fewer windows do not show whether a loss lasted.
+const SEVERAL_WINDOWS: u64 = 3;

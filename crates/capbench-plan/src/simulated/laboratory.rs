@@ -9,9 +9,10 @@ use capbench_model::places::Place;
 
 use super::method::{Ability, SimulatedMethod};
 use super::passage::Interrupts;
-use super::passage::{Chance, LossBursts, Noise};
+use super::passage::{Chance, ForeignWork, LossBursts, Noise};
 use super::passage::{Offered, Passage, through};
 use capbench_model::arrivals::Arrivals;
+use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_model::evidence::Evidence;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
@@ -27,6 +28,7 @@ pub(super) struct Conditions {
     pub(super) backlog_pps: f64,
     pub(super) noise: Noise,
     pub(super) bursts: Option<LossBursts>,
+    foreign: Option<ForeignWork>,
     seed: u64,
 }
 
@@ -45,8 +47,13 @@ pub struct SimulatedLaboratory {
 impl SimulatedLaboratory {
     /// A path with these methods.
     pub fn new(generator: f64, methods: Vec<SimulatedMethod>) -> Self {
-        let conditions =
-            Conditions { backlog_pps: f64::INFINITY, noise: Noise::default(), bursts: None, seed: 0 };
+        let conditions = Conditions {
+            backlog_pps: f64::INFINITY,
+            noise: Noise::default(),
+            bursts: None,
+            foreign: None,
+            seed: 0,
+        };
         Self {
             generator,
             line_rate: None,
@@ -95,6 +102,13 @@ impl SimulatedLaboratory {
     #[must_use]
     pub fn bursts(mut self, seed: u64, bursts: LossBursts) -> Self {
         self.conditions = Conditions { seed, bursts: Some(bursts), ..self.conditions };
+        self
+    }
+
+    /// Other work disturbs trials, by this seed.
+    #[must_use]
+    pub fn foreign_work(mut self, seed: u64, foreign: ForeignWork) -> Self {
+        self.conditions = Conditions { seed, foreign: Some(foreign), ..self.conditions };
         self
     }
 
@@ -187,22 +201,19 @@ impl Trial for SimulatedTrial<'_> {
             })
             .collect();
         let ability = held.map_or(self.ability, |held| self.ability.interrupted(held));
-        let passage = through(
-            &self.method,
-            ability,
-            self.room,
-            &taken,
-            &conditions,
-            &mut Chance::of_trial(conditions.seed, number),
-        );
+        let mut chance = Chance::of_trial(conditions.seed, number);
+        let foreign = conditions.foreign.filter(|foreign| chance.happens(foreign.per_trial));
+        let share = foreign.map_or(0.0, |foreign| foreign.share);
+        let left = Ability { capacity: ability.capacity * (1.0 - share), ..ability };
+        let passage = through(&self.method, left, self.room, &taken, &conditions, &mut chance);
         let delivered = passage.delivered;
         let lost_in_card = sent - taken.iter().map(|stretch| stretch.frames).sum::<u64>();
         let latency = self.setup.latency.map(|recording| Latency {
             total: held.and_then(|held| Delays::of(&held.delays(delivered, pps))),
             ..Latency::unknown(recording, "a simulated path stamps no frames")
         });
-        let measured =
-            Measured { latency, ..self.measured(intended, sent, lost_in_card, ability, passage, sending) };
+        let measured = self.measured(intended, sent, lost_in_card, ability, passage, sending);
+        let measured = Measured { latency, disturbance: disturbance(share, sending), ..measured };
         Ok(measured.result(number, Phase::BestEffort, &self.profile, load, duration))
     }
 
@@ -213,6 +224,19 @@ impl Trial for SimulatedTrial<'_> {
     fn keep_open(&mut self) -> Result<Box<dyn Trial + '_>> {
         Ok(Box::new(self))
     }
+}
+
+/// What a trial reports of other work that took this share of the application's CPU.
+fn disturbance(share: f64, sending: Duration) -> Disturbance {
+    const TICK_NS: u64 = 4_000_000;
+    if share == 0.0 {
+        return Disturbance::default();
+    }
+    let sending_ns = sending.as_nanos() as u64;
+    let foreign_ns = (sending_ns as f64 * share).round() as u64;
+    let application =
+        CpuDisturbance { cpu: 1, window_ns: sending_ns, foreign_ns, ..CpuDisturbance::default() };
+    Disturbance { cpus: vec![application], tick_ns: TICK_NS, sending_ns, ..Disturbance::default() }
 }
 
 /// The phases of a load as sent by a generator that reaches `generator` frames per second.

@@ -15,7 +15,7 @@ pub(crate) mod tampered;
 
 pub use laboratory::SimulatedLaboratory;
 pub use method::{Room, SimulatedMethod, TwoRegimes};
-pub use passage::{Interrupts, LossBursts, Noise};
+pub use passage::{ForeignWork, Interrupts, LossBursts, Noise};
 
 #[cfg(test)]
 mod tests;

@@ -198,6 +198,15 @@ pub struct Noise {
     pub per_second: f64,
 }
 
+/// Other work that takes a share of the application's CPU during some trials. The trial reports it as foreign load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ForeignWork {
+    /// Probability that a trial is disturbed.
+    pub per_trial: f64,
+    /// Share of the CPU that the other work takes then.
+    pub share: f64,
+}
+
 /// Frames lost at one moment in the ring at any load: the application was not scheduled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossBursts {

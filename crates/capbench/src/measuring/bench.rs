@@ -10,6 +10,7 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::placement::PlacementChoice;
 use capbench_plan::bench::{BenchPlan, Searching};
 use capbench_plan::comparison::{Thresholds, of_pairs};
+use capbench_plan::recommendation::recommend;
 use capbench_plan::search::Ratio;
 use capbench_report::results::Results;
 use capbench_sys::host::affinity;
@@ -18,9 +19,9 @@ use clap::Args;
 use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, seed, words};
-use crate::exit::{Exit, Unsupported, Usage};
+use crate::exit::{Exit, Requirement, Unsupported, Usage};
 use crate::flags::ThresholdFlags;
-use crate::values::positive_duration;
+use crate::values::{positive_duration, share};
 
 /// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;
@@ -53,6 +54,13 @@ pub struct BenchFlags {
     /// Compare each method with this one in pairs of trials that run side by side, A B, then B A, as often as --visits says
     #[arg(long, value_name = "METHOD")]
     against: Option<String>,
+    /// Exit with code 3 unless METHOD sustains RATE in every set-up, such as packet-v3:500k; several with commas
+    #[arg(long, value_name = "METHOD:RATE", value_delimiter = ',')]
+    require: Vec<Requirement>,
+    /// Share of the frames that --require allows to be lost, such as 0.1%; with --rate alone, exit with code 3 if a method loses
+    /// more
+    #[arg(long, value_name = "RATIO", value_parser = share)]
+    max_loss: Option<f64>,
     /// Names the random order of visits; the same seed gives the same order [default: the time]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -66,6 +74,8 @@ struct Bench {
     plan: BenchPlan,
     /// Whether the user chose the placements.
     names_placement: bool,
+    requirements: Vec<Requirement>,
+    max_loss: f64,
     thresholds: Thresholds,
 }
 
@@ -90,7 +100,32 @@ pub fn run(flags: &BenchFlags) -> Result<Exit> {
     let scene = Scene::new(&scene_flags, defaults)?;
     let plan = plan(&scene, flags)?;
     let names_placement = scene_flags.names_placement();
-    super::run(scene, Bench { plan, names_placement, thresholds: flags.thresholds.thresholds() })
+    let requirements = requirements(flags, &plan)?;
+    let (max_loss, thresholds) = (flags.max_loss.unwrap_or(0.0), flags.thresholds.thresholds());
+    super::run(scene, Bench { plan, names_placement, requirements, max_loss, thresholds })
+}
+
+/// What the user requires of methods: named loads, or with a largest loss alone, the load of the run from every method.
+fn requirements(flags: &BenchFlags, plan: &BenchPlan) -> Result<Vec<Requirement>> {
+    let is_measured = |method: &str| plan.methods.iter().any(|measured| measured.to_string() == method);
+    if let Some(other) = flags.require.iter().find(|require| !is_measured(&require.method)) {
+        return Err(Usage(format!(
+            "--require {}: the method is not measured; name it with --method",
+            other.method
+        ))
+        .into());
+    }
+    match (&flags.require[..], flags.rate, flags.max_loss) {
+        ([], Some(rate), Some(_)) => {
+            let of = |method: &MethodSpec| Requirement { method: method.to_string(), rate };
+            Ok(plan.methods.iter().map(of).collect())
+        }
+        ([], None, Some(_)) => {
+            Err(Usage("--max-loss: name a load with --rate, or methods and loads with --require".into())
+                .into())
+        }
+        (named, ..) => Ok(named.to_vec()),
+    }
 }
 
 fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
@@ -220,6 +255,14 @@ impl Plan for Bench {
         statements
     }
 
+    fn max_loss(&self) -> f64 {
+        self.max_loss
+    }
+
+    fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
     /// Searches whose time was up show what they found: a bench has no more time than it was given.
     fn is_whole(&self, _: &Results) -> bool {
         true
@@ -229,6 +272,7 @@ impl Plan for Bench {
         let outcome = self.plan.run(laboratory, recorder)?;
         let results = &mut recorder.results;
         results.statements.extend(outcome.left_out.iter().map(|what| format!("not measured: {what}")));
+        results.recommended = recommend(&results.trials, &results.searches);
         results.comparisons = of_pairs(&results.trials, &outcome.pairs, self.thresholds);
         Ok(outcome.stopped.into())
     }

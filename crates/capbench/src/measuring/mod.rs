@@ -29,13 +29,14 @@ use capbench_plan::search::End;
 use capbench_plan::session::NotMeasured;
 use capbench_report::formats::text;
 use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
-use capbench_report::{read, recommendation, report, save, sentences};
+use capbench_report::{read, report, save, sentences};
 
 use self::recorder::Recorder;
 use self::scene::Scene;
 use crate::built;
-use crate::exit::{self, Exit, Unsupported, Usage};
+use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
 use crate::output::print;
+use crate::recommended;
 use crate::signals::Stop;
 
 /// What a measuring command will do, decided once from its flags.
@@ -73,6 +74,11 @@ pub trait Plan {
     /// Share of the frames that may be lost.
     fn max_loss(&self) -> f64 {
         0.0
+    }
+
+    /// Loads that methods must sustain.
+    fn requirements(&self) -> &[Requirement] {
+        &[]
     }
 }
 
@@ -133,6 +139,7 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
     conclude(&mut results, laboratory.statements());
     directory.save(&results)?;
+    remember(&results);
     let report = report::report(&read::Run::new(results.clone(), directory.path()));
     let mut files = vec!["results.json", "trials.csv"];
     match save::page(&report, &directory) {
@@ -147,7 +154,20 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
         return Err(failure.into());
     }
     let stopped = stopped.then(|| stop.signal());
-    Ok(exit::of_measurement(&results, stopped, &failures, |method| scene.is_named(method), plan.max_loss()))
+    let is_named = |method: &str| scene.is_named(method);
+    Ok(match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
+        Exit::Done => exit::of_requirements(&results, plan.requirements(), plan.max_loss()),
+        exit => exit,
+    })
+}
+
+/// Keeps the recommendation of a conclusive bench for `record --method auto`.
+fn remember(results: &Results) {
+    let Some(folder) = recommended::folder() else { return };
+    if let Err(error) = recommended::save(&folder, results).map(drop) {
+        let path = folder.display();
+        tell!("capbench: record --method auto will not know this bench: cannot write in {path}: {error}");
+    }
 }
 
 /// A new results folder, and the results before the first trial.
@@ -226,7 +246,6 @@ fn conclude(results: &mut Results, statements: Vec<String>) {
     if results.soak.is_none() {
         livelock::mark(&mut results.trials);
     }
-    results.recommended = recommendation(results);
     results.findings = sentences::find(results);
 }
 

@@ -1,5 +1,7 @@
 //! The recommendation on simulated hosts.
 
+mod hosts;
+
 use crate::for_tests::{Collected, path, searching_bench_plan};
 use crate::recommendation::{Because, Certainty, Conclusion, Question, SustainedStatus, recommend};
 

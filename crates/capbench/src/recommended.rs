@@ -1,0 +1,101 @@
+//! The recommendation of the user's last conclusive bench, in one file per user: `capbench bench` writes it, and `capbench record
+//! --method auto` reads it, from whichever directory either starts in.
+//!
+//! The file is in `$XDG_STATE_HOME/capbench`, by default `~/.local/state/capbench`. Its author decides what runs with the
+//! privileges of a recording. So it is read only if it and every folder above it belong to root or the effective user and nobody
+//! else can write them. It is opened by descriptor, and the descriptor is checked.
+
+use std::ffi::OsStr;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use capbench_model::environment::Environment;
+use capbench_plan::recommendation::Recommendation;
+use capbench_report::results::Results;
+use capbench_sys::host::folder::Folder;
+use capbench_sys::host::trust::Trust;
+use serde::{Deserialize, Serialize};
+
+/// The file's name.
+const FILE: &str = "recommended.json";
+
+/// Size limit of the file in octets. A recommendation with many set-ups has some ten thousand.
+const LONGEST: u64 = 4 << 20;
+
+/// The saved recommendation.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Saved {
+    /// When its bench started, seconds since the epoch.
+    pub started_unix_s: u64,
+    /// The host of the bench.
+    pub host: Host,
+    /// What the bench recommends.
+    pub recommended: Recommendation,
+}
+
+/// The facts by which a host is recognised.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    kernel_release: Option<String>,
+    machine: String,
+    cpu_model: Option<String>,
+    cpus_online: usize,
+    memory_bytes: u64,
+}
+
+impl Host {
+    /// The host of an environment.
+    pub fn of(environment: &Environment) -> Self {
+        let Environment { kernel_release, machine, cpu_model, cpus_online, memory_bytes, .. } = environment;
+        Self {
+            kernel_release: kernel_release.clone(),
+            machine: machine.clone(),
+            cpu_model: cpu_model.clone(),
+            cpus_online: *cpus_online,
+            memory_bytes: *memory_bytes,
+        }
+    }
+}
+
+/// The user's folder for state (XDG Base Directory Specification). `None` without a home.
+pub fn folder() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(state.join("capbench"))
+}
+
+/// Saves the recommendation of a finished bench below a folder, if it is conclusive. Returns whether it was.
+///
+/// # Errors
+/// When the folder cannot be made or written, or when others control it.
+pub fn save(folder: &Path, results: &Results) -> io::Result<bool> {
+    let Some(recommended) = results.recommended.clone().filter(Recommendation::is_conclusive) else {
+        return Ok(false);
+    };
+    let host = Host::of(&results.environment);
+    let saved = Saved { started_unix_s: results.started_unix_s, host, recommended };
+    let mut text = serde_json::to_vec_pretty(&saved)?;
+    text.push(b'\n');
+    Folder::create(folder, &Trust::for_output())?.replace(OsStr::new(FILE), &text)?;
+    Ok(true)
+}
+
+/// Reads the recommendation from a folder. `None` if there is none.
+///
+/// # Errors
+/// When others control the file, or it is none of this version.
+pub fn read(folder: &Path) -> io::Result<Option<Saved>> {
+    let trust = Trust::for_code();
+    let file =
+        match Folder::open(folder, &trust).and_then(|folder| folder.open_file(OsStr::new(FILE), &trust)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+    let mut text = Vec::new();
+    if file.take(LONGEST + 1).read_to_end(&mut text)? as u64 > LONGEST {
+        let reason = format!("it is longer than {LONGEST} octets");
+        return Err(io::Error::new(ErrorKind::InvalidData, reason));
+    }
+    Ok(Some(serde_json::from_slice(&text)?))
+}
