@@ -216,8 +216,6 @@ fn harmed() -> impl Strategy<Value = (Vec<u8>, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
-
     #[test]
     fn no_cut_of_a_file_panics((content, at) in harmed()) {
         if let Ok(run) = parse(&content[..at], &file()) {

@@ -285,8 +285,6 @@ fn some_mark() -> impl Strategy<Value = Mark> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn whatever_the_chart_the_drawing_is_sound(
         text in "\\PC{0,200}",
