@@ -18,8 +18,8 @@ const SLEW_PPM: f64 = 500.0;
 /// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
 const READING_NS: f64 = 50_000.0;
 
-/// A CPU ran slow during a trial if a loop took this many times its best time right before or after: its core was shared, or
-/// its clock was lowered. Turbo clocks differ by less with the number of busy cores.
+/// A CPU ran slow during a trial if a loop took this many times its best time right before or after. Then its core was shared,
+/// or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
 const SLOW: f64 = 1.15;
 
 /// Disturbances by the host during a trial.
@@ -62,14 +62,14 @@ pub struct CpuDisturbance {
     /// Time of the window that the kernel's CPU accounting does not report. That accounting is sampled and counts ticks.
     #[serde(default)]
     pub unaccounted_ns: u64,
-    /// Time taken by the hypervisor while frames were sent (steal). Counted in ticks, so it can be off by one tick.
+    /// Time that the hypervisor stole while frames were sent (steal). Counted in ticks, so it can be off by one tick.
     pub steal_ns: u64,
     /// Time of other work in the window: a lower bound. Where the kernel charges interrupts to the running thread, some of it
     /// counts as the trial's time.
     pub foreign_ns: u64,
     /// The last 64 stalls while frames were sent. Absent if not monitored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stalls: Option<Vec<Standstill>>,
+    pub stalls: Option<Vec<Stall>>,
     /// Its speed right before and after the trial. Absent if not measured, as between the segments of a soak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
@@ -96,7 +96,7 @@ impl Pace {
 
 /// A stall: the CPU ran no work of the trial and no interrupt. The hypervisor preempted it, or interrupts were off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Standstill {
+pub struct Stall {
     /// End of the stall, in nanoseconds since sending began.
     pub until_ns: u64,
     /// Lower bound of its duration: the delay of the CPU's timer tick.
@@ -105,7 +105,7 @@ pub struct Standstill {
     pub at_most_ns: u64,
 }
 
-impl Standstill {
+impl Stall {
     /// Whether the stall overlaps an interval, in nanoseconds since sending began.
     pub fn overlaps(&self, from_ns: u64, to_ns: u64) -> bool {
         from_ns <= self.until_ns && to_ns >= self.until_ns.saturating_sub(self.at_most_ns)
@@ -117,7 +117,7 @@ impl Disturbance {
     pub fn reasons(&self) -> Vec<&'static str> {
         let mut reasons = self.reasons_for_rates();
         if self.cpus.iter().any(|cpu| self.is_stalled(cpu)) {
-            reasons.push("one of its CPUs stood still for longer than the backlog lasts");
+            reasons.push("one of its CPUs stalled for longer than the backlog lasts");
         }
         reasons
     }
@@ -143,7 +143,7 @@ impl Disturbance {
             (suspended_ns > STEP_NS, "the host was suspended while it ran"),
             (
                 self.is_slow(),
-                "one of its CPUs ran slower than it can: it shares its core, or its clock was lowered",
+                "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered",
             ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
@@ -155,7 +155,7 @@ impl Disturbance {
     }
 
     /// The same without the CPUs' speed, for users that it does not concern.
-    pub fn beside_pace(&self) -> Self {
+    pub fn without_core_speed(&self) -> Self {
         let without = |cpu: &CpuDisturbance| CpuDisturbance { pace: None, ..cpu.clone() };
         Self { cpus: self.cpus.iter().map(without).collect(), ..self.clone() }
     }

@@ -43,9 +43,9 @@ impl Limit {
             Self::Nic => "the link, the NIC or its driver".into(),
             Self::Backlog => "the kernel's receive work: its backlog is full".into(),
             Self::Ring => "the ring: it is too small for the moments in which nobody empties it".into(),
-            Self::RingOrApplication => "the ring or the application: too little is lost to tell which".into(),
+            Self::RingOrApplication => "the ring or the application: too few losses to decide which".into(),
             Self::Application => {
-                "the application: the ring fills because frames are taken more slowly than they come".into()
+                "the application: the ring fills because it reads frames more slowly than they come".into()
             }
             Self::Elsewhere { place } => {
                 format!("a place that says nothing of the cause ({})", place.words())
@@ -135,7 +135,7 @@ pub(crate) mod tests {
 
     const SENT: u64 = 100_000;
 
-    /// Of a trial of a second that sent so many frames: all that it lost in one tenth of it, the last one or another.
+    /// A trial of a second that sent this many frames and lost all its losses in one tenth of it, the last one or another.
     pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
         let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
         LossShape {
@@ -147,7 +147,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A trial of a second that lost so many frames in a ring, and whose application went on for so long when it was over.
+    /// A trial of a second that lost this many frames in a ring. Its application read on for this long after the end.
     fn trial(lost: u64, behind_ms: f64) -> TrialResult {
         let rate = Load::Rate("100000".parse().unwrap());
         let measured = measured(SENT, SENT, SENT - lost, lost);
@@ -205,7 +205,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_only_lay_in_buffers_limits_like_what_was_lost() {
+    fn buffered_frames_limit_like_lost_frames() {
         assert_eq!(limit(&[trial(0, 0.0)]), None);
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {

@@ -225,7 +225,7 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            held &= result.is_none_or(|result| result.held_load() && result.buffered_frames(1) == 0);
+            held &= result.is_none_or(|result| result.sustained_load() && result.buffered_frames(1) == 0);
             if !held && !is_last {
                 return Ok(false);
             }

@@ -31,7 +31,7 @@ pub fn warnings(run: &Run) -> Vec<String> {
         }),
         (
             "Trials that the host disturbed, and that stand because repeats were used up or could not be had",
-            |trial| !trial.disturbance.beside_pace().reasons().is_empty(),
+            |trial| !trial.disturbance.without_core_speed().reasons().is_empty(),
         ),
         (
             "Trials of which a CPU ran slower than it can, because its core is shared or its clock was lowered",

@@ -155,7 +155,7 @@ pub enum Answer {
     /// It is not true here.
     Changed,
     /// The measurements cannot decide it.
-    #[serde(rename = "cannot_be_told")]
+    #[serde(rename = "cannot_be_told", alias = "inconclusive")]
     Inconclusive,
     /// This host, or this test bed, cannot show it.
     NotTestable,
@@ -171,7 +171,7 @@ impl fmt::Display for Answer {
         f.write_str(match self {
             Self::Holds => "Still holds",
             Self::Changed => "Has changed",
-            Self::Inconclusive => "Cannot be told",
+            Self::Inconclusive => "Inconclusive",
             Self::NotTestable => "Cannot be tested here",
         })
     }

@@ -9,7 +9,7 @@ use crate::receiver::Received;
 use capbench_host::accounts::cpu::{CpuTimes, CpuWindow, tick_ns};
 use capbench_host::accounts::kernel_work::foreign_ns;
 use capbench_host::accounts::softnet::longest_backlog;
-use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
+use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
 
 impl Account<'_> {
     /// The disturbance of the trial; `sending` is where CPUs spent their time while frames were sent.
@@ -62,9 +62,9 @@ impl Account<'_> {
     }
 
     /// The stalls of a CPU while frames were sent.
-    fn stalls(&self, cpu: CpuId) -> Option<Vec<Standstill>> {
+    fn stalls(&self, cpu: CpuId) -> Option<Vec<Stall>> {
         let stalls = self.tracer?.stalls(cpu, self.began_ns, self.sending_over.monotonic_ns())?;
-        let since_began = |stall: capbench_host::tracer::Stall| Standstill {
+        let since_began = |stall: capbench_host::tracer::Stall| Stall {
             until_ns: stall.until_ns - self.began_ns,
             at_least_ns: stall.at_least_ns,
             at_most_ns: stall.at_most_ns,

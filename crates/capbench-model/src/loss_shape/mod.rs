@@ -151,8 +151,8 @@ pub struct MarkedLoss {
     pub readings: u64,
     /// Frames lost in the ring, by its own counter.
     pub ring_drops: Option<u64>,
-    /// Ring drops that are neither before a mark nor after the last received frame: marks and counter contradict each other, or
-    /// the ring lost frames that did not belong to the trial.
+    /// Ring drops that are neither before a mark nor after the last received frame. Then marks and counter contradict each
+    /// other, or the ring lost frames that did not belong to the trial.
     pub drops_without_mark: Option<u64>,
     /// Frames before marks that the ring did not count: they were lost elsewhere, next to frames that the ring counted.
     pub frames_beyond_drops: Option<u64>,

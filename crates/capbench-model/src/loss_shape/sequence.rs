@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(tracker.note(WINDOW + 100, 0), Arrival::AfterGap { missing: WINDOW - 100 });
         assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Reordered);
         assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Duplicate);
-        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to tell");
+        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to be known");
         assert_eq!(tracker.note(5 * WINDOW, 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
         assert_eq!(tracker.note(5 * WINDOW - 7, 0), Arrival::Reordered);
     }

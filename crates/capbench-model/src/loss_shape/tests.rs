@@ -30,9 +30,9 @@ enum Fate {
     Arrive(u64),
     /// So many are lost.
     Lose(u64),
-    /// One arrives after so many later ones have been sent.
+    /// One arrives after this many later ones have been sent.
     Delay(u64),
-    /// One arrives now, and again after so many later ones have been sent.
+    /// One arrives now, and again after this many later ones have been sent.
     Repeat(u64),
 }
 
@@ -175,7 +175,7 @@ fn assert_agrees(shape: &LossShape, reference: &Reference, sent: u64, period_ns:
 }
 
 proptest! {
-    /// Whatever is lost, repeated or late, also beyond what the tracker remembers.
+    /// For any losses, repeats and delays, also beyond the memory of the tracker.
     #[test]
     fn agrees_with_a_reference_that_remembers_everything(
         fates in fates(), period_us in prop_oneof![Just(1u64), 1..2000u64], flows in 1..9u32, mixed: bool,

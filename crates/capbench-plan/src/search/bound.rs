@@ -267,7 +267,7 @@ impl Buffered {
         Some(Self {
             from_pps: first.offered_pps,
             to_pps: last.offered_pps,
-            taken_pps: such.iter().map(|trial| trial.taken_pps()).fold(0.0, f64::max),
+            taken_pps: such.iter().map(|trial| trial.read_pps()).fold(0.0, f64::max),
             behind_s: behind.fold(0.0, f64::max),
             trials: numbers,
         })

@@ -145,7 +145,7 @@ impl Held {
 
 /// A trial with its earlier attempts that were retried and are still evidence.
 fn with_attempts(trial: &TrialResult) -> impl Iterator<Item = &TrialResult> {
-    let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.set_aside);
+    let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.discarded);
     let sound = attempts.map(|attempt| &attempt.trial).filter(|trial| trial.verdict != Verdict::Invalid);
     sound.chain([trial])
 }

@@ -218,7 +218,7 @@ fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
     // A load that a method did not sustain was lowered.
     let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
     let held = common().filter(|trial| {
-        trial.intended_pps == Some(least) && trial.held_load() && trial.cpu.total_ns_per_packet.is_some()
+        trial.intended_pps == Some(least) && trial.sustained_load() && trial.cpu.total_ns_per_packet.is_some()
     });
     let methods = grouped(held, |trial| trial.profile.method.as_str()).into_iter();
     methods.filter_map(|(method, trials)| Cost::of(method, trials)).collect()

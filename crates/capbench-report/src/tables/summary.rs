@@ -49,7 +49,7 @@ impl<'r> Visits<'r> {
 
     /// Those in which the method sustained the load.
     fn held(mut self) -> Self {
-        self.0.retain(|trial| trial.held_load());
+        self.0.retain(|trial| trial.sustained_load());
         self
     }
 
@@ -220,7 +220,7 @@ fn cpus(trials: &[TrialResult]) -> Vec<String> {
 
 /// The common loads of a bench, each once: the last one of each set-up, after lowering.
 fn costs_at(trials: &[TrialResult]) -> Vec<String> {
-    let held = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.held_load());
+    let held = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.sustained_load());
     let last = grouped(held, |trial| Scene::of(trial)).into_iter().filter_map(|(_, own)| own.last().copied());
     grouped(last.map(naming::load), String::clone).into_iter().map(|(load, _)| load).collect()
 }

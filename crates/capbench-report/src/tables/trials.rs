@@ -36,7 +36,7 @@ pub(crate) fn table(results: &Results) -> Table {
         rows.push(Row::new(cells, vec![trial.number]));
     }
     let guards = results.trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let aside: usize = guards.map(|guarding| guarding.set_aside.len()).sum();
+    let aside: usize = guards.map(|guarding| guarding.discarded.len()).sum();
     let note = match aside {
         0 => String::new(),
         1 => "One attempt was set aside and is in results.json, inside the trial that it belongs to.".into(),
@@ -186,7 +186,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     let mut rows: Vec<Kept<'_>> = Vec::new();
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
-        let aside = guarding.set_aside.iter();
+        let aside = guarding.discarded.iter();
         rows.extend(aside.map(|aside| (trial, &aside.trial, "set aside", aside.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };

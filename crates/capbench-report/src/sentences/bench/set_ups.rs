@@ -43,7 +43,7 @@ fn representative<'t>(visits: &[&'t TrialResult]) -> Option<&'t TrialResult> {
     let shows = |trial: &&&TrialResult| trial.verdict != Verdict::Invalid;
     let mut valid: Vec<&TrialResult> = visits.iter().filter(shows).copied().collect();
     let Some(first) = valid.first() else { return visits.first().copied() };
-    if first.phase != Phase::CommonLoad || valid.iter().any(|trial| !trial.held_load()) {
+    if first.phase != Phase::CommonLoad || valid.iter().any(|trial| !trial.sustained_load()) {
         return valid.into_iter().max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()));
     }
     let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet.unwrap_or(0.0);
@@ -137,7 +137,7 @@ fn common_load(group: &[&TrialResult]) -> Vec<Finding> {
     let Some(pps) = loads.min_by(f64::total_cmp) else { return Vec::new() };
     let last: Vec<_> = of(Phase::CommonLoad).filter(|trial| trial.intended_pps == Some(pps)).collect();
     let missed = |verdict| -> Vec<_> {
-        let missed = last.iter().copied().filter(|trial| !trial.held_load());
+        let missed = last.iter().copied().filter(|trial| !trial.sustained_load());
         missed.filter(|trial| trial.verdict == verdict).collect()
     };
     let has_run = |trial: &TrialResult| last.iter().any(|other| other.profile.method == trial.profile.method);
@@ -156,7 +156,7 @@ fn common_load(group: &[&TrialResult]) -> Vec<Finding> {
 }
 
 fn cheapest(last: &[&TrialResult], pps: f64) -> Option<Finding> {
-    let held = last.iter().copied().filter(|trial| trial.held_load());
+    let held = last.iter().copied().filter(|trial| trial.sustained_load());
     let mut costs: Vec<_> = held.filter_map(|trial| Some((trial.cpu.total_ns_per_packet?, trial))).collect();
     costs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let ((least, cheapest), others) = costs.split_first().filter(|(_, others)| !others.is_empty())?;
@@ -166,7 +166,7 @@ fn cheapest(last: &[&TrialResult], pps: f64) -> Option<Finding> {
     };
     let alike: Vec<_> = others.iter().filter(|other| !is_dearer(other)).map(|(_, trial)| *trial).collect();
     let compared: Vec<_> = costs.iter().map(|(_, trial)| *trial).collect();
-    let held_by_all = compared.len() == last.len() && last.iter().all(|trial| trial.held_load());
+    let held_by_all = compared.len() == last.len() && last.iter().all(|trial| trial.sustained_load());
     let who = if held_by_all { "all".into() } else { methods(&compared) };
     let text = match others.iter().rfind(is_dearer) {
         None => "no method is notably cheaper than another.".into(),

@@ -1,6 +1,6 @@
 //! What is said of trials of any run.
 
-use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
+use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
 use capbench_model::ledger::Entry;
 use capbench_model::loss_shape::{
     Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
@@ -52,7 +52,7 @@ fn what_shows_nothing_and_what_was_set_aside_is_said_with_its_reason() {
         ..trial(7, "recv", 10, 10)
     };
     let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec!["a host slept".into()] };
-    let guarding = Guarding { attempt: 2, set_aside: vec![aside], recovery: None };
+    let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
     let text =
         texts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
     for expected in [
@@ -110,7 +110,7 @@ fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
 #[test]
 fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
     let lost_in = |place: Place| {
-        let stall = Standstill { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+        let stall = Stall { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
         let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
         texts(&[TrialResult {
             disturbance: Disturbance { cpus: vec![cpu], ..Disturbance::default() },
