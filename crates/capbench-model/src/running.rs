@@ -246,7 +246,31 @@ pub struct CaptureFacts {
     pub shortfalls: Vec<String>,
 }
 
+/// Prefix of the names of interfaces that capbench makes, before the number of its process.
+const OWN_INTERFACES: [&str; 2] = ["cbt", "cbr"];
+
 impl CaptureFacts {
+    /// The facts in the texts `engine` and `running` of a trial from a version that saved only these.
+    pub fn from_texts(engine: &str, running: &str) -> Self {
+        let (sizes, rest) = running.split_once("; time: ").unwrap_or((running, ""));
+        let (times, granted) = rest.split_once(", interrupt moderation ").unwrap_or((rest, ""));
+        let is_own = |word: &&str| is_own_interface(word);
+        let ring = match sizes.split(|letter: char| !letter.is_ascii_alphanumeric()).find(is_own) {
+            Some(interface) => RingGeometry::Program {
+                command: sizes.replace(interface, "{interface}"),
+                interface: interface.into(),
+            },
+            None => RingGeometry::Described { sizes: sizes.into() },
+        };
+        Self {
+            engine: Engine::new(engine, []),
+            ring,
+            time_source: (!times.is_empty()).then(|| TimeSource::Unknown(times.to_string().into())),
+            moderation: granted.trim_end_matches(" us").parse().ok(),
+            shortfalls: Vec::new(),
+        }
+    }
+
     /// Buffers, `times` if there are any, and moderation, in words.
     fn words(&self, ring: &str, times: Option<&TimeSource>) -> String {
         let times = times.map_or(String::new(), |source| format!("; time: {source}"));
@@ -273,9 +297,36 @@ impl CaptureFacts {
     }
 }
 
+/// Whether it is such an interface: after its prefix, hexadecimal digits and a letter that is not one.
+fn is_own_interface(name: &str) -> bool {
+    let rest = OWN_INTERFACES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let Some((letter, number)) = rest.and_then(|rest| rest.as_bytes().split_last()) else { return false };
+    !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit) && matches!(letter, b'g'..=b'z')
+}
+
 impl From<Running> for CaptureFacts {
     fn from(running: Running) -> Self {
         let Running { engine, ring, time_source, shortfalls, .. } = running;
         Self { engine, ring, time_source: Some(time_source), moderation: None, shortfalls }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_older_versions_have_the_facts_that_are_compared() {
+        for (text, sizes) in [
+            ("64 blocks of 1.0 MiB (64 MiB), retire timeout 10 ms; time: kernel, software", None),
+            ("receive buffer 416 KiB granted, 1 frame per call", None),
+            ("4 MiB; time: card, interrupt moderation 50 us", Some("4 MiB, interrupt moderation 50 us")),
+            ("tcpdump -i cbr1f3cg -w -", Some("tcpdump -i {interface} -w -")),
+            ("tcpdump -i cbr1G -w -", None),
+        ] {
+            let facts = CaptureFacts::from_texts("a, b", text);
+            assert_eq!((facts.running().as_str(), facts.engine.to_string().as_str()), (text, "a, b"));
+            assert_eq!(facts.sizes(), sizes.unwrap_or(text.split(';').next().unwrap()));
+        }
     }
 }

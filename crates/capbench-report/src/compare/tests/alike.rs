@@ -116,3 +116,24 @@ fn trials_that_contradict_themselves_are_set_aside_and_make_it_inconclusive() {
     // Both sides of a comparison are looked at.
     assert!(compared(&now, &then).damaged);
 }
+
+#[test]
+fn buffers_of_runs_of_older_versions_are_compared_by_their_texts() {
+    let older = |kib, seed| {
+        let mut run = with(ring(kib, "a"), seed);
+        for trial in &mut run.trials {
+            trial.running = trial.capture.take().expect("set by `with`").running();
+        }
+        let text = serde_json::to_vec(&run).unwrap();
+        crate::read::parse(&text, std::path::Path::new("older.json")).unwrap().results
+    };
+    let comparison = compared(&older(256, 1), &with(ring(65536, "a"), 2));
+    let differences: Vec<_> = comparison.differences.iter().filter(|one| one.contains("ring")).collect();
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert!(
+        differences[0].contains("ring 256 KiB; time: a then, ring 65536 KiB; time: a now"),
+        "{differences:?}"
+    );
+    let same = compared(&older(256, 1), &with(ring(256, "a"), 2));
+    assert!(!same.differences.iter().any(|one| one.contains("ring")), "{:?}", same.differences);
+}
