@@ -233,7 +233,7 @@ impl Case {
 
 /// Frames whose numbers never came, of whatever kind of loss.
 fn missing_numbers(trial: &TrialResult) -> u64 {
-    trial.loss_shape.as_ref().unwrap().lost
+    trial.loss_pattern.as_ref().unwrap().lost
 }
 
 /// What the tracer counted on the receiving interface of drops of this name.

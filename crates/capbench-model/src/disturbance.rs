@@ -71,14 +71,14 @@ pub struct CpuDisturbance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Vec<Stall>>,
     /// Its speed right before and after the trial. Absent if not measured, as between the segments of a soak.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
+    #[serde(rename = "pace", default, skip_serializing_if = "Option::is_none")]
+    pub core_speed: Option<CoreSpeed>,
 }
 
 /// Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in
 /// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Pace {
+pub struct CoreSpeed {
     /// Right before the trial.
     pub before_ns: f64,
     /// Right after the trial.
@@ -87,7 +87,7 @@ pub struct Pace {
     pub fastest_ns: f64,
 }
 
-impl Pace {
+impl CoreSpeed {
     /// Factor over the fastest time, before or after, whichever is larger.
     fn slowdown(&self) -> f64 {
         self.before_ns.max(self.after_ns) / self.fastest_ns.max(f64::MIN_POSITIVE)
@@ -151,12 +151,12 @@ impl Disturbance {
 
     /// Whether one of its CPUs ran slower than its best.
     pub fn is_slow(&self) -> bool {
-        self.cpus.iter().filter_map(|cpu| cpu.pace).any(|pace| pace.slowdown() > SLOW)
+        self.cpus.iter().filter_map(|cpu| cpu.core_speed).any(|core_speed| core_speed.slowdown() > SLOW)
     }
 
     /// The same without the CPUs' speed, for users that it does not concern.
     pub fn without_core_speed(&self) -> Self {
-        let without = |cpu: &CpuDisturbance| CpuDisturbance { pace: None, ..cpu.clone() };
+        let without = |cpu: &CpuDisturbance| CpuDisturbance { core_speed: None, ..cpu.clone() };
         Self { cpus: self.cpus.iter().map(without).collect(), ..self.clone() }
     }
 

@@ -116,7 +116,7 @@ impl Short<'_> {
     fn loses_in_moments(&self) -> bool {
         let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
         keeps_up
-            && self.trial.loss_shape.as_ref().is_some_and(|shape| {
+            && self.trial.loss_pattern.as_ref().is_some_and(|shape| {
                 shape.lost_at_end == 0 && shape.worst_ratio() > DENSE * self.trial.sent_loss_ratio()
             })
     }
@@ -129,21 +129,21 @@ pub(crate) mod tests {
     use super::Limit;
     use crate::for_tests::{measured, profile};
     use crate::ledger::LostAt;
-    use crate::loss_shape::{LossShape, Spread, Window};
+    use crate::loss_pattern::{LossPattern, Spread, Window};
     use crate::places::Place;
     use crate::trial::{Emptying, Load, Phase, TrialResult};
 
     const SENT: u64 = 100_000;
 
     /// A trial of a second that sent this many frames and lost all its losses in one tenth of it, the last one or another.
-    pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+    pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
         let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
-        LossShape {
+        LossPattern {
             lost_steadily: if is_at_end { 0 } else { lost },
             lost_at_end: if is_at_end { lost } else { 0 },
             bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
             worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
-            ..LossShape::in_windows(sent, lost, 10, 1)
+            ..LossPattern::in_windows(sent, lost, 10, 1)
         }
     }
 
@@ -158,7 +158,7 @@ pub(crate) mod tests {
 
     /// The same with all that was lost in one tenth of a second, the last one or another.
     fn at_once(lost: u64, is_at_end: bool, behind_ms: f64) -> TrialResult {
-        TrialResult { loss_shape: Some(in_one_window(SENT, lost, is_at_end)), ..trial(lost, behind_ms) }
+        TrialResult { loss_pattern: Some(in_one_window(SENT, lost, is_at_end)), ..trial(lost, behind_ms) }
     }
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
@@ -179,7 +179,7 @@ pub(crate) mod tests {
     fn a_ring_that_is_full_late_is_the_applications_limit() {
         // It fills after nine tenths of the trial: the worst tenth of a second loses ten times the average.
         let late = at_once(500, true, 40.0);
-        let shape = late.loss_shape.as_ref().unwrap();
+        let shape = late.loss_pattern.as_ref().unwrap();
         assert!(shape.worst_ratio() > 9.0 * late.sent_loss_ratio());
         assert_eq!(limit(&[late]), Some(Limit::Application));
         // As full at another time, it was behind all the same.

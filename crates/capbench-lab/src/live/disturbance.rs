@@ -46,7 +46,7 @@ impl Account<'_> {
                 steal_ns: sending.of(cpu)?.steal_ns,
                 foreign_ns: foreign_ns(&times, window_ns, own_ns, wakeups(received), traced),
                 stalls: self.stalls(cpu),
-                pace: None,
+                core_speed: None,
             })
         };
         let mut cpus = self.cpus().to_vec();

@@ -12,7 +12,7 @@ use capbench_sys::host::{CpuId, affinity};
 
 use crate::Result;
 use crate::work::{LoopTimes, time_loop};
-use capbench_model::disturbance::{CpuDisturbance, Pace};
+use capbench_model::disturbance::{CoreSpeed, CpuDisturbance};
 
 /// Length of the first measurement on some CPUs; it must include moments without slowdown.
 const FIRST: Duration = Duration::from_millis(150);
@@ -79,9 +79,9 @@ impl Before<'_> {
         let fastest = self.paces.keep(&self.cpus, &after);
         for (((cpu, before), after), fastest_ns) in self.cpus.iter().zip(&self.times).zip(&after).zip(fastest)
         {
-            let pace = Pace { before_ns: before.mean_ns, after_ns: after.mean_ns, fastest_ns };
+            let core_speed = CoreSpeed { before_ns: before.mean_ns, after_ns: after.mean_ns, fastest_ns };
             if let Some(of) = disturbed.iter_mut().find(|disturbed| disturbed.cpu == cpu.number()) {
-                of.pace = Some(pace);
+                of.core_speed = Some(core_speed);
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ use capbench_host::tracer::Tracer;
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
-use capbench_model::loss_shape::{Clock, End};
+use capbench_model::loss_pattern::{Clock, End};
 use capbench_model::trial::{Load, Measured, Phase, Profile, Trial, TrialResult};
 
 /// Time from both sides being ready to the first frame: the threads need it to reach their loops.
@@ -215,7 +215,7 @@ impl Held<'_, '_> {
         if let Some(pace) = pace {
             pace.after(&mut measured.disturbance.cpus)?;
         }
-        measured.loss_shape =
+        measured.loss_pattern =
             record.and_then(|record| record.shape(&end(&sent.report, &schedule, &measured)));
         measured.latency =
             outcome.received.latency.take().map(|latency| Latency { clock: clock_of(&schedule), ..latency });

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use delays::{DelayRecorder, Delays, Recorded};
 
-use crate::loss_shape::Clock;
+use crate::loss_pattern::Clock;
 
 /// Requests that the latency of frames is recorded. Recording costs time per frame, so trials that search for a rate do not use
 /// it.

@@ -10,7 +10,7 @@ use super::{Guarding, Livelock};
 use crate::disturbance::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
-use crate::loss_shape::LossShape;
+use crate::loss_pattern::LossPattern;
 use crate::places::Place;
 use crate::running::CaptureFacts;
 
@@ -165,8 +165,8 @@ pub struct TrialResult {
     /// Sent frames that no place explains.
     pub unexplained: i64,
     /// When frames were lost and how many in a row; absent if frames were not examined one by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_shape: Option<LossShape>,
+    #[serde(rename = "loss_shape", default, skip_serializing_if = "Option::is_none")]
+    pub loss_pattern: Option<LossPattern>,
     /// The delay of the frames; absent if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CpuDisturbance, Disturbance, Guarded, Pace, Policy, Stall, livelock};
+use super::{CoreSpeed, CpuDisturbance, Disturbance, Guarded, Policy, Stall, livelock};
 use crate::for_tests::at;
 use crate::simulated::tampered::{self, Tampered, lose_all};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -325,8 +325,8 @@ fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() 
 #[test]
 fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
     let paced = |before_ns: f64, after_ns: f64| {
-        let pace = Pace { before_ns, after_ns, fastest_ns: 0.4 };
-        let cpus = vec![CpuDisturbance { cpu: 1, pace: Some(pace), ..CpuDisturbance::default() }];
+        let core_speed = CoreSpeed { before_ns, after_ns, fastest_ns: 0.4 };
+        let cpus = vec![CpuDisturbance { cpu: 1, core_speed: Some(core_speed), ..CpuDisturbance::default() }];
         Disturbance { cpus, ..stolen(0) }
     };
     assert!(paced(0.41, 0.45).reasons().is_empty(), "an eighth slower");

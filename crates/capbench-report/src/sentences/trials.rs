@@ -187,7 +187,7 @@ fn is_lost_in_backlog(trial: &TrialResult) -> bool {
 
 /// Frames of the trial's longest loss bursts that were sent while the CPU stalled.
 fn lost_meanwhile(trial: &TrialResult, stalls: &[Stall]) -> u64 {
-    let bursts = trial.loss_shape.iter().flat_map(|shape| &shape.longest);
+    let bursts = trial.loss_pattern.iter().flat_map(|shape| &shape.longest);
     let meanwhile =
         bursts.filter(|burst| stalls.iter().any(|stall| stall.overlaps(burst.from_ns, burst.to_ns)));
     meanwhile.map(|burst| burst.frames).sum()

@@ -470,11 +470,12 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
 
 #[test]
 fn a_slow_cpu_is_told_apart_from_what_the_host_disturbed() {
-    use capbench_model::disturbance::{CpuDisturbance, Pace};
+    use capbench_model::disturbance::{CoreSpeed, CpuDisturbance};
 
     let mut results = runs::small_bench();
-    let pace = Some(Pace { before_ns: 0.5, after_ns: 0.4, fastest_ns: 0.4 });
-    results.trials[0].disturbance.cpus = vec![CpuDisturbance { cpu: 1, pace, ..CpuDisturbance::default() }];
+    let core_speed = Some(CoreSpeed { before_ns: 0.5, after_ns: 0.4, fastest_ns: 0.4 });
+    results.trials[0].disturbance.cpus =
+        vec![CpuDisturbance { cpu: 1, core_speed, ..CpuDisturbance::default() }];
     let warnings = report::report(&run(results)).warnings;
     let begin = |words: &str| warnings.iter().filter(|warning| warning.starts_with(words)).count();
     assert_eq!(begin("Trials of which a CPU ran slower"), 1, "{warnings:?}");

@@ -322,8 +322,8 @@ mod tests {
             members: 1,
             accepted: Some(accepted),
             losses: losses.iter().map(loss).collect(),
-            taken,
-            output: PacketCounts { written: taken, ..PacketCounts::default() },
+            delivered,
+            output: PacketCounts { written: delivered, ..PacketCounts::default() },
             was_shut: true,
             ..InterfaceAccount::default()
         }

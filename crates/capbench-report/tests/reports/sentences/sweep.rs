@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
-use capbench_model::loss_shape::{LossShape, Spread, Window};
+use capbench_model::loss_pattern::{LossPattern, Spread, Window};
 use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
@@ -59,14 +59,14 @@ fn texts(run: &SweepRun) -> String {
 }
 
 /// Of a trial that sent so many frames: all that it lost in one tenth of it, the last one or another.
-fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
     let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
-    LossShape {
+    LossPattern {
         lost_steadily: if is_at_end { 0 } else { lost },
         lost_at_end: if is_at_end { lost } else { 0 },
         bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
         worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
-        ..LossShape::in_windows(sent, lost, 10, 1)
+        ..LossPattern::in_windows(sent, lost, 10, 1)
     }
 }
 
@@ -154,7 +154,7 @@ fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) 
     let plan = SweepPlan { repeats: 3, ..loads([1000.0, pps], &["recv"]) };
     let mut run = run(&plan, &mut { path });
     for trial in run.trials.iter_mut().filter(|trial| trial.lost() > 0) {
-        trial.loss_shape = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
+        trial.loss_pattern = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
     }
     let text = texts(&run);
     text.split_once("What limits is ").unwrap_or_else(|| panic!("{text}")).1.into()

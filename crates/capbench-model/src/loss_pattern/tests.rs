@@ -8,8 +8,8 @@ use capbench_frames::{FrameLayout, FramePlan, Mtu};
 use proptest::prelude::*;
 
 use super::recorder::LostRun;
-use super::{Clock, End, LossShape, Position, Spread, Watch, Window, shape};
-use crate::loss_shape::{Arrival, SequenceTracker};
+use super::{Clock, End, LossPattern, Position, Spread, Watch, Window, shape};
+use crate::loss_pattern::{Arrival, SequenceTracker};
 
 /// A tracker that forgets after 256 numbers.
 type Forgetful = SequenceTracker<4>;
@@ -141,7 +141,7 @@ fn assert_spread(spread: &Spread, values: &[u64]) {
     assert_eq!(spread.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), spread.count);
 }
 
-fn assert_agrees(shape: &LossShape, reference: &Reference, sent: u64, period_ns: u64) {
+fn assert_agrees(shape: &LossPattern, reference: &Reference, sent: u64, period_ns: u64) {
     let bursts = reference.bursts(sent);
     let lengths: Vec<u64> = bursts.iter().map(|burst| burst.1).collect();
     assert_spread(&shape.bursts, &lengths);
