@@ -17,13 +17,14 @@ EXTCAPDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(or $(firstword $(wildcar
   /usr/libexec/wireshark/extcap /usr/lib/*/wireshark/extcap /usr/lib64/wireshark/extcap /usr/lib/wireshark/extcap)),\
   $(PREFIX)/lib/wireshark/extcap),$(PREFIX)/lib/wireshark/extcap)
 
-.PHONY: help bench test setup build install uninstall
+.PHONY: help bench test setup build docs install uninstall
 
 help:
 	@echo 'make bench   set up, build and compare the capture methods on this host;'
 	@echo '             flags go into ARGS: make bench ARGS="--quick --size 64,1518"'
 	@echo 'make test    set up and run every check (the same as ./check)'
 	@echo 'make build   build $(CAPBENCH)'
+	@echo 'make docs    build the documentation as a site, target/docs/index.html'
 	@echo 'make setup   install what building and testing need and this host lacks'
 	@echo 'make install put what was built below PREFIX ($(PREFIX)): program, manual pages,'
 	@echo '             completions, systemd unit, and a link for Wireshark; uninstall removes them'
@@ -41,6 +42,9 @@ build:
 
 setup:
 	@tools/setup test
+
+docs:
+	@tools/docs
 
 # It builds nothing: what was built as a user is installed as root.
 install:

@@ -149,6 +149,17 @@ impl Disturbance {
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
     }
 
+    /// The largest share of a CPU's time that others took from the trial: steal, other work, stalls, and a slow core.
+    pub fn taken_share(&self) -> f64 {
+        let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
+        let of_cpu = |cpu: &CpuDisturbance| {
+            let stalled: u64 = cpu.stalls.iter().flatten().map(|stall| stall.at_most_ns).sum();
+            let slow = cpu.core_speed.map_or(0.0, |speed| 1.0 - 1.0 / speed.slowdown().max(1.0));
+            share(cpu.steal_ns + stalled, self.sending_ns) + share(cpu.foreign_ns, cpu.window_ns) + slow
+        };
+        self.cpus.iter().map(of_cpu).fold(0.0, f64::max).min(1.0)
+    }
+
     /// Whether one of its CPUs ran slower than its best.
     pub fn is_slow(&self) -> bool {
         self.cpus.iter().filter_map(|cpu| cpu.core_speed).any(|core_speed| core_speed.slowdown() > SLOW)

@@ -35,6 +35,17 @@ pub enum Delivery {
     Counted,
 }
 
+/// The privilege that a method needs, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Privilege {
+    /// Raw sockets.
+    RawSockets,
+    /// Raw sockets, BPF programs, and the settings of interfaces.
+    Bpf,
+    /// The device, or root.
+    Device,
+}
+
 impl MethodSpec {
     /// A method by its bare name.
     pub fn plain(name: &str) -> Self {
@@ -53,6 +64,18 @@ impl MethodSpec {
             "packet-v1" | "packet-v2" | "packet-v3" | "libpcap" | "af-xdp" | "dpdk" | "pf-ring" | "nfb"
             | "szedata2" => Some(Delivery::Ring),
             "xdp-count" => Some(Delivery::Counted),
+            _ => None,
+        }
+    }
+
+    /// The privilege that it needs; `None` for programs and for names that are no method.
+    pub fn privilege(&self) -> Option<Privilege> {
+        match self.name() {
+            "recv" | "recvmmsg" | "packet-v1" | "packet-v2" | "packet-v3" | "libpcap" => {
+                Some(Privilege::RawSockets)
+            }
+            "af-xdp" | "xdp-count" => Some(Privilege::Bpf),
+            "dpdk" | "pf-ring" | "nfb" | "szedata2" => Some(Privilege::Device),
             _ => None,
         }
     }

@@ -7,9 +7,9 @@ use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 
 use crate::Result;
-use crate::bench::BenchPlan;
+use crate::bench::{BenchPlan, Searching};
 use crate::rfc2544::{self, Test, Tested};
-use crate::search::SearchOutcome;
+use crate::search::{Ratio, SearchOutcome};
 use crate::session::{NotMeasured, Observer};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::soak;
@@ -228,6 +228,19 @@ pub fn bench_plan(methods: &[&str]) -> BenchPlan {
         seed: 1,
         against: None,
         left_out: Vec::new(),
+        searching: None,
+    }
+}
+
+/// The same with searches of sustained rates, 5 % precise.
+pub fn searching_bench_plan(methods: &[&str]) -> BenchPlan {
+    let precision = Ratio::new(0.05).expect("a ratio");
+    let trial = Searching::least_trial(precision);
+    let (budget, quiet) = (Duration::from_secs(90), setup(64).quiet);
+    BenchPlan {
+        duration: Duration::from_millis(400),
+        searching: Some(Searching { precision, budget, trial, quiet }),
+        ..bench_plan(methods)
     }
 }
 

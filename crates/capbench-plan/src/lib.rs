@@ -11,6 +11,7 @@
 //! | [`bursts`] | the longest burst without loss |
 //! | [`cost`] | estimates the time and traffic of trials before they run |
 //! | [`comparison`] | compares methods that took turns |
+//! | [`recommendation`] | which method to use, by the trials and searches of a bench |
 //! | [`simulated`] | a computed path |
 //! | `for_tests` | shared parts of tests of runs; needs the feature `testing` |
 
@@ -27,6 +28,7 @@ pub mod for_tests;
 pub mod fuzzing;
 pub mod guards;
 pub mod order;
+pub mod recommendation;
 pub mod rehearsal;
 pub mod rfc2544;
 pub mod search;

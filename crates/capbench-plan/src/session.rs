@@ -1,12 +1,13 @@
 //! Runs trials one after the other for any plan. The session announces each trial, passes it to the observer when it ends, and
 //! keeps it. Between trials the user can stop.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
 pub use crate::search::Observer;
+use crate::search::{End, SearchOutcome, SearchPlan, Stored};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Phase, SizeLabel, TrialResult, Verdict};
 
@@ -48,6 +49,11 @@ pub struct Session<'s> {
     observer: &'s mut dyn Observer,
     /// The trials so far, in the order in which they ran.
     pub trials: Vec<TrialResult>,
+    /// The outcomes of its searches.
+    pub searches: Vec<SearchOutcome>,
+    /// Time of all trials with their preparation, drains, probes and retried attempts. A computed path takes no time; its
+    /// simulated time counts.
+    pub spent: Duration,
     /// Whether the user stopped it.
     pub stopped: bool,
 }
@@ -55,7 +61,8 @@ pub struct Session<'s> {
 impl<'s> Session<'s> {
     /// A run without trials.
     pub fn new(laboratory: &'s mut dyn Laboratory, observer: &'s mut dyn Observer) -> Self {
-        Self { laboratory, observer, trials: Vec::new(), stopped: false }
+        let (trials, searches) = (Vec::new(), Vec::new());
+        Self { laboratory, observer, trials, searches, spent: Duration::ZERO, stopped: false }
     }
 
     /// Runs one trial. Returns `None` if the trial could not run, which the observer is informed of, or if the user stopped it.
@@ -82,6 +89,7 @@ impl<'s> Session<'s> {
             return Ok(None);
         }
         self.observer.starts(what);
+        let begun = Instant::now();
         let run = self.laboratory.prepare(setup).and_then(|mut trial| trial.run(load, duration));
         if self.is_stopping() {
             // A trial that the user cut short is no evidence.
@@ -90,6 +98,8 @@ impl<'s> Session<'s> {
         match run {
             Ok(mut result) => {
                 result.phase = phase;
+                let simulated = Duration::try_from_secs_f64(result.spent_s()).unwrap_or_default();
+                self.spent += begun.elapsed().max(simulated);
                 self.observer.ends(&result)?;
                 self.trials.push(result.clone());
                 Ok(Some(result))
@@ -117,6 +127,32 @@ impl<'s> Session<'s> {
             }
             Some(result) => Ok(result),
         })
+    }
+
+    /// Runs one search. Returns `None` if it could not begin, which the observer is informed of.
+    pub fn search(&mut self, setup: &Setup, plan: &SearchPlan) -> Result<Option<SearchOutcome>> {
+        if self.is_stopping() {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        let mut trial = match self.laboratory.prepare(setup) {
+            Ok(trial) => trial,
+            Err(error) => {
+                self.observer.skips(setup, Load::Maximum, &error);
+                return Ok(None);
+            }
+        };
+        let what = format!("{}, {} B, {}", setup.method, setup.label, setup.placement);
+        let finished = plan.run(&what, trial.as_mut(), Stored::default(), self.observer)?;
+        drop(trial);
+        let outcome = finished.outcome;
+        let simulated = Duration::try_from_secs_f64(outcome.spent_s).unwrap_or_default();
+        self.spent += begun.elapsed().max(simulated);
+        self.stopped |= outcome.ended == End::Stopped;
+        self.trials.extend(finished.trials);
+        self.searches.push(outcome.clone());
+        self.observer.searched(outcome.clone())?;
+        Ok(Some(outcome))
     }
 
     /// Leaves the path idle.

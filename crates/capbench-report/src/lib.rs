@@ -45,4 +45,6 @@ mod tables;
 mod tidy;
 mod warnings;
 
+pub use naming::recommendation;
+
 pub use error::{ReportError, Result};

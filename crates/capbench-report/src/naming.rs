@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::results::Results;
 use capbench_model::places::Place;
 use capbench_model::trial::{LoadShape, Phase, Profile, SizeLabel, TrialResult, Verdict};
+use capbench_plan::recommendation::{Recommendation, recommend};
 use capbench_plan::search::SearchOutcome;
 
 pub(crate) use crate::figures::many;
@@ -37,6 +38,7 @@ impl Kind {
             _ if !results.rfc2544.is_empty() => Rfc2544,
             _ if !results.sweeps.is_empty() => Sweep,
             Some(kind) => kind,
+            None if results.recommended.is_some() => Bench,
             None if !results.searches.is_empty() => Search,
             None if has(&[Phase::Soak]) => Soak,
             None if has(&[Phase::Sweep]) => Sweep,
@@ -193,6 +195,13 @@ pub fn compared(results: &Results) -> &[TrialResult] {
 /// Searches that methods are compared by; see [`compared`].
 pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
     if Kind::of(results) == Kind::Reproduce { &[] } else { &results.searches }
+}
+
+/// Which method to use: saved with a bench, or of an earlier version's bench computed, if its trials suffice.
+pub fn recommendation(results: &Results) -> Option<Recommendation> {
+    let of_trials = || recommend(&results.trials, &results.searches);
+    let is_bench = Kind::of(results) == Bench;
+    results.recommended.clone().or_else(|| is_bench.then(of_trials).flatten())
 }
 
 /// The publication whose experiment a trial belongs to.

@@ -17,6 +17,7 @@ use capbench_model::loss_pattern::LossPattern;
 use capbench_model::places;
 use capbench_model::trial::TrialResult;
 use capbench_plan::comparison::Comparison;
+use capbench_plan::recommendation::Recommendation;
 use capbench_plan::rfc2544::Tested;
 use capbench_plan::search::SearchOutcome;
 use capbench_plan::session::NotMeasured;
@@ -67,6 +68,10 @@ pub struct Results {
     /// Repeated experiments of publications, with the published tables next to the measured ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reproductions: Vec<Reproduction>,
+    /// Which method to use, by the trials and searches of a bench. Absent for other runs, for benches of earlier versions, and for
+    /// a bench whose trials show nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommended: Option<Recommendation>,
     /// Findings from these results.
     pub findings: Vec<Finding>,
 }

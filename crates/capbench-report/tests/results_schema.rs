@@ -20,7 +20,9 @@ use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::bursts::BurstSearch;
-use capbench_plan::for_tests::{Collected, at, bench_plan, dain, pps, specs, sweep_plan};
+use capbench_plan::for_tests::{
+    Collected, at, bench_plan, dain, pps, searching_bench_plan, specs, sweep_plan,
+};
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
 use capbench_plan::search::{self, SearchPlan, Stored};
@@ -112,6 +114,19 @@ fn a_bench_is_what_the_schema_says() {
         "an overload was probed after"
     );
     assert!(!saved["findings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_recommendation_is_what_the_schema_says() {
+    let plan = BenchPlan {
+        sizes: vec![setup(64), setup(1518)],
+        ..searching_bench_plan(&["recv", "packet-v2", "packet-v3"])
+    };
+    let saved = check(&capbench_report::for_tests::bench(&plan, &mut guarded(path())));
+    let recommended = &saved["recommended"];
+    assert_eq!(recommended["question"]["what"], "highest_rate");
+    assert_eq!(recommended["rankings"].as_array().unwrap().len(), 2);
+    assert!(!saved["searches"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -79,9 +79,10 @@ impl SearchPlan {
         found: &mut Option<MaximumLoad>,
         warnings: &[String],
     ) -> std::result::Result<(), Halt> {
-        let maximum = match self.maximum_pps {
-            Some(load_pps) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
-            None => maximum::self_test(self, runner)?,
+        let maximum = match (self.maximum_pps, self.overload) {
+            (Some(load_pps), _) => MaximumLoad { load_pps, source: MaximumSource::Given, self_test: None },
+            (None, Some(overload)) => MaximumLoad::of_overload(self, overload),
+            (None, None) => maximum::self_test(self, runner)?,
         };
         let load = maximum.load_pps;
         let maximum = &*found.insert(maximum);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 use serde::{Deserialize, Serialize};
 
-use super::plan::SearchPlan;
+use super::plan::{Overload, SearchPlan};
 use super::runner::{End, Halt, Runner};
 use crate::guards::line_rate;
 use capbench_model::figures::grouped;
@@ -52,7 +52,7 @@ pub struct MaximumLoad {
     pub load_pps: Pps,
     /// Its origin.
     pub source: MaximumSource,
-    /// The generator's self-test; absent if the user gave the load.
+    /// The generator's self-test; absent if the user gave the load, and if a trial at maximum load ran before the search.
     pub self_test: Option<SelfTest>,
 }
 
@@ -81,6 +81,21 @@ pub struct Try {
     pub offered_pps: f64,
     /// Whether the generator sent everything requested.
     pub held: bool,
+}
+
+impl MaximumLoad {
+    /// The generator's limit in a trial at maximum load, up to the line rate.
+    pub(super) fn of_overload(plan: &SearchPlan, overload: Overload) -> Self {
+        let Overload { offered_pps, load_depends, .. } = overload;
+        let line = plan.line_rate_pps.filter(|line| line_rate::is_reached(*line, offered_pps.get()));
+        let source = match (line, load_depends) {
+            (Some(_), _) => MaximumSource::LineRate,
+            (None, true) => MaximumSource::GeneratorAndReceiver,
+            (None, false) => MaximumSource::Generator,
+        };
+        let load_pps = line.filter(|line| *line < offered_pps).unwrap_or(offered_pps);
+        Self { load_pps, source, self_test: None }
+    }
 }
 
 impl SearchPlan {

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use capbench_frames::rates::Pps;
+
 use super::database::{Database, Observation};
 use super::goal::Goal;
 use super::goal::Ratio;
@@ -49,7 +51,8 @@ enum Stage {
 }
 
 impl Mlr {
-    pub(super) fn new(goals: &[Goal], grid: Grid) -> Self {
+    /// `delivered` is the rate that an earlier trial at maximum load delivered; without it the search begins with such a trial.
+    pub(super) fn new(goals: &[Goal], grid: Grid, delivered: Option<Pps>) -> Self {
         let chains: Vec<_> = goals.iter().map(|goal| targets(goal, &grid)).collect();
         let coarsest = || chains.iter().filter_map(|chain| chain.first());
         let start = Start {
@@ -61,9 +64,10 @@ impl Mlr {
             duration: coarsest().map(|target| target.duration).max().unwrap_or_default(),
             width: coarsest().map(|target| target.width).max().unwrap_or(1),
         };
+        let below = |rate: Pps| grid.at_most(rate.get()).min(grid.top() - start.width).max(0);
         Self {
+            stage: delivered.map_or(Stage::AtMaximum, |rate| Stage::AtDelivered(below(rate))),
             grid,
-            stage: Stage::AtMaximum,
             chains,
             start,
             selectors: Vec::new(),

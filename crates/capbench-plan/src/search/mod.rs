@@ -44,5 +44,5 @@ pub use maximum::{MaximumLoad, MaximumSource, SelfTest, Try};
 pub use notation::{Listed, parse, presets, read};
 pub use numbers::{Held, Longest, LossEvents, LossNumbers};
 pub use outcome::{GoalResult, Reason, SearchOutcome, SoFar, Status};
-pub use plan::{Estimate, SearchPlan};
+pub use plan::{Estimate, Overload, SearchPlan};
 pub use runner::{End, Observer, Stored};

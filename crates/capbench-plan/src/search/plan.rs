@@ -15,6 +15,7 @@ use super::strategist::{Binary, Strategist, pursue};
 use crate::cost::{Cost, Meter, Spread};
 use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
+use capbench_model::trial::{TrialResult, Verdict};
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
 const CAPACITIES: u32 = 24;
@@ -55,10 +56,40 @@ pub struct SearchPlan {
     pub traffic_allowed: Option<Duration>,
     /// Number of frames that the traffic sends at once; 1 if it is evenly spaced.
     pub burst_frames: u32,
+    /// A trial at maximum load that ran before the search; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<Overload>,
     /// How long a trial waits for missing frames, as in its set-up. Only the estimate uses it.
     #[serde(rename = "quiet_s", with = "seconds", default)]
     #[schemars(with = "f64")]
     pub quiet: Duration,
+}
+
+/// A trial at maximum load of the same set-up. No self-test runs then: the generator's rate there is the maximum load of the
+/// search, unless the user gives one. The search starts at the rate that the method delivered there.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Overload {
+    /// Its number.
+    pub trial: u32,
+    /// The offered load in frames per second.
+    pub offered_pps: Pps,
+    /// The rate at which the method read frames, in frames per second.
+    pub read_pps: Pps,
+    /// Whether the offered load depended on the receiver.
+    pub load_depends: bool,
+}
+
+impl Overload {
+    /// The overload that this trial was; `None` if it shows nothing.
+    pub fn of(trial: &TrialResult) -> Option<Self> {
+        let is_valid = trial.verdict != Verdict::Invalid;
+        Some(Self {
+            trial: trial.number,
+            offered_pps: Pps::new(trial.offered_pps.floor()).ok().filter(|_| is_valid)?,
+            read_pps: Pps::new(trial.read_pps().max(1.0)).ok()?,
+            load_depends: trial.profile.load_depends_because.is_some(),
+        })
+    }
 }
 
 /// The cost of a search on a path without noise. With noise it costs more.
@@ -84,6 +115,7 @@ impl SearchPlan {
             time_allowed: None,
             traffic_allowed: None,
             burst_frames: 1,
+            overload: None,
             quiet: Duration::ZERO,
         }
     }
@@ -191,7 +223,7 @@ impl SearchPlan {
         if !mlr.is_empty() {
             let widths: Vec<_> = mlr.iter().map(|goal| goal.width.ratio()).collect();
             let grid = Grid::new(self.least_pps, maximum, &widths)?;
-            strategists.push(Box::new(Mlr::new(&mlr, grid)));
+            strategists.push(Box::new(Mlr::new(&mlr, grid, self.overload.map(|overload| overload.read_pps))));
         }
         for goal in others {
             strategists.push(Box::new(Binary::new(goal, self.least_pps, maximum)));
@@ -214,7 +246,8 @@ impl SearchPlan {
     /// The maximum load, or its assumed value before it is known.
     pub(crate) fn supposed_maximum(&self) -> Result<Pps> {
         let supposed = self.line_rate_pps.map_or(SUPPOSED_MAXIMUM, Pps::get).max(self.least_pps.get() * 2.0);
-        Ok(self.maximum_pps.unwrap_or(Pps::new(supposed)?))
+        let known = self.maximum_pps.or(self.overload.map(|overload| overload.offered_pps));
+        Ok(known.unwrap_or(Pps::new(supposed)?))
     }
 
     fn capacities(&self, maximum: Pps) -> impl Iterator<Item = Pps> {
@@ -227,7 +260,7 @@ impl SearchPlan {
     /// The cost of the search on a path with this capacity.
     pub(crate) fn cost(&self, maximum: Pps, capacity: Pps) -> Result<Cost> {
         let mut meter = Meter::default();
-        if self.maximum_pps.is_none() {
+        if self.maximum_pps.is_none() && self.overload.is_none() {
             let lost = loss_ratio(capacity, maximum);
             (0..SELF_TEST_TRIALS).for_each(|_| meter.trial(self.self_test_trial(), lost));
         }
@@ -267,7 +300,8 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
         (plan.time_allowed, "", |cost, quiet| cost.time(quiet)),
         (plan.traffic_allowed, " of traffic", |cost, _| cost.traffic),
     ];
-    if limits.iter().all(|(allowed, ..)| allowed.is_none()) {
+    // After an overload trial the search is part of a plan that shares out its time: what it has shown by then is its result.
+    if plan.overload.is_some() || limits.iter().all(|(allowed, ..)| allowed.is_none()) {
         return Ok(Vec::new());
     }
     let Estimate { at_maximum, below: Spread { least, most, .. }, least_traffic } = plan.estimate()?;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::results::{Finding, Results, SCHEMA_VERSION};
+use capbench_plan::recommendation::Recommendation;
 use capbench_plan::session::NotMeasured;
 use capbench_plan::soak::record::SoakRecord;
 use serde::Deserialize;
@@ -99,6 +100,11 @@ fn results(
     if members.get("soak").is_some_and(|soak| is::<Option<SoakRecord>>(soak).is_err()) {
         members.remove("soak");
         warnings.push("The record of the soak is not as capbench writes it, and left out.".into());
+    }
+    // It is computed from the trials again.
+    if members.get("recommended").is_some_and(|known| is::<Option<Recommendation>>(known).is_err()) {
+        members.remove("recommended");
+        warnings.push("The recommendation is not as capbench writes it, and left out.".into());
     }
     for (list, _, check) in LISTS {
         let entries = members.entry(list).or_insert_with(|| Value::Array(Vec::new()));

@@ -29,7 +29,7 @@ use capbench_plan::search::End;
 use capbench_plan::session::NotMeasured;
 use capbench_report::formats::text;
 use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
-use capbench_report::{read, report, save, sentences};
+use capbench_report::{read, recommendation, report, save, sentences};
 
 use self::recorder::Recorder;
 use self::scene::Scene;
@@ -63,6 +63,12 @@ pub trait Plan {
 
     /// Runs the trials.
     fn run(&mut self, laboratory: &mut dyn Laboratory, recorder: &mut Recorder) -> Result<Ended>;
+
+    /// Whether its results are what the plan requested, once it ran to its end.
+    fn is_whole(&self, results: &Results) -> bool {
+        let searched = results.searches.iter().all(|search| search.ended == End::Complete);
+        searched && results.rfc2544.iter().all(|tested| *tested.found.ended() == TestEnded::Complete)
+    }
 
     /// Share of the frames that may be lost.
     fn max_loss(&self) -> f64 {
@@ -124,7 +130,8 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
         return Err(failure.clone().into());
     }
-    conclude(&mut results, laboratory.statements(), !stopped && failure.is_none());
+    results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
+    conclude(&mut results, laboratory.statements());
     directory.save(&results)?;
     let report = report::report(&read::Run::new(results.clone(), directory.path()));
     let mut files = vec!["results.json", "trials.csv"];
@@ -173,6 +180,7 @@ fn begun(
         rfc2544: Vec::new(),
         comparisons: Vec::new(),
         reproductions: Vec::new(),
+        recommended: None,
         findings: Vec::new(),
     };
     Ok((directory, results))
@@ -208,11 +216,8 @@ fn resumed(
     Ok(results)
 }
 
-/// Adds what all trials together show. A run can be resumed if its time ended or a trial could not run.
-fn conclude(results: &mut Results, statements: Vec<String>, is_whole: bool) {
-    let searched = results.searches.iter().all(|search| search.ended == End::Complete);
-    let tested = results.rfc2544.iter().all(|tested| *tested.found.ended() == TestEnded::Complete);
-    results.complete = is_whole && searched && tested;
+/// Adds what all trials together show.
+fn conclude(results: &mut Results, statements: Vec<String>) {
     for statement in statements {
         if !results.statements.contains(&statement) {
             results.statements.push(statement);
@@ -221,6 +226,7 @@ fn conclude(results: &mut Results, statements: Vec<String>, is_whole: bool) {
     if results.soak.is_none() {
         livelock::mark(&mut results.trials);
     }
+    results.recommended = recommendation(results);
     results.findings = sentences::find(results);
 }
 

@@ -70,6 +70,13 @@ pub struct SceneFlags {
     run: RunFlags,
 }
 
+impl SceneFlags {
+    /// Whether the user chose the placements.
+    pub fn names_placement(&self) -> bool {
+        !self.placement.is_empty() || self.gen_cpu.is_some()
+    }
+}
+
 /// The path that is measured on.
 #[derive(Args, Clone, Debug)]
 pub struct PathFlags {

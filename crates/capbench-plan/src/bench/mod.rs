@@ -1,0 +1,312 @@
+//! The main job: which method captures every packet, up to what rate, and at what CPU cost. In each set-up (frame size and
+//! placement) every method first runs at maximum load. Then a short search finds the highest load that it sustains. Then all run
+//! at one load that the slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first
+//! set-up show what a trial costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run.
+//!
+//! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
+//! immediately before or after each of the others, alternately.
+
+mod searching;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use capbench_model::method_spec::MethodSpec;
+
+use crate::Result;
+use crate::comparison::Pair;
+use crate::cost::OVERHEAD;
+use crate::order::{Shuffle, turns};
+use crate::search::SearchOutcome;
+use crate::session::{Observer, Session};
+use capbench_model::laboratory::{Laboratory, Setup};
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
+use searching::Progress;
+pub use searching::Searching;
+
+/// What a bench runs.
+#[derive(Clone, Debug)]
+pub struct BenchPlan {
+    /// Methods, in the order of the table.
+    pub methods: Vec<MethodSpec>,
+    /// Set-ups without method and placement, one per frame size.
+    pub sizes: Vec<Setup>,
+    /// Placements.
+    pub placements: Vec<PlacementChoice>,
+    /// Length of a trial.
+    pub duration: Duration,
+    /// A load that replaces both phases.
+    pub rate: Option<Pps>,
+    /// How many times each method is measured at each load.
+    pub visits: u32,
+    /// Seed of the random order of visits.
+    pub seed: u64,
+    /// The reference method. Every visit runs it next to each of the other methods.
+    pub against: Option<MethodSpec>,
+    /// Combinations found impossible before any trial ran.
+    pub left_out: Vec<(PlacementChoice, MethodSpec)>,
+    /// How sustained rates are searched; `None`: they are not, and the time is not limited. A bench at one load, or with a
+    /// reference method, searches nothing.
+    pub searching: Option<Searching>,
+}
+
+/// One load of the methods with one frame size in one placement: the unit of a visit.
+#[derive(Clone, Debug)]
+struct Stretch {
+    setups: Vec<Setup>,
+    load: Load,
+    phase: Phase,
+}
+
+impl Stretch {
+    fn of(&self, method: &MethodSpec) -> Option<&Setup> {
+        self.setups.iter().find(|setup| setup.method == *method)
+    }
+}
+
+/// A method after its trial at maximum load.
+struct Measured {
+    setup: Setup,
+    overload: TrialResult,
+    /// The load that its search found to be sustained without loss.
+    sustained: Option<f64>,
+}
+
+impl Measured {
+    /// The highest rate that it is known to deliver; `None` if its trial shows nothing.
+    fn pps(&self) -> Option<f64> {
+        let delivered = (self.overload.verdict != Verdict::Invalid).then_some(self.overload.delivered_pps);
+        self.sustained.or(delivered)
+    }
+}
+
+/// First common load by what the slowest method delivered at maximum load, where it delivers less than it can sustain.
+const FIRST_SHARE: f64 = 0.7;
+/// Factor that lowers the common load after a method loses frames at it.
+const NEXT_SHARE: f64 = 0.6;
+/// Number of times the common load is lowered before the bench gives up on the group.
+const ROUNDS: usize = 5;
+/// Minimum of the common load, below which the kernel's clock is too coarse: packets/s, and share of the fastest rate.
+const LEAST_PPS: f64 = 1000.0;
+const LEAST_SHARE: f64 = 0.02;
+/// Slower methods, by the fastest one's rate, are excluded: they would lower the common load too far.
+const TOO_SLOW: f64 = 0.05;
+
+/// The outcome of a bench.
+#[derive(Debug, Default)]
+pub struct BenchOutcome {
+    /// The trials in the order in which they ran.
+    pub trials: Vec<TrialResult>,
+    /// The searches. Their trials are in the list of all trials.
+    pub searches: Vec<SearchOutcome>,
+    /// What the time did not suffice for, one sentence each.
+    pub left_out: Vec<String>,
+    /// Pairs of trials that ran next to each other, for comparison.
+    pub pairs: Vec<Pair>,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+}
+
+impl BenchPlan {
+    /// Number of trials if the common load never has to be lowered.
+    pub fn trials(&self) -> usize {
+        let groups = self.sizes.len() * self.placements.len();
+        let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
+        let searched = self.searching.as_ref().map_or(0, |searching| searching.trials() as usize);
+        let opening = (opening + searched) * self.all().count();
+        groups * (opening + loads * self.trials_of_visits())
+    }
+
+    /// Trials of the visits after the opening, at one load of one set-up.
+    fn trials_of_visits(&self) -> usize {
+        let visits = self.visits_after_opening() as usize * self.methods.len();
+        if self.against.is_some() { 2 * visits } else { visits }
+    }
+
+    /// Approximate duration of the bench; the longest if its time is limited.
+    pub fn estimate(&self) -> Duration {
+        let time = (self.duration + OVERHEAD) * self.trials() as u32;
+        let later = self.duration + OVERHEAD;
+        let later = later * (self.trials_of_visits() * self.sizes.len() * self.placements.len()) as u32;
+        self.searching.as_ref().map_or(time, |searching| time.min(searching.budget + later))
+    }
+
+    /// Runs the bench, without set-ups that cannot be measured. Fails when a trial cannot be saved.
+    pub fn run(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Result<BenchOutcome> {
+        let mut session = Session::new(laboratory, observer);
+        let mut progress = Progress::before(self.set_ups().len());
+        let mut stretches = Vec::new();
+        for (placement, size) in self.set_ups() {
+            if session.stopped {
+                break;
+            }
+            if progress.left == 0 {
+                progress.left_out.push(format!("{} B, placement {placement}: no time was left", size.label));
+                continue;
+            }
+            stretches.extend(self.group(placement, size, &mut progress, &mut session)?);
+            progress.left -= progress.left.min(1);
+        }
+        let pairs = self.visit(&stretches, &mut session)?;
+        let Session { trials, searches, stopped, .. } = session;
+        Ok(BenchOutcome { trials, searches, left_out: progress.left_out, pairs, stopped })
+    }
+
+    /// The set-ups without method, in the order in which they are measured. If time is limited, the most telling ones come
+    /// first: the smallest frames of every placement, then the largest.
+    fn set_ups(&self) -> Vec<(PlacementChoice, &Setup)> {
+        if self.searching.is_none() {
+            let of = |placement| self.sizes.iter().map(move |size| (placement, size));
+            return self.placements.iter().flat_map(|&placement| of(placement)).collect();
+        }
+        let last = self.sizes.len().saturating_sub(1);
+        let order = [0, last].into_iter().take(self.sizes.len()).chain(1..last.max(1));
+        order
+            .flat_map(|nth| self.placements.iter().map(move |&placement| (placement, &self.sizes[nth])))
+            .collect()
+    }
+
+    /// The methods, followed by the reference method.
+    fn all(&self) -> impl Iterator<Item = &MethodSpec> {
+        self.against.iter().chain(&self.methods)
+    }
+
+    /// Number of visits after those that find the loads. With a reference method, the opening visits count for no comparison.
+    fn visits_after_opening(&self) -> u32 {
+        let is_first = self.rate.is_none() && self.against.is_none();
+        self.visits - u32::from(is_first).min(self.visits)
+    }
+
+    /// Runs the later visits, or all visits if the user gave the load.
+    fn visit(&self, stretches: &[Stretch], session: &mut Session<'_>) -> Result<Vec<Pair>> {
+        let mut pairs = Vec::new();
+        let mut failed = BTreeSet::new();
+        let mut shuffle = Shuffle::new(self.seed);
+        let is_random = self.visits > 1 || self.against.is_some();
+        for number in 0..self.visits_after_opening() as usize {
+            let order =
+                if is_random { shuffle.pass(stretches.len()) } else { (0..stretches.len()).collect() };
+            for (place, method) in turns(&order, self.methods.len(), number) {
+                let stretch = &stretches[place];
+                let Some(setup) = stretch.of(&self.methods[method]) else { continue };
+                if failed.contains(&(place, method)) {
+                    continue;
+                }
+                let measured = match &self.against {
+                    None => self.at(stretch, setup, session)?.is_some(),
+                    Some(against) => {
+                        let Some(beside) = stretch.of(against) else { continue };
+                        // The order alternates between visits: A B, then B A.
+                        let is_first = number.is_multiple_of(2);
+                        let [one, two] = if is_first { [beside, setup] } else { [setup, beside] };
+                        let one = self.at(stretch, one, session)?;
+                        let two = if one.is_some() { self.at(stretch, two, session)? } else { None };
+                        let (then, now) = if is_first { (one, two) } else { (two, one) };
+                        let pair = then.zip(now).map(|(then, now)| Pair { then, now });
+                        pairs.extend(pair);
+                        pair.is_some()
+                    }
+                };
+                if session.stopped {
+                    return Ok(pairs);
+                }
+                if !measured {
+                    failed.insert((place, method));
+                }
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Returns the number of a stretch's trial, or `None` if the trial could not run.
+    fn at(&self, stretch: &Stretch, setup: &Setup, session: &mut Session<'_>) -> Result<Option<u32>> {
+        let trial = session.trial(setup, stretch.load, self.duration, stretch.phase)?;
+        Ok(trial.map(|trial| trial.number))
+    }
+
+    /// All phases once with one frame size in one placement, unless the user gave the load. Returns the stretches to visit.
+    fn group(
+        &self,
+        placement: PlacementChoice,
+        size: &Setup,
+        progress: &mut Progress,
+        session: &mut Session<'_>,
+    ) -> Result<Vec<Stretch>> {
+        let setups: Vec<Setup> = self
+            .all()
+            .filter(|method| !self.left_out.iter().any(|(place, out)| *place == placement && out == *method))
+            .map(|method| Setup { method: method.clone(), placement, ..size.clone() })
+            .collect();
+        if let Some(rate) = self.rate {
+            return Ok(vec![Stretch { setups, load: Load::Rate(rate), phase: Phase::FixedLoad }]);
+        }
+        let mut measured = Vec::new();
+        for setup in &setups {
+            match session.trial(setup, Load::Maximum, self.duration, Phase::BestEffort)? {
+                Some(overload) => measured.push(Measured { setup: setup.clone(), overload, sustained: None }),
+                None if session.stopped => return Ok(Vec::new()),
+                None => {}
+            }
+        }
+        let ran = measured.iter().map(|one| one.setup.clone()).collect();
+        let mut stretches = vec![Stretch { setups: ran, load: Load::Maximum, phase: Phase::BestEffort }];
+        if let Some(searching) = &self.searching {
+            self.search(searching, &mut measured, progress, session)?;
+        }
+        if !session.stopped {
+            stretches.extend(self.common_load(measured, progress, session)?);
+        }
+        Ok(stretches)
+    }
+
+    /// Measures all methods but the slowest at one load that they sustain. `None` if there is no such load.
+    fn common_load(
+        &self,
+        mut measured: Vec<Measured>,
+        progress: &Progress,
+        session: &mut Session<'_>,
+    ) -> Result<Option<Stretch>> {
+        let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
+        let least = (fastest * LEAST_SHARE).max(LEAST_PPS).round();
+        measured.retain(|one| one.pps().is_none_or(|pps| pps >= fastest * TOO_SLOW));
+        let slowest = measured.iter().filter_map(Measured::pps).fold(f64::INFINITY, f64::min);
+        if !slowest.is_finite() {
+            return Ok(None);
+        }
+        let setups: Vec<_> = measured.into_iter().map(|one| one.setup).collect();
+        let mut rate = slowest * FIRST_SHARE;
+        for round in 1..=ROUNDS {
+            rate = rate.max(least).round();
+            let Ok(pps) = Pps::new(rate) else { return Ok(None) };
+            let is_last = round == ROUNDS
+                || rate <= least
+                || !progress.has_time(2 * setups.len(), self.duration, session);
+            if self.round(&setups, pps, is_last, session)? || session.stopped || is_last {
+                return Ok(Some(Stretch { setups, load: Load::Rate(pps), phase: Phase::CommonLoad }));
+            }
+            rate *= NEXT_SHARE;
+        }
+        Ok(None)
+    }
+
+    /// Measures all methods at one load, until one does not sustain it; the last round measures all. Returns whether all did.
+    fn round(&self, setups: &[Setup], rate: Pps, is_last: bool, session: &mut Session<'_>) -> Result<bool> {
+        let mut held = true;
+        for setup in setups {
+            let result = session.trial(setup, Load::Rate(rate), self.duration, Phase::CommonLoad)?;
+            if session.stopped {
+                return Ok(false);
+            }
+            held &= result.is_none_or(|result| result.sustained_load() && result.buffered_frames(1) == 0);
+            if !held && !is_last {
+                return Ok(false);
+            }
+        }
+        Ok(held)
+    }
+}

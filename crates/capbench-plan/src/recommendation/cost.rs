@@ -1,0 +1,53 @@
+//! CPU time per packet at the load at which all methods of a set-up are compared.
+
+use capbench_model::statistics::interval::Estimate;
+use capbench_model::trial::{Phase, TrialResult};
+
+use super::{Cost, Entrant};
+
+/// A single trial does not show how much the next one differs. On quiet hosts it is less than this share.
+const OF_ONE_TRIAL: f64 = 0.05;
+
+impl Cost {
+    /// The cost of a method at a load. `None` if it did not sustain it, or was not measured there.
+    pub(super) fn at(entrant: &Entrant<'_>, pps: f64) -> Option<Self> {
+        let is_compared = |trial: &&&TrialResult| {
+            matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
+                && trial.intended_pps == Some(pps)
+                && trial.sustained_load()
+        };
+        let trials: Vec<&TrialResult> = entrant.trials.iter().filter(is_compared).copied().collect();
+        let of = |value: fn(&TrialResult) -> Option<f64>| {
+            Estimate::of(trials.iter().filter_map(|trial| value(trial)))
+        };
+        let most =
+            |value: fn(&TrialResult) -> f64| trials.iter().map(|trial| value(trial)).fold(0.0, f64::max);
+        let (app, total) =
+            (of(|trial| trial.cpu.app_ns_per_packet), of(|trial| trial.cpu.total_ns_per_packet));
+        let app_range = most(|trial| {
+            let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
+            range.map_or(0.0, |(most, least)| (most - least).max(0.0))
+        });
+        (!trials.is_empty()).then(|| Self {
+            app_ns: app.map(|estimate| estimate.median),
+            app_error_ns: app.map_or(0.0, |estimate| spread(&estimate)) + app_range,
+            total_ns: total.map(|estimate| estimate.median),
+            total_error_ns: total.map_or(0.0, |estimate| spread(&estimate))
+                + most(TrialResult::cpu_uncertainty_ns),
+            disturbed: trials.iter().any(|trial| !trial.noise.is_empty()),
+            trials: trials.iter().map(|trial| trial.number).collect(),
+        })
+    }
+}
+
+/// Half the width of the interval of the visits.
+fn spread(estimate: &Estimate) -> f64 {
+    estimate.half_width().max(estimate.median * OF_ONE_TRIAL)
+}
+
+/// The equal load of a set-up: the lowest common load, because a load that a method did not sustain was lowered.
+pub(super) fn equal_load(entrants: &[Entrant<'_>]) -> Option<f64> {
+    let trials = entrants.iter().flat_map(|entrant| &entrant.trials);
+    let common = trials.filter(|trial| matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad));
+    common.filter_map(|trial| trial.intended_pps).min_by(f64::total_cmp)
+}

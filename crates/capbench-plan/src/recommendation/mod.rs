@@ -1,0 +1,312 @@
+//! Which method to use on this host: a pure function of the trials and searches of a bench.
+//!
+//! Methods are ranked within one set-up only: the same frame size, placement and work. They are ranked by the highest load that
+//! they sustain without loss. Methods whose limits are not distinguished are ranked by their CPU time per packet at one equal
+//! load, and then by the privilege that they need. docs/bench.md has the rules.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sustained` | the limits of one method: what its trials and its search show |
+//! | `cost` | CPU time per packet at the equal load |
+//! | `rank` | the order of the methods of one set-up, and what is certain about it |
+
+mod cost;
+mod rank;
+mod sustained;
+#[cfg(test)]
+mod tests;
+
+use capbench_model::limit::Limit;
+use capbench_model::places::Place;
+use capbench_model::statistics::by_key;
+use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use serde::{Deserialize, Serialize};
+
+use crate::search::SearchOutcome;
+
+/// The goal of a bench's searches without any loss.
+pub const LOSSLESS: &str = "lossless";
+/// The goal of a bench's searches that allows up to 0.1 % loss.
+pub const NEARLY_LOSSLESS: &str = "nearly-lossless";
+/// The loss ratio of the second goal.
+pub const NEARLY: f64 = 0.001;
+
+/// Which method to use on this host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Recommendation {
+    /// The question that it answers.
+    pub question: Question,
+    /// One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement.
+    pub rankings: Vec<Ranking>,
+}
+
+/// The question that a bench answers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Question {
+    /// Which method sustains the highest load without loss?
+    HighestRate,
+    /// Which of the methods that sustain this load costs the least CPU time?
+    CheapestAt {
+        /// The load in frames per second.
+        pps: f64,
+    },
+}
+
+/// The methods of one set-up, the recommended one first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Ranking {
+    /// The frame size with FCS, or the name of a mix.
+    pub frame_size: SizeLabel,
+    /// The placement.
+    pub placement: String,
+    /// Work per packet.
+    pub work: String,
+    /// The stated precision: methods whose limits differ by more than twice this share are distinguished on a quiet host. Absent
+    /// if no search ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equal_load_pps: Option<f64>,
+    /// The methods, best first.
+    pub methods: Vec<Ranked>,
+    /// What follows from the order.
+    pub conclusion: Conclusion,
+}
+
+/// One method in a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Ranked {
+    /// The method.
+    pub method: String,
+    /// Its rank by sustained load, from 1. The limits of methods with the same rank are not distinguished.
+    pub rank: u32,
+    /// How certain it is that its limit is below that of the first rank; absent for that rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Certainty>,
+    /// The highest load that it sustains without loss.
+    pub lossless: Sustained,
+    /// The highest load at which it loses up to 0.1 % of the frames.
+    pub nearly_lossless: Sustained,
+    /// CPU time per packet at the equal load; absent if it was not measured there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// What limits it without loss; the generator if no load showed its own limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<Limit>,
+    /// The place that loses most frames just above its limit; absent if it lost none, or at an unknown place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<Place>,
+    /// Number of trials that support these figures.
+    pub trials: u32,
+    /// How many of them the host disturbed.
+    pub disturbed: u32,
+}
+
+/// The highest load that a method sustains, frames per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Sustained {
+    /// What is known of it.
+    pub status: SustainedStatus,
+    /// The highest load that it sustained; absent if it sustained none of the loads that were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_pps: Option<f64>,
+    /// The lowest load that it did not sustain; absent if no load showed its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper_pps: Option<f64>,
+    /// The lowest load at which it lost more frames than the host's disturbances explain: its limit is certainly below. Equal to
+    /// `upper_pps` on a quiet host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most_pps: Option<f64>,
+    /// Distance of the bounds as a share of the upper one; absent unless both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// Numbers of the trials at both bounds.
+    pub trials: Vec<u32>,
+}
+
+/// What is known of a sustained load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SustainedStatus {
+    /// The limit is between two bounds.
+    Between,
+    /// No load showed the limit: generator, link or user allowed no higher one.
+    AtLeast,
+    /// The host disturbed the trials at the upper bound. The limit can be above it.
+    Disturbed,
+    /// It did not sustain the lowest load that was tried.
+    NotReached,
+    /// No trial shows anything.
+    Unknown,
+}
+
+/// CPU time per packet at the equal load, in nanoseconds. Medians of the visits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Cost {
+    /// Time of the application; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_ns: Option<f64>,
+    /// Half the width of the interval that contains it, by clocks and visits.
+    pub app_error_ns: f64,
+    /// Time of application and kernel; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_ns: Option<f64>,
+    /// Half the width of the interval that contains it, by clocks and visits.
+    pub total_error_ns: f64,
+    /// Numbers of the trials.
+    pub trials: Vec<u32>,
+    /// Whether the host disturbed one of them.
+    pub disturbed: bool,
+}
+
+/// What follows from the order of the methods of a set-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Conclusion {
+    /// Use this method.
+    Use {
+        /// The method.
+        method: String,
+        /// What puts it above the next one.
+        because: Because,
+        /// How certain it is that no method outside `equal` is better.
+        certainty: Certainty,
+        /// Methods that neither their limits nor their costs distinguish from it.
+        equal: Vec<String>,
+    },
+    /// The trials leave several methods.
+    OneOf {
+        /// These, the one with the highest known load first.
+        methods: Vec<String>,
+        /// Methods that are worse all the same.
+        worse: Vec<String>,
+        /// Words of a capbench command, without the program, that would settle it.
+        settle: Vec<String>,
+    },
+    /// No method sustained any load, or the load asked for, without loss.
+    NoneLossless {
+        /// The method that comes closest; absent if no trial shows one.
+        best: Option<String>,
+        /// What limits that method.
+        limit: Option<Limit>,
+        /// The place that loses most of its frames.
+        place: Option<Place>,
+    },
+    /// No trial shows anything about a method.
+    Nothing,
+}
+
+/// Why a method is recommended and not the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// No other method was measured.
+    OnlyOne,
+    /// It sustains the highest load, or it alone sustains the load asked for.
+    Rate,
+    /// Among equal rates it costs the least application time.
+    ApplicationTime,
+    /// Among equal rates and equal application time it costs the least CPU time in all.
+    TotalTime,
+    /// Among equal rates and costs it needs the least privilege.
+    Privilege,
+    /// Nothing distinguishes it from the methods in `equal`.
+    Equal,
+}
+
+/// How certain a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// The intervals are further apart than the stated precision, and no disturbance of the host explains that.
+    Certain,
+    /// The intervals do not overlap.
+    Likely,
+}
+
+/// Frame size, placement and work, in which methods are compared.
+type Scene = (SizeLabel, String, String);
+
+/// The trials of one method in one set-up that show something about it.
+struct Entrant<'r> {
+    method: &'r str,
+    trials: Vec<&'r TrialResult>,
+    search: Option<&'r SearchOutcome>,
+}
+
+/// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench, and if a run without
+/// searches does not suffice to name a method.
+pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<Recommendation> {
+    let has = |phase| trials.iter().any(|trial: &TrialResult| trial.phase == phase);
+    let question = match trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
+        Some(trial) => Question::CheapestAt { pps: trial.intended_pps? },
+        None if has(Phase::BestEffort) => Question::HighestRate,
+        None => return None,
+    };
+    let of_bench = trials.iter().filter(|trial| {
+        matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::Search)
+    });
+    let mut scenes = by_key(of_bench, |trial| scene(trial));
+    let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;
+    scenes.sort_by(|(one, ones), (other, others)| {
+        let octets = |trials: &[&TrialResult]| trials[0].profile.mean_frame_size;
+        let by_placement = (one.1 != first_placement).cmp(&(other.1 != first_placement));
+        by_placement.then(octets(ones).total_cmp(&octets(others)))
+    });
+    let rankings: Vec<Ranking> =
+        scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
+    let names_one = matches!(rankings.first()?.conclusion, Conclusion::Use { .. });
+    let is_asked = !searches.is_empty() || matches!(question, Question::CheapestAt { .. });
+    (names_one || is_asked).then_some(Recommendation { question, rankings })
+}
+
+fn scene(trial: &TrialResult) -> Scene {
+    let profile = &trial.profile;
+    (profile.frame_size.clone(), profile.placement.clone(), profile.work.clone())
+}
+
+/// The methods of a set-up in the order in which they ran.
+fn entrants<'r>(trials: &[&'r TrialResult], searches: &'r [SearchOutcome]) -> Vec<Entrant<'r>> {
+    by_key(trials.iter().copied(), |trial| trial.profile.method.as_str())
+        .into_iter()
+        .map(|(method, all)| {
+            let is_its = |search: &&SearchOutcome| {
+                let own = (&search.method, &search.frame_size, &search.placement, &search.work);
+                let profile = &all[0].profile;
+                own == (
+                    &Some(profile.method.clone()),
+                    &Some(profile.frame_size.clone()),
+                    &Some(profile.placement.clone()),
+                    &Some(profile.work.clone()),
+                )
+            };
+            let search = searches.iter().find(is_its);
+            let trials = all.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid).collect();
+            Entrant { method, trials, search }
+        })
+        .collect()
+}
+
+impl Recommendation {
+    /// The ranking that answers the question.
+    pub fn headline(&self) -> Option<&Ranking> {
+        self.rankings.first()
+    }
+
+    /// The recommended method, if the run names one.
+    pub fn method(&self) -> Option<&str> {
+        match &self.headline()?.conclusion {
+            Conclusion::Use { method, .. } => Some(method),
+            _ => None,
+        }
+    }
+}
+
+impl Ranking {
+    /// The figures of a method.
+    pub fn of(&self, method: &str) -> Option<&Ranked> {
+        self.methods.iter().find(|ranked| ranked.method == method)
+    }
+}

@@ -1,0 +1,282 @@
+//! The order of the methods of one set-up, and what is certain about it.
+
+use capbench_model::ledger::LostAt;
+use capbench_model::limit::Limit;
+use capbench_model::method_spec::{Delivery, MethodSpec, Privilege};
+
+use super::cost::equal_load;
+use super::sustained::first_failed;
+use super::{
+    Because, Certainty, Conclusion, Cost, Entrant, NEARLY, Question, Ranked, Ranking, Scene, Sustained,
+    SustainedStatus,
+};
+
+/// Precision that is assumed where no search states one.
+const USUAL: f64 = 0.05;
+
+/// Ranks the methods of one set-up.
+pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>]) -> Ranking {
+    let equal_load_pps = match question {
+        Question::CheapestAt { pps } => Some(pps),
+        Question::HighestRate => equal_load(entrants),
+    };
+    let (frame_size, placement, work) = scene.clone();
+    let stated = entrants.iter().filter_map(|entrant| entrant.search);
+    let widths = stated.flat_map(|search| &search.goals).map(|result| result.goal.width.ratio().get());
+    let precision = widths.reduce(f64::max);
+    let margin = match question {
+        // All methods were offered the same load.
+        Question::CheapestAt { .. } => 0.0,
+        Question::HighestRate => precision.unwrap_or(USUAL),
+    };
+    let methods = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
+    let (methods, conclusion) = Order::of(methods, margin).conclude();
+    let conclusion = match conclusion {
+        Conclusion::OneOf { methods, worse, .. } => {
+            let settle = settle(question, &methods, scene);
+            Conclusion::OneOf { methods, worse, settle }
+        }
+        other => other,
+    };
+    Ranking { frame_size, placement, work, precision, equal_load_pps, methods, conclusion }
+}
+
+/// The figures of a method, not yet ranked.
+fn ranked(entrant: &Entrant<'_>, equal_load_pps: Option<f64>) -> Ranked {
+    let lossless = Sustained::of(entrant, 0.0);
+    let goals = entrant.search.iter().flat_map(|search| &search.goals);
+    let by_search =
+        goals.filter(|result| result.goal.loss_ratio.get() == 0.0).find_map(|result| result.limit);
+    let failed = first_failed(entrant);
+    let by_trial = || {
+        let lost = LostAt::sum(failed.iter().flat_map(|trial| trial.losses()));
+        Limit::of(&lost, failed, |trial| trial.buffered_frames(1))
+    };
+    Ranked {
+        method: entrant.method.into(),
+        rank: 0,
+        below: None,
+        limited_by: match lossless.status {
+            SustainedStatus::AtLeast => Some(Limit::Generator),
+            _ => by_search.or_else(by_trial),
+        },
+        lost_at: failed.and_then(|trial| trial.losses().first().map(|(place, _)| *place)),
+        nearly_lossless: Sustained::of(entrant, NEARLY),
+        lossless,
+        cost: equal_load_pps.and_then(|pps| Cost::at(entrant, pps)),
+        trials: entrant.trials.len() as u32,
+        disturbed: entrant.trials.iter().filter(|trial| !trial.disturbance.reasons().is_empty()).count()
+            as u32,
+    }
+}
+
+/// The limit by which methods are ranked.
+type Basis = fn(&Ranked) -> &Sustained;
+
+/// Methods on the way to their order.
+struct Order {
+    methods: Vec<Ranked>,
+    basis: Basis,
+    is_lossless: bool,
+    /// Share by which limits must differ to be certainly different.
+    margin: f64,
+}
+
+impl Order {
+    /// Gives the methods their ranks, by their loads without loss, or if none has any, by those with little loss.
+    fn of(mut methods: Vec<Ranked>, margin: f64) -> Self {
+        let is_lossless = methods.iter().any(|ranked| ranked.lossless.lower_pps.is_some());
+        let basis: Basis =
+            if is_lossless { |ranked| &ranked.lossless } else { |ranked| &ranked.nearly_lossless };
+        let lower = |ranked: &Ranked| basis(ranked).lower_pps.unwrap_or(0.0);
+        // Methods that only count frames capture none of them.
+        methods.sort_by(|one, other| {
+            counts_only(one).cmp(&counts_only(other)).then(lower(other).total_cmp(&lower(one)))
+        });
+        let mut left = methods;
+        let mut methods: Vec<Ranked> = Vec::new();
+        while !left.is_empty() {
+            let head = left[0].clone();
+            let is_tied = |ranked: &Ranked| {
+                counts_only(ranked) == counts_only(&head)
+                    && basis(ranked).at_most_pps.is_none_or(|at_most| at_most > lower(&head))
+            };
+            let rank = methods.len() as u32 + 1;
+            let (tied, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(is_tied);
+            // The head is tied with itself, unless its bounds contradict each other.
+            let (tied, rest) = if tied.is_empty() { (vec![head], rest[1..].to_vec()) } else { (tied, rest) };
+            methods.extend(tied.into_iter().map(|ranked| Ranked { rank, ..ranked }));
+            left = rest;
+        }
+        Self { methods, basis, is_lossless, margin }
+    }
+
+    fn conclude(mut self) -> (Vec<Ranked>, Conclusion) {
+        self.judge();
+        self.by_cost();
+        let conclusion = self.conclusion();
+        (self.methods, conclusion)
+    }
+
+    /// How certain it is that each method is below the first rank.
+    fn judge(&mut self) {
+        let Some(first) = self.methods.first() else { return };
+        let best = (self.basis)(first).lower_pps.unwrap_or(0.0);
+        let (basis, margin) = (self.basis, self.margin);
+        for ranked in self.methods.iter_mut().filter(|ranked| ranked.rank > 1) {
+            let is_clear = basis(ranked).at_most_pps.is_some_and(|at_most| at_most * (1.0 + margin) <= best);
+            ranked.below =
+                Some(if is_clear || counts_only(ranked) { Certainty::Certain } else { Certainty::Likely });
+        }
+    }
+
+    /// Orders the methods of each rank by cost, then by privilege.
+    fn by_cost(&mut self) {
+        let mut ordered: Vec<Ranked> = Vec::new();
+        let mut left = std::mem::take(&mut self.methods);
+        while let Some(rank) = left.first().map(|ranked| ranked.rank) {
+            let (mut tied, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|ranked| ranked.rank == rank);
+            while !tied.is_empty() {
+                let next = Choice::among(&tied.iter().collect::<Vec<_>>()).nth;
+                ordered.push(tied.remove(next));
+            }
+            left = rest;
+        }
+        self.methods = ordered;
+    }
+
+    fn conclusion(&self) -> Conclusion {
+        let Some(first) = self.methods.first() else { return Conclusion::Nothing };
+        let is_shown = |ranked: &Ranked| (self.basis)(ranked).status != SustainedStatus::Unknown;
+        if !self.methods.iter().any(is_shown) {
+            return Conclusion::Nothing;
+        }
+        if !self.is_lossless {
+            let best = (self.basis)(first).lower_pps.is_some().then(|| first.method.clone());
+            return Conclusion::NoneLossless { best, limit: first.limited_by, place: first.lost_at };
+        }
+        let tied: Vec<&Ranked> = self.methods.iter().filter(|ranked| ranked.rank == 1).collect();
+        let rest = || self.methods.iter().filter(|ranked| ranked.rank > 1);
+        let names = |methods: &[&Ranked]| methods.iter().map(|ranked| ranked.method.clone()).collect();
+        if !self.are_alike(&tied) {
+            let mut methods = tied;
+            let lower = |ranked: &Ranked| (self.basis)(ranked).lower_pps.unwrap_or(0.0);
+            methods.sort_by(|one, other| lower(other).total_cmp(&lower(one)));
+            let worse = rest().map(|ranked| ranked.method.clone()).collect();
+            return Conclusion::OneOf { methods: names(&methods), worse, settle: Vec::new() };
+        }
+        let choice = Choice::among(&tied);
+        let is_certain = rest().all(|ranked| ranked.below == Some(Certainty::Certain)) && choice.is_certain;
+        Conclusion::Use {
+            method: first.method.clone(),
+            because: match (tied.len(), self.methods.len()) {
+                (1, 1) => Because::OnlyOne,
+                (1, _) => Because::Rate,
+                _ => choice.because,
+            },
+            certainty: if is_certain { Certainty::Certain } else { Certainty::Likely },
+            equal: names(&choice.equal.iter().map(|&nth| tied[nth]).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Whether the limits of these methods are equal at the stated precision: each is known to sustain almost as much as any
+    /// other can.
+    fn are_alike(&self, tied: &[&Ranked]) -> bool {
+        let lowest = tied.iter().map(|ranked| (self.basis)(ranked).lower_pps.unwrap_or(0.0));
+        let lowest = lowest.fold(f64::INFINITY, f64::min);
+        // The highest limit that any of them can have. Beyond what the generator sends they are not compared.
+        let can = |ranked: &&Ranked| {
+            let known = (self.basis)(ranked);
+            match known.status {
+                SustainedStatus::AtLeast => known.lower_pps.unwrap_or(0.0),
+                _ => known.at_most_pps.unwrap_or(f64::INFINITY),
+            }
+        };
+        let highest = tied.iter().map(can).fold(0.0, f64::max);
+        tied.len() == 1 || lowest >= highest * (1.0 - ALIKE * self.margin.max(USUAL / ALIKE))
+    }
+}
+
+/// Limits within this many times the stated precision are equal: each of two intervals is that wide.
+const ALIKE: f64 = 2.0;
+
+/// The best of several methods with equal limits.
+struct Choice {
+    /// Its place among them.
+    nth: usize,
+    because: Because,
+    /// Whether no disturbance can have caused the order.
+    is_certain: bool,
+    /// The places of those that costs do not distinguish from it.
+    equal: Vec<usize>,
+}
+
+impl Choice {
+    fn among(tied: &[&Ranked]) -> Self {
+        let app =
+            |ranked: &Ranked| ranked.cost.as_ref().and_then(|cost| Some((cost.app_ns?, cost.app_error_ns)));
+        let total = |ranked: &Ranked| {
+            ranked.cost.as_ref().and_then(|cost| Some((cost.total_ns?, cost.total_error_ns)))
+        };
+        let all: Vec<usize> = (0..tied.len()).collect();
+        let by_app = cheapest(tied, &all, app);
+        let by_total = cheapest(tied, &by_app, total);
+        let needs = |nth: &usize| privilege(tied[*nth]);
+        let nth = by_total.iter().copied().min_by_key(needs).unwrap_or(0);
+        let is_alone = by_total.iter().filter(|other| needs(other) == needs(&nth)).count() == 1;
+        let equal: Vec<usize> = by_total.iter().copied().filter(|other| *other != nth).collect();
+        let because = match () {
+            () if by_app.len() == 1 => Because::ApplicationTime,
+            () if by_total.len() == 1 => Because::TotalTime,
+            () if is_alone => Because::Privilege,
+            () => Because::Equal,
+        };
+        let is_disturbed = |nth: usize| tied[nth].cost.as_ref().is_none_or(|cost| cost.disturbed);
+        let by_cost = by_total.len() < tied.len();
+        Self { nth, because, is_certain: !by_cost || !all.into_iter().any(is_disturbed), equal }
+    }
+}
+
+/// Those of `places` whose cost is not above the lowest by more than the errors. All of them if no cost is known.
+fn cheapest(tied: &[&Ranked], places: &[usize], cost: impl Fn(&Ranked) -> Option<(f64, f64)>) -> Vec<usize> {
+    let known = places.iter().filter_map(|&nth| cost(tied[nth]));
+    let Some((least, error)) = known.min_by(|a, b| a.0.total_cmp(&b.0)) else { return places.to_vec() };
+    let is_equal = |nth: &usize| cost(tied[*nth]).is_none_or(|(ns, own)| ns - own <= least + error);
+    places.iter().copied().filter(is_equal).collect()
+}
+
+/// What a method needs; a program needs what it needs.
+fn privilege(ranked: &Ranked) -> (bool, Option<Privilege>) {
+    let needs = ranked.method.parse::<MethodSpec>().ok().and_then(|spec| spec.privilege());
+    (needs.is_none(), needs)
+}
+
+fn counts_only(ranked: &Ranked) -> bool {
+    let spec = ranked.method.parse::<MethodSpec>();
+    spec.is_ok_and(|spec| spec.delivery() == Some(Delivery::Counted))
+}
+
+/// Searches or visits that distinguish two methods among a few.
+const TIMES: &str = "6";
+
+/// The command that settles which of these methods is better.
+fn settle(question: Question, methods: &[String], (frame_size, placement, work): &Scene) -> Vec<String> {
+    let mut words: Vec<String> = match question {
+        Question::HighestRate => {
+            ["search", "--goal", "quick", "--searches", TIMES].map(String::from).to_vec()
+        }
+        Question::CheapestAt { pps } => {
+            vec!["bench".into(), "--rate".into(), pps.to_string(), "--visits".into(), TIMES.into()]
+        }
+    };
+    words.extend(["--method".into(), methods.join(",")]);
+    words.extend(["--size".into(), frame_size.to_string()]);
+    // A placement of the user's own is named by its CPUs, which the user knows.
+    if placement != "custom" {
+        words.extend(["--placement".into(), placement.clone()]);
+    }
+    if work != "none" {
+        words.extend(["--work".into(), work.clone()]);
+    }
+    words
+}
