@@ -19,7 +19,7 @@ dpdk() {
   cargo clippy -p capbench-sys -p capbench-capture --all-targets --features dpdk --locked -- -D warnings
   judged "$work/run" -p capbench-sys -p capbench-capture --features dpdk --locked --lib -- dpdk --show-output
   local passed=$tests_passed
-  judged "$work/run" -p capbench-capture --features dpdk --locked --test dpdk -- --test-threads=1 --show-output
+  judged "$work/run" -p capbench-capture --features dpdk --locked --test all -- dpdk:: --test-threads=1 --show-output
   note_tests $((passed + tests_passed))
   cargo build -p capbench --features dpdk --locked --quiet
   # A small ring: its driver locks it in memory, which users may do with little only.
@@ -35,7 +35,7 @@ peers() {
   interpreter notebooks CAPBENCH_NOTEBOOKS_PYTHON || code=$?
   interpreter search CAPBENCH_MLRSEARCH_PYTHON || code=$?
   cargo clippy -p capbench-report -p capbench --all-targets --features capbench/parquet --locked -- -D warnings
-  judged "$work/run" --workspace --features capbench/parquet --locked --no-fail-fast --lib --test reports --test notebooks \
+  judged "$work/run" --workspace --features capbench/parquet --locked --no-fail-fast --lib --test reports \
     -- --show-output "${tests[@]}"
   grep -E ' frames by | paths: ' "$work/run"
   for test in "${tests[@]}"; do
@@ -75,7 +75,7 @@ release() {
 # Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them.
 trials() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
-  CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} judged "$work/run" --workspace --locked --test random_trials -- \
+  CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} judged "$work/run" --workspace --locked --test all -- random_trials:: \
     --test-threads=1 --show-output
   note_tests "$tests_passed"
 }
@@ -85,7 +85,7 @@ clock() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
   [ -n "${CAPBENCH_TEST_MAY_SET_CLOCK:-}" ] ||
     no_host "it sets the host's clock: CAPBENCH_TEST_MAY_SET_CLOCK=1 on a virtual machine that nobody else uses"
-  judged "$work/run" --workspace --locked --test guards -- --exact root_alone_a_clock_that_is_set_during_a_trial_spoils_it --show-output
+  judged "$work/run" --workspace --locked --test all -- --exact guards::root_alone_a_clock_that_is_set_during_a_trial_spoils_it --show-output
   [ "$tests_passed" -eq 1 ] || complain "the test of the clock did not run"
   note_tests "$tests_passed"
 }

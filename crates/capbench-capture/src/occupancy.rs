@@ -26,6 +26,11 @@ impl Occupancy {
         self.used as f64 / self.of as f64
     }
 
+    /// Whether no frame waits.
+    pub fn is_empty(self) -> bool {
+        self.used == 0
+    }
+
     /// Whether a quarter of the room is free, and more than one unit: the kernel needs one for the next frames.
     pub fn has_room(self) -> bool {
         self.of - self.used > (self.of / 4).max(1)

@@ -154,7 +154,7 @@ impl Consumer for Alone<'_> {
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
         let now_ns = realtime_ns();
         if let Some(lost) = self.side.read(capture, self.delivered)? {
-            self.port.losses.read(lost, now_ns);
+            self.port.losses.read(lost, CaptureSide::losses_end_ns(capture, now_ns));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::capture::Capture;
 use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::interface::Interface;
+use capbench_capture::occupancy::Occupancy;
 use capbench_capture::stats_socket::StatsSocket;
 use capbench_model::counters::Counters;
 use capbench_sys::SysError;
@@ -106,6 +107,14 @@ impl CaptureSide {
     pub(super) fn is_calm(capture: &mut impl Capture, gave: bool, before: u64) -> bool {
         let was_empty = !gave || Self::waited(capture) > before;
         was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
+    }
+
+    /// Earliest timestamp of the frames that follow the losses of a reading that began at `now_ns` and has just ended. 0 if the
+    /// ring is empty: all frames to come follow them, also the older ones in the block that the kernel is still filling.
+    pub(super) fn losses_end_ns(capture: &mut impl Capture, now_ns: u64) -> u64 {
+        // A capture that gathers frames may hold some from before the loss.
+        let is_empty = capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
+        if is_empty { 0 } else { now_ns }
     }
 
     /// Reads and publishes the counters of a capture that has delivered these frames. Returns the losses before its socket and

@@ -94,11 +94,15 @@ impl<'t> Dispatch<'t> {
         Delivered { frames: self.frames_read, outgoing: 0 }
     }
 
-    /// Notes that `lost` frames were lost since the beginning, by counters read after this time.
-    fn lost(&mut self, lost: u64, now_ns: u64) {
-        self.pending_drops += lost.saturating_sub(self.known);
-        self.known = self.known.max(lost);
-        self.read_ns = now_ns;
+    /// Notes that `lost` frames were lost since the beginning, all before any frame stamped `end_ns` or later.
+    fn lost(&mut self, lost: u64, end_ns: u64) {
+        let more = lost.saturating_sub(self.known);
+        // A later reading does not move the losses that are pending.
+        if more > 0 || self.pending_drops == 0 {
+            self.read_ns = end_ns;
+        }
+        self.pending_drops += more;
+        self.known += more;
     }
 }
 
@@ -141,7 +145,7 @@ impl Consumer for Dispatch<'_> {
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
         let now_ns = realtime_ns();
         if let Some(lost) = self.side.read(capture, self.delivered())? {
-            self.lost(lost, now_ns);
+            self.lost(lost, CaptureSide::losses_end_ns(capture, now_ns));
         }
         Ok(())
     }

@@ -19,14 +19,15 @@ pub(super) struct Unplaced {
     /// Lost frames counted so far.
     known: u64,
     count: u64,
-    /// When they were counted, ns since the epoch.
+    /// Frames stamped at this time or later follow them, ns since the epoch. 0: all frames to come do.
     read_ns: u64,
     /// The last reading before the pending drops began.
     since_ns: u64,
 }
 
 impl Unplaced {
-    /// Notes a reading of the counters: `lost` frames since the start.
+    /// Notes a reading of the counters: `lost` frames since the start, all before any frame stamped `now_ns` or later. 0 if the
+    /// ring was empty: all frames to come follow the losses.
     pub(super) fn read(&mut self, lost: u64, now_ns: u64) {
         let more = lost.saturating_sub(self.known);
         if self.count == 0 {
@@ -142,6 +143,19 @@ mod tests {
         losses.read(9, 100);
         assert_eq!(losses.at(99, true, LossMark::Frames, false), 0);
         assert_eq!(losses.at(100, true, LossMark::Frames, false), 1);
+    }
+
+    #[test]
+    fn what_was_lost_before_an_open_block_is_recorded_before_its_first_frame() {
+        let mut losses = Unplaced::default();
+        losses.read(0, 500);
+        // The block was opened at 900. The reading, from an empty ring, removed its mark.
+        losses.read(5, 0);
+        assert_eq!(losses.at(900, false, LossMark::Batch(false), true), 5);
+        losses.read(5, 0);
+        assert!(losses.is_news(901), "a mark behind an empty ring is about newer losses");
+        losses.read(7, 2000);
+        assert_eq!(losses.at(901, true, LossMark::Batch(true), true), 2);
     }
 
     #[test]

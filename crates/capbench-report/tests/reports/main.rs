@@ -1,11 +1,13 @@
 //! Reports on runs of the simulated path, whose losses are known.
 
 mod charts;
+mod notebooks;
 mod page;
 mod published;
 mod reading;
 #[path = "../../../capbench/tests/all/support/results_file.rs"]
 mod results_file;
+mod results_schema;
 mod runs;
 mod sentences;
 

@@ -10,7 +10,7 @@ const TRIAL: TrialId = TrialId(5);
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
 /// A transmit method on the heap that accepts what the test wants.
-struct Null {
+struct Null<'a> {
     slots: Vec<Vec<u8>>,
     frames: Vec<Vec<u8>>,
     batches: Vec<usize>,
@@ -21,17 +21,28 @@ struct Null {
     /// Frames that a ring-like method keeps pending from each submission on.
     keep: usize,
     pending: Vec<Vec<u8>>,
+    /// Sets this flag with the submission that reaches this many frames.
+    stop_at: Option<(usize, &'a AtomicBool)>,
 }
 
-impl Null {
+impl Null<'_> {
     fn new(batch: usize) -> Self {
         let slots = vec![vec![0; 1600]; batch];
-        let (delay, lose, keep) = (Duration::ZERO, None, 0);
-        Self { slots, frames: Vec::new(), batches: Vec::new(), delay, lose, keep, pending: Vec::new() }
+        let (delay, lose, keep, stop_at) = (Duration::ZERO, None, 0, None);
+        Self {
+            slots,
+            frames: Vec::new(),
+            batches: Vec::new(),
+            delay,
+            lose,
+            keep,
+            pending: Vec::new(),
+            stop_at,
+        }
     }
 }
 
-impl Transmit for Null {
+impl Transmit for Null<'_> {
     fn room(&mut self) -> usize {
         if self.pending.len() > self.keep { 0 } else { self.slots.len() }
     }
@@ -58,6 +69,9 @@ impl Transmit for Null {
                 _ => counts.accepted += 1,
             }
         }
+        if let Some((frames, stop)) = self.stop_at {
+            stop.store(self.frames.len() >= frames, Ordering::Relaxed);
+        }
         Ok(counts)
     }
 
@@ -78,7 +92,7 @@ fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, star
     SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), start }
 }
 
-fn send(null: &mut Null, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {
+fn send(null: &mut Null<'_>, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {
     let report = run(&job(plan, &schedule, limits, Instant::now()), null).unwrap();
     assert_eq!(report.intended, report.unsent + report.sent);
     assert_eq!(report.sent, report.accepted + report.refused_lost);
@@ -166,16 +180,17 @@ fn due_frames_leave_in_one_batch() {
 
 #[test]
 fn a_stop_flag_ends_the_phase() {
-    let stop = AtomicBool::new(false);
-    let report = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(20));
-            stop.store(true, Ordering::Relaxed);
-        });
-        send(&mut Null::new(64), &plan("64"), constant(1_000.0), for_ms(60_000, &stop))
-    });
-    assert_eq!(report.intended, 60_000);
-    assert!(report.sent >= 1 && report.unsent > 50_000, "{} sent", report.sent);
+    for schedule in [constant(100_000.0), Schedule::Maximum, Schedule::WaitLoop { iterations: 1 }] {
+        // One slot: the flag is set with the third frame, and no other is submitted behind it, at whatever speed.
+        let (stop, hour) = (AtomicBool::new(false), Duration::from_secs(3_600));
+        let mut null = Null { stop_at: Some((3, &stop)), ..Null::new(1) };
+        let limits = Limits { duration: Some(hour), frames: None, stop: &stop };
+        let report = send(&mut null, &plan("64"), schedule, limits);
+        assert_eq!((report.sent, null.frames.len()), (3, 3), "{schedule:?}");
+        let unsent = schedule.intended(hour).map_or(0, |intended| intended - 3);
+        assert_eq!(report.unsent, unsent, "{schedule:?}");
+        assert!(report.elapsed < hour, "{schedule:?}");
+    }
     let stopped = AtomicBool::new(true);
     assert_eq!(send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(9, &stopped)).sent, 0);
 }

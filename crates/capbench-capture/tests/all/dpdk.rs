@@ -1,14 +1,12 @@
 //! DPDK on a real interface, by its drivers for interfaces: frames whole, in order and counted, losses at their place,
 //! many captures in one process, and errors instead of silence. Only with the feature `dpdk`.
-#![cfg(feature = "dpdk")]
 
 use capbench_testing::network;
-mod wire;
-
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::frame_slots::FrameSlots;
 use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
@@ -18,7 +16,6 @@ use capbench_model::places::Place as At;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::missing;
 use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
-use wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
 

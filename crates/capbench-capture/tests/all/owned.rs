@@ -1,15 +1,13 @@
 //! Batches that may be kept, of every method that runs without special hardware: whole frames, each once, for any batches held.
 
-mod wire;
-
 use std::time::{Duration, Instant};
 
+use crate::wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 use capbench_capture::{Batch, OwnedBatch, VlanTag};
 use capbench_model::counters::LossMark;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC, privileges};
-use wire::{Probe, Seen, Wire, capture, frame, now_ns, options, with_each};
 
 const METHODS: [&str; 9] = [
     "recv",

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::interface_of;
+use crate::wire::interface_of;
 use capbench_testing::network::{Place, lossy, privileges, program};
 
 /// What is said of an expression.

@@ -4,8 +4,8 @@ use capbench_capture::{Capture, Occupancy};
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 
+use super::{counters_after, frame, losses, open_as, options, with_each_mode};
 use crate::wire::{OTHER_MAC, Wire, drain, take};
-use crate::{counters_after, frame, losses, open_as, options, with_each_mode};
 
 #[test]
 fn root_a_starved_fill_ring_loses_at_its_own_place_to_the_frame() {

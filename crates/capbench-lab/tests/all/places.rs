@@ -3,16 +3,16 @@
 //! counter that the ledger takes it from, nor what is left when that is known. A trial is repeated only where something
 //! else shows that the host disturbed it.
 
-#![cfg(feature = "bpf")]
-
-mod faults;
-
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::faults::host::Host;
+use crate::faults::watched::lost_by_sockets;
+use crate::faults::xdp::Mode;
+use crate::faults::{Every, Fault, balance, entry, is_in_doubt};
 use capbench_frames::Pps;
 use capbench_lab::for_tests::{live, virtual_link};
 use capbench_lab::live::LiveLaboratory;
@@ -25,10 +25,6 @@ use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_testing::network::privileges;
-use faults::host::Host;
-use faults::watched::lost_by_sockets;
-use faults::xdp::Mode;
-use faults::{Every, Fault, balance, entry, is_in_doubt};
 
 /// One fault at one intensity.
 struct Case {

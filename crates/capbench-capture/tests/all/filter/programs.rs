@@ -9,8 +9,8 @@ use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::frames::{frame, plain, with_tag};
-use crate::kernel::InKernel;
+use super::frames::{frame, plain, with_tag};
+use super::kernel::InKernel;
 
 /// Every code that Linux knows, and some that it does not.
 const CODES: [u16; 52] = [

@@ -1,9 +1,5 @@
 //! The tracer against faults of known number, one place at a time, and against traffic that is not its matter.
 
-#![cfg(feature = "bpf")]
-
-use capbench_testing::network;
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,7 +15,7 @@ use capbench_model::places::Place as Lost;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_sys::host::{NetNamespace, interface};
 use capbench_testing::Scratch;
-use network::{Place, eventually, privileges, program};
+use capbench_testing::network::{self, Place, eventually, privileges, program};
 
 fn scope(place: &Place, name: &str) -> Scope {
     place.inside(|| Scope {

@@ -6,8 +6,8 @@ use capbench_capture::{Batch, Capture};
 use capbench_sys::host::interface::index_of;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake};
 
+use super::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
 use crate::wire::{OTHER_MAC, take};
-use crate::{MODES, counters_after, frame, losses, number, open_as, options, refusal};
 use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, privileges};
 
 /// A pair whose ends have two queues each.

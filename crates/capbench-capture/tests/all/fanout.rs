@@ -1,14 +1,13 @@
 //! Captures that share the frames of an interface: each frame goes to one of them, a flow stays together, and what is in the
 //! way is explained.
 
-mod wire;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::wire::{AF_PACKET, Probe, SetOnDrop, Wire, With, frame, interface_of};
 use capbench_capture::{
     Batch, Capture, FanoutMode, Filter, Interface, MembersVisitor, open_members, open_with,
 };
@@ -19,10 +18,9 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
 use etherparse::PacketBuilder;
-use wire::{AF_PACKET, Probe, SetOnDrop, Wire, With, frame, interface_of};
 
 fn options(fanout: Fanout) -> CaptureOptions {
-    CaptureOptions { fanout: Some(fanout), ..wire::options() }
+    CaptureOptions { fanout: Some(fanout), ..crate::wire::options() }
 }
 
 /// Frames that a capture took until none came any more.

@@ -3,13 +3,11 @@
 //! `CAPBENCH_TRIALS` is their number and `CAPBENCH_TRIALS_SEED` the seed, which is printed. Each trial is drawn from the
 //! seed and its own number only: `CAPBENCH_TRIALS_ONLY=N` runs the N-th again.
 
-#![cfg(feature = "bpf")]
-
-mod faults;
-
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::faults::xdp::Mode;
+use crate::faults::{Every, Fault, balance, entry, is_in_doubt};
 use capbench_capture::{CaptureError, METHODS};
 use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
 use capbench_frames::{Mtu, Pps};
@@ -31,8 +29,6 @@ use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::work::WorkPlan;
 use capbench_testing::network::privileges;
 use capbench_traffic::transmit::THROUGH_QDISC;
-use faults::xdp::Mode;
-use faults::{Every, Fault, balance, entry, is_in_doubt};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

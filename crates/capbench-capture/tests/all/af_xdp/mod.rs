@@ -8,16 +8,12 @@
 //! | `queues` | several receive queues as one source |
 //! | `passing` | frames that the host gets, too |
 //! | `refusals` | impossible requests, and interfaces and processes that go away |
-#![cfg(feature = "bpf")]
 
 mod frames;
 mod losses;
-use capbench_testing::network;
 mod passing;
 mod queues;
 mod refusals;
-#[path = "../wire/mod.rs"]
-mod wire;
 
 use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{Capture, CaptureError, Interface};
@@ -27,7 +23,7 @@ use capbench_model::places::Place as At;
 use capbench_model::units::ByteCount;
 use capbench_sys::bpf::link_state;
 use capbench_sys::host::interface::index_of;
-use network::{Namespaces, Place, eventually};
+use capbench_testing::network::{Namespaces, Place, eventually};
 
 const MODES: [&str; 2] = ["af-xdp", "af-xdp+generic"];
 
@@ -51,7 +47,7 @@ fn is_attached(place: &Place) -> bool {
 
 /// A frame of this size with its number, and full of the number's last octet.
 fn frame(destination: [u8; 6], number: u32, octets: usize) -> Vec<u8> {
-    let mut frame = wire::frame(destination, number as u8, octets);
+    let mut frame = crate::wire::frame(destination, number as u8, octets);
     frame[14..18].copy_from_slice(&number.to_be_bytes());
     frame
 }
@@ -73,5 +69,5 @@ fn losses(counters: &Counters) -> [Option<u64>; 3] {
 }
 
 fn with_each_mode(test: &str, work: impl Fn(&str, &Namespaces)) {
-    wire::with_each(test, &MODES, work);
+    crate::wire::with_each(test, &MODES, work);
 }

@@ -1,12 +1,10 @@
 //! libpcap's method against stand-ins that check how they are called: the calls and their order, how long a packet is
 //! valid, errors, counters, and builds with false claims.
 
-#[path = "libpcap/stand_in.rs"]
-mod stand_in;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crate::stand_in::{ReadFrame, StandIn, take};
 use capbench_capture::{Batch, Capture, CaptureError, Interface, Visitor, methods, open_with};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
@@ -14,7 +12,6 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{PATIENCE, privileges};
-use stand_in::{ReadFrame, StandIn, take};
 
 const CALLS: [&str; 4] = ["+dispatch", "+loop", "+next-ex", "+next"];
 

@@ -1,20 +1,16 @@
 //! The system's libpcap on a real interface, by every call: whole frames with their times, tags, lengths and directions,
 //! exact counters, and waiting that ends.
 
-#[path = "libpcap/stand_in.rs"]
-mod stand_in;
-mod wire;
-
 use std::time::{Duration, Instant};
 
+use crate::stand_in::StandIn;
+use crate::wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
-use stand_in::StandIn;
-use wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};
 
 fn open(place: &Place, spec: &str, options: &CaptureOptions) -> Result<Libpcap, CaptureError> {
     Libpcap::open(&spec.parse().unwrap(), &interface_of(place), options)
@@ -202,7 +198,7 @@ fn root_two_builds_of_libpcap_are_open_at_once() {
         let mut other = open(&spaces.right, &stand_in.spec().to_string(), &options()).unwrap();
         wire.send(&frame(RIGHT_MAC, 9, 60));
         assert_eq!(take(&mut system, 1)[0].data, frame(RIGHT_MAC, 9, 60));
-        assert_eq!(stand_in::take(&mut other, 100).0.len(), 3);
+        assert_eq!(crate::stand_in::take(&mut other, 100).0.len(), 3);
         assert!(
             system.running().engine.to_string().contains("AF_PACKET")
                 && !system.running().engine.to_string().contains("stand-in")

@@ -6,7 +6,3 @@ mod kernel;
 mod on_interfaces;
 mod programs;
 mod refusals;
-#[path = "../wire/mod.rs"]
-mod wire;
-
-use wire::interface_of;

@@ -9,9 +9,9 @@ use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{Capture, Interface};
 use capbench_model::method_spec::MethodSpec;
 
+use super::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
 use crate::wire::{OTHER_MAC, Wire, take};
-use crate::{counters_after, frame, is_attached, losses, network, open_as, options, refusal, with_each_mode};
-use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges, program};
+use capbench_testing::network::{Namespaces, PATIENCE, eventually, lossy, privileges, program};
 
 #[test]
 fn root_impossible_requests_are_refused_without_fallback() {
@@ -161,9 +161,9 @@ fn root_without_privilege_it_says_which_one_is_missing() {
             let mut setpriv = program("setpriv");
             setpriv.args(["--bounding-set", kept, "--inh-caps", "-all"]);
             let output = spaces.right.output(&mut child(method, Some(&mut setpriv)));
-            let text = network::lossy(&output.stdout);
+            let text = lossy(&output.stdout);
             let line = text.lines().find_map(|line| line.split_once("error: ")).map(|(_, error)| error);
-            let line = line.unwrap_or_else(|| panic!("{text} {}", network::lossy(&output.stderr)));
+            let line = line.unwrap_or_else(|| panic!("{text} {}", lossy(&output.stderr)));
             assert!(line.contains("right") && line.contains(wanted), "{method} {kept}: {line}");
             assert!(!is_attached(&spaces.right), "{method}");
         }

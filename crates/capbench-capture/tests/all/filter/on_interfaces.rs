@@ -9,8 +9,8 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use etherparse::PacketBuilder;
 
-use crate::frames::with_tag;
-use crate::interface_of;
+use super::frames::with_tag;
+use crate::wire::interface_of;
 use crate::wire::{Seen, Wire, drain, take};
 use capbench_testing::network::{Namespaces, Place, privileges};
 

@@ -1,10 +1,8 @@
 //! `xdp-count` on a veth pair: counts to the frame, verdicts, and an interface that is left as it was found.
-#![cfg(feature = "bpf")]
-
-mod wire;
 
 use std::time::Duration;
 
+use crate::wire::{OTHER_MAC, Wire};
 use capbench_capture::backends::recv::Recv;
 use capbench_capture::backends::xdp_count::XdpCount;
 use capbench_capture::{Batch, Capture, CaptureError, Interface, methods};
@@ -14,7 +12,6 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_sys::host::interface::index_of;
 use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges};
-use wire::{OTHER_MAC, Wire};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
 const TRIAL: u16 = 0xbeef;
@@ -24,7 +21,7 @@ const OCTETS: usize = 60;
 
 /// A frame of a trial, of a protocol that nobody speaks.
 fn frame(trial: u16, stream: u8, sequence: u64) -> Vec<u8> {
-    let mut frame = wire::frame(OTHER_MAC, 0x55, OCTETS);
+    let mut frame = crate::wire::frame(OTHER_MAC, 0x55, OCTETS);
     let stamp = u64::from(trial) << 48 | u64::from(stream) << 40 | sequence;
     frame[usize::from(STAMP_AT)..][..8].copy_from_slice(&stamp.to_be_bytes());
     frame

@@ -8,8 +8,8 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::running::TimeSource;
 use capbench_model::units::{ByteCount, SnapLength};
 
+use super::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};
 use crate::wire::{OTHER_MAC, Wire, now_ns, take};
-use crate::{counters_after, frame, is_attached, losses, open_as, options, with_each_mode};
 use capbench_testing::network::{PATIENCE, RIGHT_MAC, eventually};
 
 #[test]

@@ -2,8 +2,6 @@
 //! another's frames.
 
 use capbench_testing::is_root;
-use capbench_testing::network;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -25,8 +23,8 @@ use capbench_model::trial::{Load, TrialResult, Verdict};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::{CpuId, affinity};
+use capbench_testing::network::{self, eventually, privileges};
 use capbench_testing::{HostLoad, busy, missing};
-use network::{eventually, privileges};
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())

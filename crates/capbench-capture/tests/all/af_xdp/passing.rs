@@ -4,8 +4,8 @@ use capbench_capture::backends::recv::Recv;
 use capbench_capture::{Capture, Interface, PacketType};
 use capbench_model::method_spec::MethodSpec;
 
+use super::{frame, losses, open_as, options};
 use crate::wire::{Wire, drain, take};
-use crate::{frame, losses, open_as, options};
 use capbench_testing::network::{Namespaces, RIGHT_MAC, privileges};
 
 #[test]

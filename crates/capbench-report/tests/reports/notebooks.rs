@@ -2,18 +2,15 @@
 //!
 //! `tools/compare/notebooks` makes the virtual environment and names it; else this is skipped.
 
-#[path = "reports/runs/mod.rs"]
-mod runs;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::runs::Totals;
 use capbench_report::formats::{self, Format};
 use capbench_report::read::Run;
 use capbench_report::save;
 use capbench_testing::Scratch;
-use runs::Totals;
 
 /// The interpreter that has both; `tools/compare/notebooks` and `./check peers` name it.
 const PYTHON: &str = "CAPBENCH_NOTEBOOKS_PYTHON";
@@ -30,8 +27,8 @@ fn pandas_and_duckdb_reach_the_totals_of_the_results() {
         .filter_map(|name| formats::named(name))
         .filter(|format| format.write.is_some())
         .collect();
-    for (name, results) in runs::all() {
-        let expected = runs::totals(&results);
+    for (name, results) in crate::runs::all() {
+        let expected = crate::runs::totals(&results);
         let run = Run::new(results, Path::new("/nowhere"));
         save::write(&save::files(&run, &formats).unwrap(), &folder).unwrap();
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tools/compare/notebooks.py");

@@ -1,8 +1,5 @@
 //! Runs of every kind on the simulated path, saved as the product saves them, are what `docs/results.schema.json` says.
 
-#[path = "../../capbench/tests/all/support/results_file.rs"]
-mod results_file;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,7 +32,7 @@ use capbench_report::results::{Finding, Results, RunDirectory};
 use capbench_testing::Scratch;
 use serde_json::Value;
 
-use results_file::assert_valid;
+use crate::results_file::assert_valid;
 
 fn methods() -> Vec<SimulatedMethod> {
     let regimes = TwoRegimes { batch: 8.0, ..dain() };

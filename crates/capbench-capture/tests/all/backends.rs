@@ -1,21 +1,19 @@
 //! Every method on a real interface: the same frames, in order and whole, the same counters, and errors instead of
 //! silence.
 
-mod wire;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::wire::{
+    AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,
+};
 use capbench_capture::{CaptureError, Interface, PacketType, VlanTag, open_with};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_testing::network::{Namespaces, PATIENCE, RIGHT_MAC};
-use wire::{
-    AF_PACKET, LIBPCAP, OTHER_MAC, Probe, SetOnDrop, Wire, With, capture, frame, now_ns, options, with_each,
-};
 
 /// The same with a tag (IEEE 802.1Q, 802.1ad).
 fn tagged(tpid: u16, tci: u16, number: u8, octets: usize) -> Vec<u8> {

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::frames::{frame, plain};
-use crate::interface_of;
-use crate::kernel::InKernel;
+use super::frames::{frame, plain};
+use super::kernel::InKernel;
+use crate::wire::interface_of;
 use capbench_testing::network::{Place, lossy, privileges, program};
 
 pub const EXPRESSIONS: [&str; 67] = [

@@ -1,0 +1,17 @@
+//! Trials on real paths. All in one binary: linking one takes less time than linking one for each file.
+
+#[cfg(feature = "bpf")]
+mod faults;
+mod guards;
+mod latency;
+#[cfg(feature = "bpf")]
+mod places;
+mod programs;
+#[cfg(feature = "bpf")]
+mod random_trials;
+mod rfc2544;
+mod search;
+mod sweeps;
+#[cfg(feature = "bpf")]
+mod tracer;
+mod trials;
