@@ -88,6 +88,14 @@ impl Classifier {
         self.look_closely(captured, wire_length as usize, tag)
     }
 
+    /// The trial of a frame that is addressed as generated frames of this layout are, by its stamp, intact or not.
+    #[cold]
+    pub fn trial_of(&self, captured: &[u8]) -> Option<TrialId> {
+        let network_at = network_at(captured);
+        let packet = captured.get(network_at..).filter(|packet| packet.len() >= self.stamp_end)?;
+        self.is_addressed_to_us(captured, packet, network_at).then(|| self.stamp(packet).trial)
+    }
+
     /// Whether the removed tag of a frame without inline tag is the layout's.
     #[inline]
     fn stripped_tag_fits(&self, tag: TagMetadata) -> bool {
@@ -100,8 +108,8 @@ impl Classifier {
 
     /// Any frame: cut, padded, tagged, damaged, or foreign.
     fn look_closely(&self, captured: &[u8], wire_length: usize, tag: TagMetadata) -> FrameClass {
-        let inline = captured.get(12..14) == Some(&VlanTag::TPID.to_be_bytes());
-        let network_at = if inline { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS };
+        let network_at = network_at(captured);
+        let inline = network_at > ETHERNET_OCTETS;
         let cut_short = captured.len() < wire_length.min(self.snaplen);
         let Some(packet) = captured.get(network_at..).filter(|packet| packet.len() >= self.stamp_end) else {
             return self.look_at_stub(captured, cut_short);
@@ -238,6 +246,12 @@ impl Classifier {
     fn expected(&self) -> &[u8] {
         &self.head.octets[self.layout.network_at()..]
     }
+}
+
+/// Where the network header begins, behind a tag among the octets.
+fn network_at(captured: &[u8]) -> usize {
+    let is_tagged = captured.get(12..14) == Some(&VlanTag::TPID.to_be_bytes());
+    if is_tagged { ETHERNET_OCTETS + TAG_OCTETS } else { ETHERNET_OCTETS }
 }
 
 #[inline]

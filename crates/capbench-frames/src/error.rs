@@ -55,6 +55,11 @@ pub enum FrameError {
         /// The smallest length that keeps the stamp, in octets.
         least: usize,
     },
+    /// A share of the line's speed where that is unknown.
+    #[error(
+        "the speed of the line is unknown, as on every virtual interface; state the rate in bit/s or packets/s"
+    )]
+    LineSpeed,
     /// A rate that is not a positive number in range.
     #[error("rate {asked} is not allowed: above 0 and at most 1e12 frames/s (0.000001 is the least)")]
     Rate {

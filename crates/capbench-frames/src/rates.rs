@@ -1,10 +1,11 @@
-//! Frame rates.
+//! Frame rates, and the ways in which users state them.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::WIRE_OVERHEAD_OCTETS;
 use crate::{FrameError, Result};
 
 /// The slowest rate: one frame in 11 days. Slower ones would overflow the exact arithmetic of the schedule.
@@ -70,6 +71,65 @@ impl FromStr for Pps {
     }
 }
 
+/// A rate as users state it. Only the mean frame size, and for a share the speed of the line, make frames per second of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StatedRate {
+    /// Frames per second: `100k`, `1.5Mpps`.
+    Frames(Pps),
+    /// Bits per second of whole frames, FCS included (layer 2): `500Mbit/s`, `1Gbps`.
+    Layer2(f64),
+    /// The same with preamble and gap, as the speed of a link is stated (layer 1): `1GbpsL1`.
+    Layer1(f64),
+    /// Share of the line's speed, at layer 1: `10%`.
+    OfLine(f64),
+}
+
+impl StatedRate {
+    /// Frames per second for frames of this mean size, FCS included. `line` is the speed of the line in bits per second.
+    ///
+    /// # Errors
+    /// A rate outside the range of [`Pps`]; a share where the speed is unknown.
+    pub fn of_frames(self, mean_octets: f64, line: Option<f64>) -> Result<Pps> {
+        let layer_1 = |bits: f64| Pps::new(bits / (8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS)));
+        match self {
+            Self::Frames(rate) => Ok(rate),
+            Self::Layer2(bits) => Pps::new(bits / (8.0 * mean_octets)),
+            Self::Layer1(bits) => layer_1(bits),
+            Self::OfLine(share) => layer_1(share * line.ok_or(FrameError::LineSpeed)?),
+        }
+    }
+}
+
+impl FromStr for StatedRate {
+    type Err = FrameError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        const FORMS: &str = "a rate, such as 100000, 1.5Mpps, 500Mbit/s, 1GbpsL1 or 10%";
+        let refuse = || FrameError::parse(text, FORMS);
+        let trimmed = text.trim();
+        if let Some(percent) = trimmed.strip_suffix('%') {
+            let share = scaled(percent).map(|percent| percent / 100.0);
+            return share.filter(|share| *share > 0.0 && *share <= 1.0).map(Self::OfLine).ok_or_else(refuse);
+        }
+        let of_layer = |layer: &str| trimmed.strip_suffix(layer).map(str::trim_end);
+        let (bare, layer): (_, fn(f64) -> Self) = match (of_layer("L1"), of_layer("L2")) {
+            (Some(bare), _) => (bare, Self::Layer1),
+            (_, Some(bare)) => (bare, Self::Layer2),
+            _ => (trimmed, Self::Layer2),
+        };
+        let number = ["bit/s", "bps", "b/s"].into_iter().find_map(|unit| bare.strip_suffix(unit));
+        match number {
+            Some(number) => scaled(number).filter(|bits| *bits > 0.0).map(layer).ok_or_else(refuse),
+            None if bare.len() < trimmed.len() => Err(refuse()),
+            None => match trimmed.parse() {
+                Ok(rate) => Ok(Self::Frames(rate)),
+                Err(error @ FrameError::Rate { .. }) => Err(error),
+                Err(_) => Err(refuse()),
+            },
+        }
+    }
+}
+
 /// A decimal number, an SI multiplier and "pps", the last two optional and without space.
 fn scaled(text: &str) -> Option<f64> {
     let text = text.trim();
@@ -114,9 +174,32 @@ mod tests {
         assert!(Pps::new(f64::INFINITY).is_err());
     }
 
+    #[test]
+    fn bits_per_second_and_shares_of_the_line_become_frames_per_second() {
+        let of = |text: &str| text.parse::<StatedRate>().unwrap().of_frames(64.0, Some(1e9)).unwrap().get();
+        for (text, expected) in [
+            ("1.5Mpps", 1.5e6),
+            ("64K", 64e3),
+            ("1Gbps", 1_953_125.0),
+            ("512kbit/s", 1e3),
+            ("1Gbit/s L2", 1_953_125.0),
+            ("672MbpsL1", 1e6),
+            ("67.2%", 1e6),
+            ("100 %", 1e9 / 672.0),
+        ] {
+            assert!((of(text) / expected - 1.0).abs() < 1e-12, "{text}: {}", of(text));
+        }
+        let share: StatedRate = "10%".parse().unwrap();
+        assert!(share.of_frames(64.0, None).unwrap_err().to_string().contains("speed"));
+        for text in ["", "bps", "0bps", "101%", "0%", "1Gbs", "1Gpps L1", "L1", "fast", "0"] {
+            assert!(text.parse::<StatedRate>().is_err(), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn parsing_never_panics(text in "\\PC{0,12}") {
+            let _ = text.parse::<StatedRate>();
             let _ = text.parse::<Pps>();
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::{FrameError, Pps, Result};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of a second.
 const SECOND_NS: u128 = 1_000_000_000;
@@ -44,7 +45,7 @@ pub enum Schedule {
 }
 
 /// A constant rate that changes once.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The rate before the change.
     pub before: Pps,

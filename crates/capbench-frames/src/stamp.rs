@@ -5,6 +5,8 @@
 //! 10..14 as the first payload octets. So the 58-octet frame of `dain-2004` (54 of headers, 4 of payload) contains the whole
 //! stamp. It has no checksum: that of UDP or TCP covers it.
 
+use serde::{Deserialize, Serialize};
+
 /// Octets of a stamp.
 pub const STAMP_OCTETS: usize = 14;
 
@@ -16,11 +18,11 @@ const SEQUENCE_BITS: u32 = 40;
 const STREAM_BITS: u32 = 8;
 
 /// The trial of a frame within a run. It distinguishes leftovers of the previous trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TrialId(pub u16);
 
 /// The sender of a frame within a trial. Each sender counts its sequence from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StreamId(pub u8);
 
 /// The content of a frame's stamp.

@@ -10,6 +10,9 @@ use crate::{FrameError, Result};
 /// Octets of the frame check sequence, which no capture method delivers (IEEE 802.3 3.2.9).
 pub const FCS_OCTETS: u16 = 4;
 
+/// Octets on the wire besides the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
+pub const WIRE_OVERHEAD_OCTETS: f64 = 20.0;
+
 /// The smallest legal Ethernet frame, FCS included (IEEE 802.3 `minFrameSize`).
 pub const LEAST_FRAME_OCTETS: u16 = 64;
 

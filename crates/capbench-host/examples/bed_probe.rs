@@ -58,7 +58,7 @@ fn show(bed: &Bed, generator: CpuId) -> Result<()> {
     let (sent, seconds) = bed.transmit_side().run(|| flood(bed, generator))??;
     let after = (SoftnetSnapshot::read()?, bed.receive_side().stats()?);
     let received = after.1.zip(before.1).and_then(|(after, before)| after.since(&before));
-    let bounds = kernel_cpu_bounds(&before.0, &after.0, expected, sent).unwrap_or(0.0..=0.0);
+    let bounds = kernel_cpu_bounds(&after.0.since(&before.0), expected, sent).unwrap_or(0.0..=0.0);
     println!(
         "{:?}: set by {}; read back {:?}; {:.0} frames/s; received {:?} of {sent} sent of {FRAMES}; share on CPU {expected}: {:.3} to {:.3}",
         report.asked,

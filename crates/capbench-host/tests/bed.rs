@@ -144,7 +144,7 @@ fn flood(bed: &Bed, generator: CpuId, expected: CpuId) -> RangeInclusive<f64> {
     };
     let sent = bed.transmit_side().run(send).unwrap();
     eventually("every frame that was sent arrives", || received(bed) - count >= sent);
-    kernel_cpu_bounds(&before, &SoftnetSnapshot::read().unwrap(), expected, sent).unwrap()
+    kernel_cpu_bounds(&SoftnetSnapshot::read().unwrap().since(&before), expected, sent).unwrap()
 }
 
 #[test]

@@ -18,6 +18,8 @@ use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
 use capbench_sys::host::{clock, thread};
 
+use serde::{Deserialize, Serialize};
+
 use crate::latency::{LatencyRecorder, Timekeeper};
 use crate::work::Work;
 use crate::{LabError, Result};
@@ -69,19 +71,41 @@ impl NextRead {
     }
 }
 
-/// State shared by sender and receiver of a trial.
+/// When the schedule of a trial begins: set once, before its first frame is sent. Both sides know it because they share a clock.
+pub type SharedStart = Arc<OnceLock<Instant>>;
+
+/// How far the sending of a trial is, for the application's thread.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// When the schedule begins; set once, before the first frame is sent.
-    pub start: OnceLock<Instant>,
-    /// Set once, after the sender has stopped and written `sent`.
-    pub finished: AtomicBool,
+    /// When the schedule begins.
+    pub start: SharedStart,
+    finished: AtomicBool,
     /// Frames passed to the kernel; valid once `finished` is set.
-    pub sent: AtomicU64,
+    sent: AtomicU64,
+}
+
+impl Progress {
+    /// Nothing was sent yet.
+    pub fn new(start: SharedStart) -> Self {
+        Self { start, ..Self::default() }
+    }
+
+    /// No further frame follows the `sent` ones.
+    pub fn finish(&self, sent: u64) {
+        self.sent.store(sent, Ordering::Relaxed);
+        // Release: pairs with the Acquire of `sent`; the count above is visible with the flag.
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// The number of sent frames, once sending is over.
+    #[inline]
+    pub fn sent(&self) -> Option<u64> {
+        self.finished.load(Ordering::Acquire).then(|| self.sent.load(Ordering::Relaxed))
+    }
 }
 
 /// The results of a trial's application.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Received {
     /// The received frames.
     pub arrivals: Arrivals,
@@ -95,8 +119,6 @@ pub struct Received {
     pub waits: WaitCounts,
     /// CPU time that the scheduler charged to the application's threads.
     pub cpu_ns: u64,
-    /// The kernel's account when the last frame had been read.
-    pub kernel: KernelWorkSnapshot,
     /// Context switches of the application's threads.
     pub switches: Option<ThreadTimes>,
     /// From the end of sending to the last poll for frames.
@@ -109,8 +131,6 @@ pub struct Received {
     pub capture: CaptureFacts,
     /// Why capbench did not verify the frames one by one; absent if it did.
     pub unverified_because: Option<String>,
-    /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
-    pub record: Option<LossRecord>,
     /// The delay of the frames; absent if it was not recorded.
     pub latency: Option<Latency>,
     /// The counts that the program under test reported; absent for methods of capbench.
@@ -119,17 +139,21 @@ pub struct Received {
     pub filtered: bool,
     /// Notes on the trial's numbers, for example a size smaller than requested.
     pub notes: Vec<String>,
-}
-
-/// The application's result, and its cost of verification per frame.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The application's result.
-    pub received: Received,
     /// Cost of verifying a frame in nanoseconds; 0 if none was verified during the trial.
     pub verify_ns: f64,
-    /// Time of one iteration of its wait loop on its CPU in nanoseconds; absent for other work.
+    /// Time of one iteration of the wait loop on the application's CPU in nanoseconds; absent for other work.
     pub iteration_ns: Option<f64>,
+}
+
+/// The application's results, and what others evaluate after it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The application's results.
+    pub received: Received,
+    /// The kernel's account when the last frame had been read.
+    pub kernel: KernelWorkSnapshot,
+    /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
+    pub record: Option<LossRecord>,
 }
 
 /// A trial to receive.
@@ -189,10 +213,11 @@ impl Visitor for Application<'_> {
                 quiet: self.quiet,
             };
             let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
-            let received = self.received(&mut capture, reception, verifier)?;
+            let mut outcome = self.outcome(&mut capture, reception, verifier)?;
+            outcome.received.verify_ns = self.verify_ns;
+            outcome.received.iteration_ns = self.work.iteration_ns();
             // The caller may have given up waiting.
-            let iteration_ns = self.work.iteration_ns();
-            let _ = self.done.send(Outcome { received, verify_ns: self.verify_ns, iteration_ns });
+            let _ = self.done.send(outcome);
         }
         Ok(())
     }
@@ -200,12 +225,12 @@ impl Visitor for Application<'_> {
 
 impl Application<'_> {
     /// Runs one trial with the inline or the queued worker, as its work and its latency need.
-    fn received<C: Capture>(
+    fn outcome<C: Capture>(
         &self,
         capture: &mut C,
         reception: Reception<'_>,
         verifier: Verifier,
-    ) -> Result<Received> {
+    ) -> Result<Outcome> {
         let (work, queue) = (self.work.clone(), self.queue);
         let Some(recording) = self.latency else {
             return match queue {
@@ -215,11 +240,11 @@ impl Application<'_> {
         };
         let source = capture.running().time_source.clone();
         let mut recorder = LatencyRecorder::new(recording, &reception.progress.start, source);
-        let received = match queue {
+        let mut outcome = match queue {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,
         };
-        let latency = match (&received.unverified_because, queue) {
+        let latency = match (&outcome.received.unverified_because, queue) {
             (Some(reason), _) => Latency::unknown(recording, reason),
             (None, Some(_)) => Latency::unknown(
                 recording,
@@ -227,7 +252,8 @@ impl Application<'_> {
             ),
             (None, None) => recorder.latency(),
         };
-        Ok(Received { latency: Some(latency), ..received })
+        outcome.received.latency = Some(latency);
+        Ok(outcome)
     }
 }
 
@@ -242,7 +268,7 @@ struct Reception<'a> {
 
 impl Reception<'_> {
     /// Reads frames until the trial is over.
-    fn run<C: Capture, H: FrameSink>(self, capture: &mut C, mut hands: H) -> Result<Received> {
+    fn run<C: Capture, H: FrameSink>(self, capture: &mut C, mut hands: H) -> Result<Outcome> {
         let mut end = End::new(self.quiet);
         let mut batches = 0;
         let mut next_read = NextRead::after(0, Instant::now());
@@ -280,15 +306,13 @@ impl Reception<'_> {
         let tallied = capture.tally()?.is_some();
         // Now, not at the start: some properties are known only after frames have arrived.
         let running = capture.running().clone();
-        Ok(Received {
+        let received = Received {
             arrivals: verifier.arrivals(),
             queue,
-            record: verifier.into_record().filter(|_| !tallied),
             counters,
             batches,
             waits: capture.waits().since(waited),
             cpu_ns,
-            kernel,
             switches,
             drain: end.drained(),
             emptying: Some(Emptying {
@@ -303,7 +327,10 @@ impl Reception<'_> {
             filtered: running.filtered,
             notes: running.shortfalls.clone(),
             capture: running.into(),
-        })
+            verify_ns: 0.0,
+            iteration_ns: None,
+        };
+        Ok(Outcome { received, kernel, record: verifier.into_record().filter(|_| !tallied) })
     }
 }
 
@@ -411,16 +438,13 @@ impl End {
 
     /// Reads the clock only after the sender has finished: once per batch, never once per frame.
     fn is_reached(&mut self, progress: &Progress, accounted: u64, came: bool) -> bool {
-        // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
-        if !progress.finished.load(Ordering::Acquire) {
-            return false;
-        }
+        let Some(sent) = progress.sent() else { return false };
         let now = Instant::now();
         let finished = *self.finished.get_or_insert(now);
         if came || self.last < finished {
             self.last = now;
         }
-        let is_complete = accounted >= progress.sent.load(Ordering::Relaxed);
+        let is_complete = accounted >= sent;
         if is_complete {
             // Behind a queue the last frames are finished when none has arrived for a while.
             self.last = now;

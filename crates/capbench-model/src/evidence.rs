@@ -8,6 +8,7 @@ mod refused;
 
 use crate::counters::Counters;
 use capbench_sys::host::CpuId;
+use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Entry, Ledger};
 use crate::places::Place;
@@ -17,7 +18,7 @@ use self::refused::Refused;
 pub use crate::traced_losses::{Losses, TracedLosses};
 
 /// The losses of a place, and their source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Number of lost frames; `None` if no source knows it.
     pub count: Option<u64>,
@@ -50,7 +51,7 @@ pub enum PeerQueue {
 }
 
 /// The account of a queue in a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueAccount {
     /// Capacity in frames, including the frame in work.
     pub length: QueueLength,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of bytes. Written and read with binary suffixes: `64MiB`, `256KiB`, `4096`.
+/// A number of bytes. Written with binary suffixes: `64MiB`, `256KiB`, `4096B`; also read as `64M` and, in powers of 1000, `64MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteCount(pub u64);
 
@@ -11,23 +11,24 @@ impl FromStr for ByteCount {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let refuse =
+            || format!("\"{text}\" is not a size; write for example 4096, 64K, 256KiB, 64MiB or 4MB");
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, suffix) = text.split_at(digits);
-        let shift = match suffix {
-            "" | "B" => 0,
-            "KiB" => 10,
-            "MiB" => 20,
-            "GiB" => 30,
-            _ => {
-                return Err(format!(
-                    "\"{text}\" is not a size; write for example 4096, 256KiB, 64MiB or 1GiB"
-                ));
-            }
+        // As in dd(1): K and KiB are 1024 bytes, kB is 1000.
+        let unit: u64 = match suffix {
+            "" | "B" => 1,
+            "k" | "K" | "KiB" => 1 << 10,
+            "M" | "MiB" => 1 << 20,
+            "G" | "GiB" => 1 << 30,
+            "kB" | "KB" => 1000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            _ => return Err(refuse()),
         };
-        let number: u64 =
-            number.parse().map_err(|_| format!("\"{text}\" is not a size; write for example 64MiB"))?;
+        let number: u64 = number.parse().map_err(|_| refuse())?;
         number
-            .checked_mul(1 << shift)
+            .checked_mul(unit)
             .filter(|&bytes| bytes > 0)
             .map(Self)
             .ok_or_else(|| format!("\"{text}\" is out of range"))
@@ -87,7 +88,12 @@ mod tests {
         }
         assert_eq!("4096".parse::<ByteCount>().unwrap().to_string(), "4KiB");
         assert_eq!(ByteCount(24_250_212 << 10).to_string(), "23.1GiB");
-        for text in ["", "0", "MiB", "64MB", "-1", "1.5MiB", "99999999999GiB"] {
+        let of = |text: &str| text.parse::<ByteCount>().unwrap().0;
+        assert_eq!(
+            [of("64K"), of("64kB"), of("10M"), of("4MB"), of("1G")],
+            [65_536, 64_000, 10 << 20, 4_000_000, 1 << 30]
+        );
+        for text in ["", "0", "MiB", "64Mb", "64m", "-1", "1.5MiB", "99999999999GiB"] {
             assert!(text.parse::<ByteCount>().is_err(), "{text}");
         }
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Work per frame, as the user requests it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkModel {
@@ -22,7 +24,8 @@ pub enum WorkModel {
 }
 
 /// Capacity of an application's queue in frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
 pub struct QueueLength(u32);
 
 impl QueueLength {
@@ -43,6 +46,20 @@ impl FromStr for QueueLength {
             Ok(frames) if (1..=Self::MOST).contains(&frames) => Ok(Self(frames)),
             _ => Err(format!("a work queue holds 1 to {} frames, not \"{text}\"", Self::MOST)),
         }
+    }
+}
+
+impl TryFrom<u32> for QueueLength {
+    type Error = String;
+
+    fn try_from(frames: u32) -> Result<Self, String> {
+        frames.to_string().parse()
+    }
+}
+
+impl From<QueueLength> for u32 {
+    fn from(length: QueueLength) -> Self {
+        length.0
     }
 }
 

@@ -232,6 +232,7 @@ fn send(interface: capbench_sys::host::InterfaceIndex) {
         limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
         trial: TrialId(1),
         stream: StreamId(0),
+        progress: None,
         start: Instant::now(),
     };
     opened.sender.send(&job).unwrap();

@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for schedule in [Schedule::Maximum, Schedule::Constant(rate)] {
             let limits = Limits { duration: Some(Duration::from_secs(2)), frames: None, stop: &stop };
             let (trial, stream, start) = (TrialId(1), StreamId(0), Instant::now());
-            let job = SendJob { plan: &plan, schedule: &schedule, limits, trial, stream, start };
+            let job =
+                SendJob { plan: &plan, schedule: &schedule, limits, trial, stream, progress: None, start };
             let before = thread_cpu_ns();
             let report = opened.sender.send(&job)?;
             let cpu = (thread_cpu_ns() - before) as f64 / report.sent.max(1) as f64;

@@ -4,7 +4,7 @@
 //! sleep is longer than the interval of two frames.
 
 use std::hint::{black_box, spin_loop};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_frames::Lateness;
@@ -43,6 +43,8 @@ pub struct SendJob<'a> {
     pub trial: TrialId,
     /// The stream that the stamps name.
     pub stream: StreamId,
+    /// Where another thread reads the number of frames sent so far.
+    pub progress: Option<&'a AtomicU64>,
     /// Time 0 of the schedule, on the monotonic clock. It can be in the future, so that several senders start together.
     pub start: Instant,
 }
@@ -241,6 +243,9 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
     fn hand_over(&mut self, count: usize, is_planned: bool) -> Result<()> {
         self.counts += self.transmit.submit(&self.lengths[..count])?;
         self.submitted += count as u64;
+        if let Some(progress) = self.job.progress {
+            progress.store(self.handed.sent(), Ordering::Relaxed);
+        }
         self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         if is_planned {
             for planned in &self.planned_ns[..count] {

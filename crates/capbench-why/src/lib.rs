@@ -9,11 +9,13 @@
 //! | `look` | the results of an interval |
 //! | `advice` | the likely cause, and what to change |
 //! | `fidelity` | differences between captured frames and the frames on the wire |
+//! | `captured` | the interfaces on which somebody captures |
 //! | `watch` | reads all sources repeatedly |
 
 #![forbid(unsafe_code)]
 
 mod advice;
+mod captured;
 mod fidelity;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -26,6 +28,7 @@ mod traced;
 mod watch;
 
 pub use capbench_model::places::Place;
+pub use captured::interfaces as captured_interfaces;
 pub use look::{Advice, Look, NicRing};
 pub use places::Lost;
 pub use sockets::{ClosedSockets, Fanout, Method, Process, Ring, Scope, Socket, Sockets};

@@ -1,6 +1,6 @@
 //! Exit policy: what each command returns, which code an error has, and the only place that prints errors.
 
-use std::io::{ErrorKind, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use capbench_capture::CaptureError;
@@ -21,9 +21,11 @@ use capbench_record::recording::End;
 use capbench_report::ReportError;
 use capbench_report::results::Results;
 use capbench_traffic::TrafficError;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thiserror::Error;
 
 use crate::output::{self, print_as_is};
+use crate::suggestion;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +227,14 @@ fn message(error: &anyhow::Error) -> String {
         };
         matches!(error, Some(CaptureError::Filter { .. }))
     };
-    if error.chain().any(is_filter) { line } else { line.replace('\n', " ") }
+    if error.chain().any(is_filter) {
+        return line;
+    }
+    match suggestion::for_error(error) {
+        Some(meant) => format!("{line}; did you mean {meant}?"),
+        None => line,
+    }
+    .replace('\n', " ")
 }
 
 /// Reports a panic on standard error, with a backtrace if `RUST_BACKTRACE` asks for one. Escapes the message, which may contain
@@ -241,7 +250,7 @@ pub fn report_panic(panic: &std::panic::PanicHookInfo<'_>) {
 
 /// Whether the reader of standard output has gone, like `head`: there is nobody to report to.
 fn reader_left(error: &anyhow::Error) -> bool {
-    let of_pipe = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+    let of_pipe = |error: &std::io::Error| error.kind() == io::ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref().is_some_and(of_pipe))
 }
 
@@ -258,11 +267,30 @@ pub fn refused(error: &clap::Error) -> ExitCode {
             Err(_) => ExitCode::from(128 + SIGPIPE),
         };
     }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        output::tell(&error.render().to_string());
+        return ExitCode::from(USAGE);
+    }
     let text = error.render().to_string();
     let words: Vec<&str> = text.split("\n\n").next().unwrap_or_default().split_whitespace().collect();
     let line = words.join(" ");
-    tell!("capbench: {}; --help tells more", line.strip_prefix("error: ").unwrap_or(&line));
+    let line = line.strip_prefix("error: ").unwrap_or(&line);
+    match meant(error) {
+        Some(meant) => tell!("capbench: {line}; did you mean {meant}?"),
+        None => tell!("capbench: {line}; --help tells more"),
+    }
     ExitCode::from(USAGE)
+}
+
+/// The command, flag or value that the user may have meant.
+fn meant(error: &clap::Error) -> Option<&str> {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    kinds.into_iter().find_map(|kind| match error.get(kind)? {
+        ContextValue::String(one) => Some(one.as_str()),
+        // The last one is the most alike.
+        ContextValue::Strings(several) => several.last().map(String::as_str),
+        _ => None,
+    })
 }
 
 fn of_error(error: &anyhow::Error) -> u8 {
@@ -346,7 +374,7 @@ fn of_record(error: &RecordError) -> u8 {
         }
         // `ENOSPC` and `EDQUOT`.
         RecordError::Output { source, .. }
-            if matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
         {
             DISK_FULL
         }

@@ -1,7 +1,10 @@
 //! Flags that several commands have; letters mean what they mean to tcpdump.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use capbench_capture::CaptureError;
+use capbench_capture::filter::{FilterText, Optimise};
 use capbench_frames::{Flows, FrameLayout, MacAddress, Network, Transport, VlanTag};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, PATH_SETTINGS, Subject};
@@ -21,6 +24,9 @@ pub struct CaptureFlags {
     /// Memory for the ring, or the receive buffer of methods without one [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     ring: Option<ByteCount>,
+    /// The same as for tcpdump: a number without a unit is KiB
+    #[arg(short = 'B', long, value_name = "KIB", value_parser = buffer_size, conflicts_with = "ring")]
+    buffer_size: Option<ByteCount>,
     /// Block size of rings [default: 1MiB]
     #[arg(long, value_name = "SIZE")]
     block: Option<ByteCount>,
@@ -52,7 +58,7 @@ impl CaptureFlags {
     /// Refuses flags that none of the methods uses, and names the methods that do not use a flag that others use.
     pub fn check_used(&self, methods: &[MethodSpec], programs: &Programs) -> anyhow::Result<()> {
         let flags = [
-            ("--ring", self.ring.is_some()),
+            ("--ring", self.ring().is_some()),
             ("--block", self.block.is_some()),
             ("--frame", self.frame.is_some()),
             ("--retire-timeout", self.retire_timeout.is_some()),
@@ -80,12 +86,17 @@ impl CaptureFlags {
         Ok(())
     }
 
+    /// The memory of the ring, if the user states it.
+    fn ring(&self) -> Option<ByteCount> {
+        self.ring.or(self.buffer_size)
+    }
+
     /// The options that the flags ask for.
     pub fn options(&self) -> CaptureOptions {
         let default = CaptureOptions::default();
         let eal = self.eal.iter().flat_map(|text| text.split_whitespace());
         CaptureOptions {
-            ring: self.ring.unwrap_or(default.ring),
+            ring: self.ring().unwrap_or(default.ring),
             block: self.block.unwrap_or(default.block),
             frame: self.frame,
             retire_timeout: self.retire_timeout.unwrap_or(default.retire_timeout),
@@ -96,6 +107,48 @@ impl CaptureFlags {
             eal_arguments: eal.map(String::from).collect(),
             ..default
         }
+    }
+}
+
+/// tcpdump's unit, unless one is given.
+fn buffer_size(text: &str) -> Result<ByteCount, String> {
+    if text.bytes().all(|letter| letter.is_ascii_digit()) {
+        format!("{text}KiB").parse()
+    } else {
+        text.parse()
+    }
+}
+
+/// Which packets.
+#[derive(Args, Clone, Debug)]
+pub struct FilterFlags {
+    /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
+    /// Read the filter from a file; the one on the command line is ignored
+    #[arg(short = 'F', long, value_name = "FILE")]
+    filter_file: Option<PathBuf>,
+    /// Do not let libpcap optimise the filter's program
+    #[arg(short = 'O', long)]
+    no_optimise: bool,
+}
+
+impl FilterFlags {
+    /// The filter; `None` for every packet.
+    ///
+    /// # Errors
+    /// A program or a file that is no filter.
+    pub fn text(&self) -> Result<Option<FilterText>, CaptureError> {
+        let text = match &self.filter_file {
+            Some(file) => FilterText::of_file(file)?,
+            None => FilterText::of_expression(&self.filter.join(" "))?,
+        };
+        Ok((text != FilterText::Expression(String::new())).then_some(text))
+    }
+
+    /// How libpcap compiles it.
+    pub fn optimise(&self) -> Optimise {
+        if self.no_optimise { Optimise::No } else { Optimise::Yes }
     }
 }
 
@@ -182,5 +235,19 @@ impl ThresholdFlags {
     /// As comparisons take them.
     pub fn thresholds(self) -> Thresholds {
         Thresholds { relative: self.threshold, loss: self.loss_threshold }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ByteCount, buffer_size};
+
+    #[test]
+    fn a_buffer_size_without_a_unit_is_in_kib() {
+        let sizes = ["4096", "64MiB", "1K"].map(|text| buffer_size(text).unwrap());
+        assert_eq!(sizes, [4096 << 10, 64 << 20, 1024].map(ByteCount));
+        for text in ["", "0", "4k5", "-1"] {
+            assert!(buffer_size(text).is_err(), "{text}");
+        }
     }
 }

@@ -3,8 +3,6 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use clap::Parser;
-
 use crate::recording::auto;
 use crate::recording::extcap::{self, PROGRAM, as_called};
 use crate::{Cli, Command};
@@ -13,7 +11,7 @@ use crate::{Cli, Command};
 pub fn extcap(octets: &[u8]) {
     let words = octets.split(|octet| *octet == b'\n').map(|word| OsString::from_vec(word.into()));
     let line = as_called([OsString::from(PROGRAM)].into_iter().chain(words).collect());
-    if let Ok(Cli { command: Command::Extcap(flags) }) = Cli::try_parse_from(line) {
+    if let Ok(Cli { command: Command::Extcap(flags), .. }) = Cli::read(line) {
         extcap::understand(&flags);
     }
 }

@@ -14,20 +14,26 @@ mod file_format;
 mod flags;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod help;
 mod measuring;
 mod privileges;
 mod recording;
 mod signals;
 mod status;
+mod suggestion;
 mod values;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{compare, convert, count, generate, methods, report, send, verify, why};
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
+
+/// Place of a flag behind all others in help.
+const LAST: usize = 900;
 
 /// Which capture method captures every packet on this host, up to what rate, at what CPU cost, and where is a packet lost?
 #[derive(Debug, Parser)]
@@ -37,11 +43,9 @@ use crate::recording::{extcap, record};
     version,
     about,
     max_term_width = 100,
-    propagate_version = true
-)]
-// Without a command: one line that names the commands, as for every other mistake.
-#[command(arg_required_else_help = false)]
-#[command(
+    propagate_version = true,
+    disable_help_flag = true,
+    arg_required_else_help = true,
     after_help = "Exit codes: 0 done; 1 failed; 2 usage; 3 loss or a regression over the stated limit; 4 inconclusive \
 (generator-limited, noisy); 5 unsupported here; 6 missing privilege; 7 disk full (record); \
 128 + N stopped by signal N."
@@ -49,46 +53,61 @@ use crate::recording::{extcap, record};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, display_order = LAST)]
+    help: Option<bool>,
+    /// Print help with every flag
+    #[arg(long, global = true, action = ArgAction::HelpLong, display_order = LAST)]
+    help_all: Option<bool>,
 }
 
+// `help::GROUPS` decides in which group a command is listed, and has its examples.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compare capture methods on this host: the main job, no flags needed.
+    /// Compare capture methods on this host; needs no flags.
     Bench(bench::BenchFlags),
-    /// Search the highest load that a method sustains: RFC 2544, NDR, PDR (RFC 9971), or goals of your own.
+    /// Search the highest load that a method sustains: NDR, PDR, own goals.
     Search(search::SearchFlags),
-    /// The tests of RFC 2544: throughput, latency, frame loss rate, back-to-back frames, system recovery.
+    /// The tests of RFC 2544: throughput, latency, frame loss, bursts.
     Rfc2544(rfc2544::Rfc2544Flags),
-    /// Offer one load for minutes to days: every frame accounted for, a line per interval.
+    /// Offer one load for minutes to days, with a line per interval.
     Soak(soak::SoakFlags),
-    /// Vary one thing, work per packet, frame size, ring, placement, load or interrupt moderation, and see where each method
-    /// begins to lose.
+    /// Vary one thing (work, size, ring, load ...) and see who loses.
     Sweep(sweep::SweepFlags),
-    /// Run the experiment of a publication on this host, and print its tables next to the published ones.
+    /// Repeat the experiment of a publication, next to its tables.
     Reproduce(reproduce::ReproduceFlags),
-    /// Write reports on runs from what they saved: a page, Markdown, CSV, JSON, charts.
+    /// Write reports of saved runs: page, Markdown, CSV, JSON, charts.
     Report(report::ReportFlags),
-    /// Compare two saved runs: what changed by more than chance, and how large a change is still possible.
+    /// Compare two saved runs: what changed by more than chance.
     Compare(compare::CompareFlags),
-    /// Generate traffic: exact counts, exact stop, lateness against the plan.
+    /// Generate traffic with exact counts, and a line per second.
     Send(send::SendFlags),
-    /// Count what arrives: a line per second, totals at the end.
+    /// Count what arrives, per second and per filter.
     Count(count::CountFlags),
-    /// Record packets to files, every one accounted for: several interfaces in time order, by any capture method.
+    /// Record packets to files, every one accounted for.
     Record(record::RecordFlags),
-    /// Convert capture files: what record wrote verbatim, pcapng and pcap, into pcapng or pcap.
+    /// Convert capture files into pcapng or pcap.
     Convert(convert::ConvertFlags),
-    /// Look in capture files for every frame that `send` made: what is missing, and whether the files say so.
+    /// Find the frames of `send` in capture files, and what is missing.
     Verify(verify::VerifyFlags),
-    /// Say where an interface loses packets now, why, and what to change; makes no traffic.
+    /// Say where an interface loses packets now, why, and what to change.
     Why(why::WhyFlags),
-    /// List the capture methods: what can run here, and why not.
+    /// List the capture methods: what runs here, and why not.
     Methods(methods::MethodsFlags),
-    /// Capture for Wireshark and tshark, by any method (Wireshark's extcap interface); `--install` lets them find it.
+    /// Capture for Wireshark and tshark, by any method (extcap).
     Extcap(extcap::ExtcapFlags),
     /// Make manual pages or completions for shells.
     #[command(hide = true)]
     Generate(generate::GenerateFlags),
+}
+
+impl Cli {
+    /// Reads a command line, without looking at the host.
+    fn read(arguments: Vec<OsString>) -> Result<Self, clap::Error> {
+        let mut cli = help::equipped(Self::command());
+        let matches = cli.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut cli))
+    }
 }
 
 /// Runs the program.
@@ -98,7 +117,7 @@ pub fn main() -> ExitCode {
         return exit::code(Err(error.into()));
     }
     // Parse the flags before looking at the host, so that --help never fails.
-    let cli = match Cli::try_parse_from(extcap::as_called(std::env::args_os().collect())) {
+    let cli = match Cli::read(extcap::as_called(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(error) => return exit::refused(&error),
     };
@@ -119,6 +138,6 @@ pub fn main() -> ExitCode {
         Command::Report(flags) => report::run(flags),
         Command::Methods(flags) => methods::run(flags),
         Command::Extcap(flags) => extcap::run(flags),
-        Command::Generate(flags) => generate::run::<Cli>(flags),
+        Command::Generate(flags) => generate::run(flags, help::equipped(Cli::command())),
     })
 }

@@ -72,12 +72,13 @@ fn of_output(write: &WriteOptions) -> Result<CapabilitySet> {
 }
 
 /// Capabilities that `why` keeps while it watches.
-fn of_watch(watch: &Watch) -> CapabilitySet {
+fn of_watches(watches: &[Watch]) -> CapabilitySet {
+    let any = |of: fn(&Watch) -> bool| watches.iter().any(of);
     let cases: [(bool, &[Capability]); 4] = [
         (true, &[Capability::NetAdmin]),
-        (watch.reads_maps(), &[Capability::Bpf]),
-        (watch.traces(), &[Capability::Syslog]),
-        (watch.searches_processes(), &[Capability::SysPtrace, Capability::DacReadSearch]),
+        (any(Watch::reads_maps), &[Capability::Bpf]),
+        (any(Watch::traces), &[Capability::Syslog]),
+        (any(Watch::searches_processes), &[Capability::SysPtrace, Capability::DacReadSearch]),
     ];
     let kept = cases.into_iter().filter(|(is_used, _)| *is_used);
     kept.fold(CapabilitySet::EMPTY, |all, (_, kept)| all.or(CapabilitySet::of(kept)))
@@ -108,10 +109,10 @@ pub fn keep_for_counting(method: &MethodSpec) -> Result<Option<&'static str>> {
 }
 
 /// The same for `why`. Not confined is not reported for another user without capabilities, who can write no file of root.
-pub fn keep_for_watching(watch: &Watch) -> Result<Option<&'static str>> {
+pub fn keep_for_watching(watches: &[Watch]) -> Result<Option<&'static str>> {
     let sysfs = SysfsView::of_current_namespace().ok();
-    keep_only(of_watch(watch), None)?;
-    if watch.searches_processes() {
+    keep_only(of_watches(watches), None)?;
+    if watches.iter().any(Watch::searches_processes) {
         // Landlock denies ptrace(2) of other processes, and with it their descriptors in /proc.
         let is_root = identity::effective().uid == 0;
         return Ok(is_root.then_some("it looks in /proc for the processes of sockets, which Landlock denies"));

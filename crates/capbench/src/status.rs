@@ -4,7 +4,10 @@ use std::fmt;
 use std::io::Write;
 
 use capbench_capture::Occupancy;
+use capbench_frames::units::{FCS_OCTETS, WIRE_OVERHEAD_OCTETS};
+use capbench_frames::{OtherTrials, TrialId};
 use capbench_model::counters::Counters;
+use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_report::printable;
 use console::Term;
@@ -16,8 +19,8 @@ pub struct Figures {
     pub packets: u64,
     /// Packets per second in this second.
     pub packets_per_s: f64,
-    /// Bits per second in this second, without the FCS; `None` if no code looks at each packet.
-    pub bits_per_s: Option<f64>,
+    /// Octets per second in this second, without the FCS; `None` if no code looks at each packet.
+    pub octets_per_s: Option<f64>,
     /// Highest fill level of the ring in this second.
     pub ring: Option<Occupancy>,
     /// Buffers that wait for the disk, and how many exist; `None` if nothing is written.
@@ -29,8 +32,8 @@ pub struct Figures {
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets  {}packets/s  ", self.packets, short(self.packets_per_s))?;
-        if let Some(bits_per_s) = self.bits_per_s {
-            write!(f, "{}bit/s  ", short(bits_per_s))?;
+        if let Some(octets_per_s) = self.octets_per_s {
+            write!(f, "{}  ", BitRates::of(self.packets_per_s, octets_per_s))?;
         }
         write!(f, "ring {}", word(self.ring))?;
         if let Some((in_use, of)) = self.buffers {
@@ -38,6 +41,46 @@ impl fmt::Display for Figures {
         }
         write!(f, "  dropped: {}", self.losses)
     }
+}
+
+/// Bits per second of some packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BitRates {
+    /// Of whole frames, FCS included.
+    pub layer_2: f64,
+    /// The same with preamble and gap, as the speed of a link is stated.
+    pub layer_1: f64,
+}
+
+impl BitRates {
+    /// From packets per second, and their octets per second without FCS.
+    pub fn of(packets_per_s: f64, octets_per_s: f64) -> Self {
+        let layer_2 = 8.0 * (octets_per_s + packets_per_s * f64::from(FCS_OCTETS));
+        Self { layer_2, layer_1: layer_2 + 8.0 * packets_per_s * WIRE_OVERHEAD_OCTETS }
+    }
+}
+
+impl fmt::Display for BitRates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}bit/s L2, {}bit/s L1", short(self.layer_2), short(self.layer_1))
+    }
+}
+
+/// How many frames of a trial were lost, of how many, in words. Of 0 none is known to have been sent.
+pub fn lost(lost: u64, of: u64) -> String {
+    match (lost, of) {
+        (_, 0) => "lost unknown (--frames says how many were sent)".into(),
+        (0, _) => format!("lost 0 of {of} (0 %)"),
+        _ => format!("lost {lost} of {of} ({})", percent(lost as f64 / of as f64)),
+    }
+}
+
+/// The trials that frames are of although the user asked for others; empty if there are none.
+pub fn other_trials(others: &OtherTrials, flag: &str) -> String {
+    let words = |(trial, frames): (TrialId, u64)| {
+        format!("{frames} foreign frames are of trial {} ({flag} {})\n", trial.0, trial.0)
+    };
+    others.iter().map(words).collect()
 }
 
 /// A count; `unknown` if there is none.
@@ -135,7 +178,7 @@ impl InPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figures, Losses, short};
+    use super::{Figures, Losses, lost, other_trials, short};
     use capbench_capture::Occupancy;
     use capbench_model::places::Place;
 
@@ -145,6 +188,17 @@ mod tests {
             [0.0, 999.4, 1500.0, 2.5e6, 1e10].map(short),
             ["0 ", "999 ", "1.50 k", "2.50 M", "10.00 G"]
         );
+    }
+
+    #[test]
+    fn lost_frames_have_a_share_and_foreign_ones_the_trial_that_they_are_of() {
+        assert_eq!(lost(12, 1000), "lost 12 of 1000 (1.2 %)");
+        assert_eq!(lost(0, 7), "lost 0 of 7 (0 %)");
+        assert!(lost(0, 0).contains("--frames"));
+        let mut others = capbench_frames::OtherTrials::default();
+        assert_eq!(other_trials(&others, "--trial"), "");
+        others.note(capbench_frames::TrialId(7));
+        assert_eq!(other_trials(&others, "--trial"), "1 foreign frames are of trial 7 (--trial 7)\n");
     }
 
     #[test]
@@ -168,16 +222,16 @@ mod tests {
         let mut figures = Figures {
             packets: 1_234_567,
             packets_per_s: 1.2e6,
-            bits_per_s: Some(9.9e8),
+            octets_per_s: Some(72e6),
             ring: Occupancy::new(1u32, 8u32),
             buffers: Some((3, 64)),
             losses,
         };
         assert_eq!(
             figures.to_string(),
-            "1234567 packets  1.20 Mpackets/s  990.00 Mbit/s  ring 12 %  buffers 3/64  dropped: ring 12"
+            "1234567 packets  1.20 Mpackets/s  614.40 Mbit/s L2, 806.40 Mbit/s L1  ring 12 %  buffers 3/64  dropped: ring 12"
         );
         (figures.ring, figures.buffers) = (None, None);
-        assert!(figures.to_string().ends_with("bit/s  ring unknown  dropped: ring 12"), "{figures}");
+        assert!(figures.to_string().ends_with("bit/s L1  ring unknown  dropped: ring 12"), "{figures}");
     }
 }

@@ -66,6 +66,18 @@ fn a_flip_of_any_single_bit_is_noticed() {
 }
 
 #[test]
+fn the_trial_of_a_foreign_frame_is_known_by_its_stamp() {
+    for layout in every_layout() {
+        let frame = frame(&layout, 0, 1, stamp());
+        let other = Classifier::new(TrialId(9), &layout, None).unwrap();
+        assert_eq!(other.look(&frame, frame.len() as u32, TagMetadata::Absent), FrameClass::Foreign);
+        assert_eq!(other.trial_of(&frame), Some(TRIAL), "{layout}");
+        assert_eq!(other.trial_of(&frame[..30]), None, "{layout}");
+        assert_eq!(other.trial_of(&vec![0; frame.len()]), None, "{layout}");
+    }
+}
+
+#[test]
 fn octets_that_are_missing_are_noticed() {
     for layout in every_layout() {
         let frame = frame(&layout, 40, 1, stamp());

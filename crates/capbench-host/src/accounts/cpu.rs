@@ -4,6 +4,7 @@
 //! (10 ms). So over a window of `t` a share has an error of about 10 ms / `t`.
 
 use capbench_sys::host::{CpuId, clock};
+use serde::{Deserialize, Serialize};
 
 use super::read;
 use crate::{HostError, Result};
@@ -11,7 +12,7 @@ use crate::{HostError, Result};
 const FILE: &str = "/proc/stat";
 
 /// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. All are multiples of the tick.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// Programs, including guests of a hypervisor.
     pub user_ns: u64,
@@ -38,7 +39,7 @@ pub struct CpuSnapshot {
 }
 
 /// The times of every CPU between two snapshots.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuWindow {
     rows: Vec<(CpuId, CpuTimes)>,
 }

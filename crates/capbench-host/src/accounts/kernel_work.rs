@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use capbench_sys::host::{CpuId, ThreadId, clock};
+use serde::{Deserialize, Serialize};
 
 use super::cpu::{CpuSnapshot, CpuTimes, CpuWindow, net_rx_runs, tick_ns};
 use super::threads::{ReceiveThread, ThreadTimes, receive_threads};
@@ -34,7 +35,7 @@ pub struct KernelWorkSnapshot {
 }
 
 /// The kernel's receive work on one CPU within a window, in ns of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReceive {
     /// The CPU.
     pub cpu: CpuId,

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use capbench_sys::host::CpuId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::read;
 use crate::{HostError, Result};
@@ -23,7 +23,7 @@ pub struct SoftnetSnapshot {
 }
 
 /// Counts of one CPU: between two snapshots, or in a snapshot since boot, modulo 2^32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoftnetDelta {
     /// The CPU.
     pub cpu: CpuId,
@@ -108,12 +108,11 @@ impl SoftnetSnapshot {
 /// host. Lower bound: packets that no other CPU can have processed. Upper bound: all that this CPU processed. `None` if
 /// `packets` is 0.
 pub fn kernel_cpu_bounds(
-    before: &SoftnetSnapshot,
-    after: &SoftnetSnapshot,
+    counts: &[SoftnetDelta],
     expected: CpuId,
     packets: u64,
 ) -> Option<RangeInclusive<f64>> {
-    let (there, all) = processed(&after.since(before), expected);
+    let (there, all) = processed(counts, expected);
     let share = |count: u64| count as f64 / packets as f64;
     (packets > 0).then(|| share(packets.saturating_sub(all - there))..=share(packets.min(there)))
 }
@@ -197,12 +196,12 @@ mod tests {
     #[test]
     fn foreign_traffic_widens_the_bounds() {
         let (before, after) = (with_processed(100, 100), with_processed(130, 200));
-        let bounds = |packets| kernel_cpu_bounds(&before, &after, CpuId::new(1), packets);
+        let bounds = |packets| kernel_cpu_bounds(&after.since(&before), CpuId::new(1), packets);
         // 30 packets were processed on CPU 0: they can be foreign, or some of these 100.
         assert_eq!(bounds(100), Some(0.7..=1.0));
         assert_eq!(bounds(20), Some(0.0..=1.0));
         assert_eq!(bounds(0), None);
-        assert_eq!(kernel_cpu_bounds(&before, &after, CpuId::new(0), 100), Some(0.0..=0.3));
+        assert_eq!(kernel_cpu_bounds(&after.since(&before), CpuId::new(0), 100), Some(0.0..=0.3));
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub struct Tie {
 }
 
 /// How an XDP program is attached (XDP_ATTACHED_* of linux/if_link.h).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum XdpAttachment {
     /// No program.
     Detached,

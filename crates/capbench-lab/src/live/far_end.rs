@@ -1,12 +1,10 @@
 //! Settings that a transmit method needs at the other end of the bed's link while it sends.
 
-use std::sync::Arc;
-
 use capbench_sys::host::ethtool::{Offload, offload, set_offload};
 use capbench_traffic::transmit;
 
 use crate::Result;
-use capbench_host::bed::Bed;
+use capbench_host::bed::Side;
 
 /// Whether this transmit method passes frames to the queue of a veth's NAPI context instead of its receive path.
 pub(super) fn is_queued(transmit: &str) -> bool {
@@ -15,35 +13,28 @@ pub(super) fn is_queued(transmit: &str) -> bool {
 
 /// Frames of XDP programs reach a veth only while it uses NAPI: with its own XDP program, or with generic receive offload
 /// (`veth_xdp_xmit` of drivers/net/veth.c). Dropping this value restores the offload setting.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FarEnd {
-    bed: Option<Arc<Bed>>,
+    side: Option<Side>,
 }
 
 impl FarEnd {
-    /// Sets the receiving end up for this transmit method.
+    /// Sets the receiving end of a virtual pair up for this transmit method. The user sets up real interfaces.
     ///
     /// # Errors
     /// When the kernel refuses it.
-    pub(super) fn set_up(bed: &Arc<Bed>, transmit: &str) -> Result<Self> {
-        // The user sets up real interfaces.
-        if !(is_queued(transmit) && bed.is_virtual()) {
-            return Ok(Self { bed: None });
-        }
-        let side = bed.receive_side();
-        let was_on = side.run(|| offload(side.name(), Offload::Gro))??;
-        if was_on {
-            return Ok(Self { bed: None });
+    pub(super) fn set_up(side: &Side, transmit: &str) -> Result<Self> {
+        if !is_queued(transmit) || side.run(|| offload(side.name(), Offload::Gro))?? {
+            return Ok(Self { side: None });
         }
         side.run(|| set_offload(side.name(), Offload::Gro, true))??;
-        Ok(Self { bed: Some(Arc::clone(bed)) })
+        Ok(Self { side: Some(side.clone()) })
     }
 }
 
 impl Drop for FarEnd {
     fn drop(&mut self) {
-        if let Some(bed) = &self.bed {
-            let side = bed.receive_side();
+        if let Some(side) = &self.side {
             // Enabling it succeeded before; and the pair ends with the bed in any case.
             let _ = side.run(|| set_offload(side.name(), Offload::Gro, false));
         }

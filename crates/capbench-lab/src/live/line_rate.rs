@@ -4,15 +4,13 @@
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_sys::host::SysfsView;
 use capbench_traffic::transmit::TransmitFacts;
 
 use crate::Result;
 use capbench_host::bed::{Bed, Side};
 use capbench_model::trial::Departed;
-
-/// Octets on the wire besides the frame: preamble, start of frame and the gap between two frames (IEEE 802.3).
-const OVERHEAD: f64 = 20.0;
 
 /// Highest frame rate in frames per second for this mean size; `None` if a side has no speed. Virtual interfaces have none: the
 /// speed that they report (veth: 10 Gbit/s) limits nothing.
@@ -29,7 +27,15 @@ pub(super) fn of(bed: &Bed, mean_octets: f64) -> Result<Option<Pps>> {
 }
 
 fn frames_per_second(megabits: u32, mean_octets: f64) -> f64 {
-    f64::from(megabits) * 1e6 / ((mean_octets + OVERHEAD) * 8.0)
+    f64::from(megabits) * 1e6 / ((mean_octets + WIRE_OVERHEAD_OCTETS) * 8.0)
+}
+
+/// The speed of a physical interface in bits per second; `None` if it is unknown.
+///
+/// # Errors
+/// When the namespace of the side cannot be entered.
+pub fn bits_per_second(side: &Side) -> Result<Option<f64>> {
+    Ok(megabits(side)?.map(|megabits| f64::from(megabits) * 1e6))
 }
 
 /// The speed of a physical interface.

@@ -1,48 +1,52 @@
 //! Trials on a real path: this program's test bed, or two interfaces of the host.
 
-mod account;
 mod calibration;
-mod disturbance;
 mod far_end;
-mod line_rate;
+mod halves;
+mod host;
+mod interface_counts;
+mod join;
+pub mod line_rate;
+mod messages;
 mod nic;
 mod numbering;
 mod pace;
+mod receive_side;
 mod run;
 mod scout;
-mod sides;
 mod tracing;
+mod transmit_side;
 mod worker;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use capbench_capture::{CaptureError, Interface};
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::plan::FramePlan;
 use capbench_frames::rates::Pps;
-use capbench_frames::stamp::TrialId;
+use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
-use capbench_traffic::transmit;
 
 use capbench_host::HostError;
 use capbench_host::accounts::irqtime::IrqAccounting;
-use capbench_host::bed::Moderated;
 use capbench_host::bed::{Bed, BedOptions, KernelWork, Placement};
 use capbench_model::environment::interface::{self, PathInterface};
 
 use crate::programs::Programs;
 use crate::subject::{self, ReceiveBy, Subject};
 use crate::{LabError, Result};
-use calibration::Calibration;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Cpus, Profile, Trial};
+use host::Host;
+use messages::{HostCpus, PrepareReceiving, PrepareSending};
 use numbering::Numbering;
-use pace::Paces;
+use receive_side::ReceiveSide;
+use run::LiveTrial;
 use tracing::Tracing;
+use transmit_side::TransmitSide;
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -89,8 +93,7 @@ impl Path {
 #[derive(Debug)]
 pub struct LiveLaboratory {
     path: Path,
-    stop: Arc<AtomicBool>,
-    irq: IrqAccounting,
+    host: Host,
     /// First trial id of this run; differs between runs so that a run ignores leftovers of another.
     base: u16,
     numbering: Numbering,
@@ -98,9 +101,6 @@ pub struct LiveLaboratory {
     statements: Vec<String>,
     interfaces: Vec<PathInterface>,
     programs: Programs,
-    tracing: Tracing,
-    calibration: Calibration,
-    paces: Paces,
     line_rate: Option<Pps>,
 }
 
@@ -110,17 +110,13 @@ impl LiveLaboratory {
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Self {
             path,
-            stop,
-            irq,
+            host: Host::new(irq, stop),
             base,
             numbering: Numbering::default(),
             bed: None,
             statements: Vec::new(),
             interfaces: Vec::new(),
             programs: Programs::default(),
-            tracing: Tracing::none("it was not asked for"),
-            calibration: Calibration::default(),
-            paces: Paces::default(),
             line_rate: None,
         }
     }
@@ -134,13 +130,13 @@ impl LiveLaboratory {
     /// Adds a tracer: the ledger has more sources, and the kernel's CPU time does not come in ticks. The tracer costs kernel time
     /// per packet.
     pub fn with_tracer(mut self) -> Self {
-        self.tracing = Tracing::NotYet(None);
+        self.host.tracing = Tracing::NotYet(None);
         self
     }
 
     /// Adds a tracer that reads the description of the kernel's types (BTF) from this file instead of the kernel's own.
     pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
-        self.tracing = Tracing::NotYet(Some(types.into()));
+        self.host.tracing = Tracing::NotYet(Some(types.into()));
         self
     }
 
@@ -244,7 +240,7 @@ impl LiveLaboratory {
         Ok((bed, placement))
     }
 
-    fn trial(&mut self, setup: &Setup) -> Result<run::LiveTrial<'_>> {
+    fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         let named = subject::find(&setup.method, &self.programs)?;
         let (bed, placement) =
@@ -253,33 +249,10 @@ impl LiveLaboratory {
                 LabError::Unsupported { reason, .. } if named.receive_by.is_some() => unsupported(reason),
                 other => other,
             })?;
-        let side = bed.receive_side();
-        // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
-        match &named.subject {
-            Subject::Capture { spec, method } => {
-                side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
-                let interface = Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() };
-                method.accepts(spec, &interface, &setup.capture).map_err(|error| match error {
-                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
-                    other => other.into(),
-                })?;
-            }
-            Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
-        }
-        let transmit = transmit::method(&setup.transmit)?;
-        bed.transmit_side().run(transmit.method.supported)?.map_err(|reason| LabError::Unsupported {
-            what: format!("transmit method {transmit}"),
-            reason,
-        })?;
-        // Checked before anything runs: whether there is enough memory.
-        sides::queue_size(setup, side)?;
-        let moderated = match setup.moderation {
-            Some(asked) => Some(Moderated::set(bed.receive_side(), asked)?),
-            None => None,
-        };
-        self.tracing.watch(&bed)?;
-        let mtu = bed.transmit_side().mtu().min(bed.receive_side().mtu());
-        let plan = Arc::new(FramePlan::new(setup.layout, setup.sizes.clone(), Mtu(mtu))?);
+        let mtu = Mtu(bed.transmit_side().mtu().min(bed.receive_side().mtu()));
+        let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu)?;
+        self.host.tracing.watch(&bed)?;
+        let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, mtu)?;
         let line_rate = match self.line_rate {
             Some(known) => Some(known),
             None => line_rate::of(&bed, plan.sizes().mean_octets())?,
@@ -300,23 +273,50 @@ impl LiveLaboratory {
             load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
             work: named.subject.work(setup.work),
         };
-        Ok(run::LiveTrial {
+        Ok(LiveTrial {
             numbering: &mut self.numbering,
             base: TrialId(self.base),
-            bed,
-            placement,
-            line_rate,
-            plan,
+            host: self.host.clone(),
             profile,
-            subject: named.subject,
-            setup: setup.clone(),
-            irq: self.irq,
-            tracing: self.tracing.clone(),
-            calibration: self.calibration.clone(),
-            paces: self.paces.clone(),
-            moderated,
-            stop: Arc::clone(&self.stop),
+            line_rate,
+            burst: setup.burst,
+            transmit,
+            receive,
+            bed,
         })
+    }
+
+    /// Both sides of the trials of a set-up, on this host.
+    fn sides(
+        &self,
+        setup: &Setup,
+        subject: &Subject,
+        bed: &Bed,
+        placement: &Placement,
+        mtu: Mtu,
+    ) -> Result<(TransmitSide, ReceiveSide)> {
+        let receiving = PrepareReceiving {
+            setup: setup.clone(),
+            mtu,
+            cpus: HostCpus {
+                generator: Some(placement.generator),
+                kernel: placement.kernel,
+                application: placement.application,
+            },
+            is_virtual: bed.is_virtual(),
+            polls_by_thread: bed.polls_by_thread(),
+        };
+        let sending = PrepareSending {
+            stream: StreamId(0),
+            transmit: setup.transmit.clone(),
+            layout: setup.layout,
+            sizes: setup.sizes.clone(),
+            mtu,
+            cpu: placement.generator,
+            is_virtual: bed.is_virtual(),
+        };
+        let receive = ReceiveSide::prepare(receiving, subject.clone(), bed.receive_side(), &self.host)?;
+        Ok((TransmitSide::prepare(sending, bed.transmit_side(), &self.host)?, receive))
     }
 }
 
@@ -327,7 +327,7 @@ impl Laboratory for LiveLaboratory {
 
     fn rest(&mut self, while_idle: Duration) {
         let until = Instant::now() + while_idle;
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.host.is_stopped() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -345,7 +345,7 @@ impl Laboratory for LiveLaboratory {
         if self.bed.as_ref().is_some_and(|(_, _, bed, _)| bed.is_virtual()) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
-        statements.extend(self.tracing.statement());
+        statements.extend(self.host.tracing.statement());
         statements
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_model::counters::Counters;
+use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use capbench_host::bed::Side;
@@ -24,13 +25,25 @@ pub(super) fn settling(nic: &NicSnapshot) -> Duration {
     nic.driver().unwrap_or(&table::UNKNOWN).settling()
 }
 
-/// A receiving driver's counts of one trial.
-pub(super) struct NicReport {
-    nic: NicSnapshot,
-    deltas: Vec<CounterDelta>,
-    losses: Vec<NicLoss>,
+/// The receiving driver's account of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct NicAccount {
+    /// Losses of the card, or why its counters do not show them.
+    link: std::result::Result<Counted, String>,
+    /// Losses of the driver; `None` if it does not count any.
+    driver: Option<Counted>,
+    /// Losses of an XDP program in the driver that does not belong to the method.
+    xdp: Option<Counted>,
+    /// Frames that the driver counted as lost, of the trial or not.
+    in_driver: u64,
     /// Frames of `rx_dropped` that the driver dropped itself.
     pub(super) in_receive_drops: u64,
+    /// Frames that did not belong to the trial.
+    foreign: u64,
+    /// Notes for readers of the trial.
+    pub(super) notes: Vec<String>,
+    /// The counters that changed, by name.
+    pub(super) counters: BTreeMap<String, u64>,
 }
 
 /// Other facts about the trial.
@@ -41,8 +54,6 @@ pub(super) struct Circumstances<'t> {
     pub(super) method: &'t Counters,
     /// Whether an XDP program ran in the driver that was attached before the method's.
     pub(super) foreign_program: bool,
-    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
-    pub(super) gone_between: Option<u64>,
     /// Failed redirects on the receiving interface, by the tracer: some drivers count them among other drops.
     pub(super) failed_redirects: u64,
 }
@@ -54,34 +65,39 @@ pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64
     (transmitted == sent && received >= seen).then(|| sent.saturating_sub(received))
 }
 
-impl NicReport {
+impl NicAccount {
     /// From the counters before and after, and the difference of the link statistics. The stack refused up to `backlog` frames:
     /// apart from the driver's own drops, these frames of `rx_dropped` belong neither to the driver nor to the card.
     pub(super) fn new(
         before: &NicSnapshot,
-        after: NicSnapshot,
+        after: &NicSnapshot,
         link: Option<LinkStats>,
         backlog: u64,
+        circumstances: &Circumstances<'_>,
     ) -> Self {
         let deltas = after.since(before);
-        let own = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
+        let in_receive_drops = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
         let without_stack = |stats: LinkStats| {
-            let refused = backlog.min(stats.rx_dropped - own);
+            let refused = backlog.min(stats.rx_dropped - in_receive_drops);
             LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
         };
         let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
-        Self { nic: after, deltas, losses, in_receive_drops: own }
+        Self {
+            in_receive_drops,
+            notes: allowances(after.driver(), &deltas),
+            counters: raw(after.driver(), &deltas),
+            ..Self::of_losses(after, &losses, circumstances)
+        }
     }
 
-    /// The evidence for the ledger.
-    pub(super) fn evidence(&self, circumstances: &Circumstances<'_>) -> NicEvidence {
-        let link: Vec<_> = by_place(&self.losses, Place::Link).collect();
+    fn of_losses(nic: &NicSnapshot, losses: &[NicLoss], circumstances: &Circumstances<'_>) -> Self {
+        let link: Vec<_> = by_place(losses, Place::Link).collect();
         let tells_missed = link.iter().any(|loss| matches!(loss.meaning, Meaning::Missed | Meaning::Overrun));
-        let mut driver: Vec<_> = by_place(&self.losses, Place::Driver).cloned().collect();
+        let mut driver: Vec<_> = by_place(losses, Place::Driver).cloned().collect();
         for loss in driver.iter_mut().filter(|loss| loss.part == table::REDIRECT) {
             loss.count = loss.count.saturating_sub(refused_by_method(circumstances.method));
         }
-        let mut xdp: Vec<_> = by_place(&self.losses, Place::Xdp).cloned().collect();
+        let mut xdp: Vec<_> = by_place(losses, Place::Xdp).cloned().collect();
         let is_redirect = |loss: &&mut NicLoss| circumstances.foreign_program && loss.part == table::REDIRECT;
         for loss in driver.iter_mut().filter(is_redirect) {
             let count = loss.count.min(circumstances.failed_redirects);
@@ -91,32 +107,62 @@ impl NicReport {
             xdp.extend((count > 0).then_some(redirect));
         }
         let in_driver = driver.iter().fold(0u64, |all, loss| all.saturating_add(loss.count));
-        let told = if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(self.blind()) };
-        NicEvidence {
-            link: Some(with_gone(told, in_driver, circumstances)),
+        Self {
+            link: if tells_missed { Ok(counted(&link, circumstances.foreign)) } else { Err(blind(nic)) },
             driver: (!driver.is_empty())
                 .then(|| counted(&driver.iter().collect::<Vec<_>>(), circumstances.foreign)),
             xdp: (circumstances.foreign_program && !xdp.is_empty())
                 .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
+            in_driver,
+            in_receive_drops: 0,
+            foreign: circumstances.foreign,
+            notes: Vec::new(),
+            counters: BTreeMap::new(),
         }
     }
 
-    /// Why the card's drops cannot be read.
-    fn blind(&self) -> String {
-        let name = self.nic.driver_name().unwrap_or("the interface");
-        let reason = self.nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
-        format!("{name}: {reason}")
+    /// The evidence for the ledger. `gone_between`: frames that left the sending driver and did not come out of the receiving one,
+    /// if both counted correctly.
+    pub(super) fn evidence(&self, gone_between: Option<u64>) -> NicEvidence {
+        NicEvidence {
+            link: Some(self.with_gone(gone_between)),
+            driver: self.driver.clone(),
+            xdp: self.xdp.clone(),
+        }
     }
 
-    /// Notes for readers of the trial.
-    pub(super) fn notes(&self) -> Vec<String> {
-        allowances(self.nic.driver(), &self.deltas)
+    /// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
+    /// Frames of others would hide some of them.
+    fn with_gone(&self, gone_between: Option<u64>) -> Counted {
+        const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
+        let gone = gone_between.filter(|_| self.foreign == 0);
+        let uncounted =
+            |counted: u64| gone.map(|gone| gone.saturating_sub(self.in_driver).saturating_sub(counted));
+        match &self.link {
+            Ok(known) => match (known.count, known.count.and_then(uncounted)) {
+                (None, _) | (_, None | Some(0)) => known.clone(),
+                (Some(0), Some(uncounted)) => Counted {
+                    count: Some(uncounted),
+                    source: format!("{DIFFERENCE}; the card counts none of them ({})", known.source),
+                },
+                (Some(count), Some(uncounted)) => Counted {
+                    count: Some(count + uncounted),
+                    source: format!("{count} by {}; {uncounted} more {DIFFERENCE}", known.source),
+                },
+            },
+            Err(reason) => match uncounted(0) {
+                None => Counted { count: None, source: format!("unknown with {reason}") },
+                Some(count) => Counted { count: Some(count), source: format!("{DIFFERENCE} ({reason})") },
+            },
+        }
     }
+}
 
-    /// The counters that changed, by name.
-    pub(super) fn raw(&self) -> BTreeMap<String, u64> {
-        raw(self.nic.driver(), &self.deltas)
-    }
+/// Why the card's drops cannot be read.
+fn blind(nic: &NicSnapshot) -> String {
+    let name = nic.driver_name().unwrap_or("the interface");
+    let reason = nic.driver().and_then(|driver| driver.blind).unwrap_or("it has no counter for it");
+    format!("{name}: {reason}")
 }
 
 /// Frames that a redirecting method counted because it could not accept them: the driver also counts each as a failed redirect.
@@ -125,35 +171,6 @@ fn refused_by_method(method: &Counters) -> u64 {
         return 0;
     }
     [Place::Xdp, Place::FillRing, Place::Ring].iter().filter_map(|place| method.lost_at(*place)).sum()
-}
-
-/// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
-/// Frames of others would hide some of them.
-fn with_gone(
-    told: std::result::Result<Counted, String>,
-    in_driver: u64,
-    circumstances: &Circumstances<'_>,
-) -> Counted {
-    const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
-    let gone = circumstances.gone_between.filter(|_| circumstances.foreign == 0);
-    let untold = |told: u64| gone.map(|gone| gone.saturating_sub(in_driver).saturating_sub(told));
-    match told {
-        Ok(told) => match (told.count, told.count.and_then(untold)) {
-            (None, _) | (_, None | Some(0)) => told,
-            (Some(0), Some(untold)) => Counted {
-                count: Some(untold),
-                source: format!("{DIFFERENCE}; the card counts none of them ({})", told.source),
-            },
-            (Some(count), Some(untold)) => Counted {
-                count: Some(count + untold),
-                source: format!("{count} by {}; {untold} more {DIFFERENCE}", told.source),
-            },
-        },
-        Err(reason) => match untold(0) {
-            None => Counted { count: None, source: format!("unknown with {reason}") },
-            Some(count) => Counted { count: Some(count), source: format!("{DIFFERENCE} ({reason})") },
-        },
-    }
 }
 
 /// Sums different losses. A loss that includes frames of others counts only if there was no other traffic.
@@ -219,12 +236,12 @@ mod tests {
         NicLoss { meaning, part, count, exact, in_rx_dropped: false, source: "driver counter x".into() }
     }
 
-    fn report(losses: Vec<NicLoss>) -> NicReport {
-        NicReport { nic: NicSnapshot::default(), deltas: Vec::new(), losses, in_receive_drops: 0 }
+    fn evidence_of(losses: &[NicLoss], circumstances: &Circumstances<'_>, gone: Option<u64>) -> NicEvidence {
+        NicAccount::of_losses(&NicSnapshot::default(), losses, circumstances).evidence(gone)
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
-        Circumstances { foreign: 0, method, foreign_program: false, gone_between: None, failed_redirects: 0 }
+        Circumstances { foreign: 0, method, foreign_program: false, failed_redirects: 0 }
     }
 
     #[test]
@@ -235,7 +252,7 @@ mod tests {
             loss(Meaning::Missed, "queues", 4, true),
             loss(Meaning::Checksum, "", 0, true),
         ];
-        let evidence = report(losses).evidence(&circumstances(&method));
+        let evidence = evidence_of(&losses, &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, Some(7));
         assert!(link.source.contains("the NIC had no buffer from the host"), "{}", link.source);
@@ -245,7 +262,7 @@ mod tests {
     #[test]
     fn a_card_that_cannot_tell_is_unknown_and_not_0() {
         let method = Counters::default();
-        let evidence = report(vec![loss(Meaning::Driver, "", 2, true)]).evidence(&circumstances(&method));
+        let evidence = evidence_of(&[loss(Meaning::Driver, "", 2, true)], &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, None);
         assert!(link.source.starts_with("unknown"), "{}", link.source);
@@ -256,9 +273,9 @@ mod tests {
     fn a_bound_is_a_count_only_where_nothing_else_came() {
         let method = Counters::default();
         let losses = vec![loss(Meaning::Missed, "", 9, false)];
-        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).link.unwrap().count, Some(9));
+        assert_eq!(evidence_of(&losses, &circumstances(&method), None).link.unwrap().count, Some(9));
         let others = Circumstances { foreign: 1, ..circumstances(&method) };
-        let link = report(losses).evidence(&others).link.unwrap();
+        let link = evidence_of(&losses, &others, None).link.unwrap();
         assert_eq!(link.count, None);
         assert!(link.source.contains("at most 9"), "{}", link.source);
     }
@@ -270,11 +287,11 @@ mod tests {
         let losses = vec![at(Place::FillRing, 6), at(Place::Ring, 3)];
         let method = Counters { losses, ..Counters::default() };
         let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
-        let evidence = report(vec![driver.clone()]).evidence(&circumstances(&method));
+        let evidence = evidence_of(std::slice::from_ref(&driver), &circumstances(&method), None);
         assert_eq!(evidence.driver.unwrap().count, Some(1));
         let losses = vec![at(Place::Ring, 3)];
         let socket = Counters { losses, ..Counters::default() };
-        let evidence = report(vec![driver]).evidence(&circumstances(&socket));
+        let evidence = evidence_of(&[driver], &circumstances(&socket), None);
         assert_eq!(evidence.driver.unwrap().count, Some(10), "a packet socket's ring lies behind the driver");
     }
 
@@ -282,8 +299,8 @@ mod tests {
     fn what_left_one_driver_and_did_not_reach_the_other_is_lost_on_the_link() {
         let method = Counters::default();
         let link = |losses: Vec<NicLoss>, gone, foreign| {
-            let circumstances = Circumstances { gone_between: gone, foreign, ..circumstances(&method) };
-            report(losses).evidence(&circumstances).link.unwrap()
+            let circumstances = Circumstances { foreign, ..circumstances(&method) };
+            evidence_of(&losses, &circumstances, gone).link.unwrap()
         };
         let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
         assert_eq!(link(missed(3), Some(10), 0).count, Some(10));
@@ -314,9 +331,9 @@ mod tests {
     fn drops_of_an_xdp_program_count_where_it_is_not_the_methods() {
         let method = Counters::default();
         let losses = vec![loss(Meaning::Xdp, "", 5, true)];
-        assert_eq!(report(losses.clone()).evidence(&circumstances(&method)).xdp, None);
+        assert_eq!(evidence_of(&losses, &circumstances(&method), None).xdp, None);
         let other = Circumstances { foreign_program: true, ..circumstances(&method) };
-        assert_eq!(report(losses).evidence(&other).xdp.unwrap().count, Some(5));
+        assert_eq!(evidence_of(&losses, &other, None).xdp.unwrap().count, Some(5));
     }
 
     #[test]
@@ -324,11 +341,11 @@ mod tests {
         let method = Counters::default();
         let losses = || {
             let driver = loss(Meaning::Driver, table::REDIRECT, 10, true);
-            report(vec![driver, loss(Meaning::Xdp, "", 5, true)])
+            vec![driver, loss(Meaning::Xdp, "", 5, true)]
         };
         let booked = |failed_redirects| {
             let other = Circumstances { foreign_program: true, failed_redirects, ..circumstances(&method) };
-            let evidence = losses().evidence(&other);
+            let evidence = evidence_of(&losses(), &other, None);
             (evidence.driver.unwrap().count, evidence.xdp.unwrap().count)
         };
         assert_eq!(booked(8), (Some(2), Some(13)));

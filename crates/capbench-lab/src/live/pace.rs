@@ -12,7 +12,7 @@ use capbench_sys::host::{CpuId, affinity};
 
 use crate::Result;
 use crate::work::{LoopTimes, time_loop};
-use capbench_model::disturbance::{CoreSpeed, CpuDisturbance};
+use capbench_model::disturbance::CoreSpeed;
 
 /// Length of the first measurement on some CPUs; it must include moments without slowdown.
 const FIRST: Duration = Duration::from_millis(150);
@@ -27,8 +27,8 @@ type Fastest = (Vec<CpuId>, Vec<f64>);
 
 /// The pace of some CPUs before a trial.
 #[derive(Debug)]
-pub(super) struct Before<'p> {
-    paces: &'p Paces,
+pub(super) struct Before {
+    paces: Paces,
     cpus: Vec<CpuId>,
     times: Vec<LoopTimes>,
 }
@@ -38,7 +38,7 @@ impl Paces {
     ///
     /// # Errors
     /// When a thread cannot be bound to one of them.
-    pub(super) fn before(&self, mut cpus: Vec<CpuId>) -> Result<Before<'_>> {
+    pub(super) fn before(&self, mut cpus: Vec<CpuId>) -> Result<Before> {
         cpus.sort_unstable();
         cpus.dedup();
         let is_known = self.locked().iter().any(|(known, _)| *known == cpus);
@@ -47,7 +47,7 @@ impl Paces {
         }
         let times = together(&cpus, BESIDE_TRIAL)?;
         self.keep(&cpus, &times);
-        Ok(Before { paces: self, cpus, times })
+        Ok(Before { paces: self.clone(), cpus, times })
     }
 
     /// Stores the fastest times and returns them.
@@ -72,19 +72,18 @@ impl Paces {
     }
 }
 
-impl Before<'_> {
-    /// Measures the CPUs again after the trial and writes both speeds into the trial's disturbance account.
-    pub(super) fn after(self, disturbed: &mut [CpuDisturbance]) -> Result<()> {
+impl Before {
+    /// Measures the CPUs again after the trial.
+    pub(super) fn after(self) -> Result<Vec<(CpuId, CoreSpeed)>> {
         let after = together(&self.cpus, BESIDE_TRIAL)?;
         let fastest = self.paces.keep(&self.cpus, &after);
-        for (((cpu, before), after), fastest_ns) in self.cpus.iter().zip(&self.times).zip(&after).zip(fastest)
-        {
-            let core_speed = CoreSpeed { before_ns: before.mean_ns, after_ns: after.mean_ns, fastest_ns };
-            if let Some(of) = disturbed.iter_mut().find(|disturbed| disturbed.cpu == cpu.number()) {
-                of.core_speed = Some(core_speed);
-            }
-        }
-        Ok(())
+        let times = self.times.iter().zip(&after).zip(fastest);
+        let paces = times.map(|((before, after), fastest_ns)| CoreSpeed {
+            before_ns: before.mean_ns,
+            after_ns: after.mean_ns,
+            fastest_ns,
+        });
+        Ok(self.cpus.iter().copied().zip(paces).collect())
     }
 }
 

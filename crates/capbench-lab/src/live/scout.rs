@@ -90,6 +90,7 @@ fn send(bed: &Bed, layout: FrameLayout) -> Result<()> {
             limits: Limits { duration: None, frames: Some(FRAMES), stop: &AtomicBool::new(false) },
             trial: TrialId(0),
             stream: StreamId(0),
+            progress: None,
             start: Instant::now(),
         };
         opened.sender.send(&job)?.failure.map_or(Ok(()), |failure| Err(failure.into()))

@@ -2,10 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::Result;
 use capbench_host::bed::{Bed, Side};
-use capbench_host::tracer::{Scope, Tracer};
+use capbench_host::tracer::{InterfaceTrace, Scope, Stall, Tracer};
+use capbench_model::disturbance;
+use capbench_sys::host::{CpuId, clock};
+
+/// An end of the link, in the order in which the tracer watches them.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    Transmit,
+    Receive,
+}
 
 /// Whether there is a tracer.
 #[derive(Clone, Debug)]
@@ -51,6 +61,24 @@ impl Tracing {
         }
     }
 
+    /// The counts of an interface since the tracer started; `None` without a tracer.
+    pub(super) fn counts(&self, end: End) -> Result<Option<InterfaceTrace>> {
+        let Some(tracer) = self.tracer() else { return Ok(None) };
+        Ok(tracer.snapshot()?.into_iter().nth(end as usize))
+    }
+
+    /// The stalls of a CPU from `start` until `to_ns` of CLOCK_MONOTONIC; `None` if not monitored.
+    pub(super) fn stalls(&self, cpu: CpuId, start: Instant, to_ns: u64) -> Option<Vec<disturbance::Stall>> {
+        let from_ns = monotonic_ns_at(start);
+        let stalls = self.tracer()?.stalls(cpu, from_ns, to_ns)?;
+        let since_start = |stall: Stall| disturbance::Stall {
+            until_ns: stall.until_ns - from_ns,
+            at_least_ns: stall.at_least_ns,
+            at_most_ns: stall.at_most_ns,
+        };
+        Some(stalls.into_iter().map(since_start).collect())
+    }
+
     /// Why there is no tracer.
     pub(super) fn why_not(&self) -> Option<&str> {
         match self {
@@ -80,6 +108,13 @@ impl Tracing {
             )),
         }
     }
+}
+
+/// A moment by CLOCK_MONOTONIC, which is also the kernel's tracing clock.
+fn monotonic_ns_at(moment: Instant) -> u64 {
+    let (now, now_ns) = (Instant::now(), clock::monotonic_ns());
+    let (ahead, behind) = (moment.saturating_duration_since(now), now.saturating_duration_since(moment));
+    now_ns + ahead.as_nanos() as u64 - behind.as_nanos() as u64
 }
 
 /// The tracer's cost as text.

@@ -47,7 +47,7 @@ impl<Order: Send + 'static, Done: Send + 'static> Worker<Order, Done> {
     }
 
     /// Why the thread ended.
-    pub(super) fn failure(mut self) -> LabError {
+    pub(super) fn failure(&mut self) -> LabError {
         self.joined().err().unwrap_or_else(gone)
     }
 

@@ -22,7 +22,7 @@ struct File {
     programs: BTreeMap<String, Definition>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Definition {
     command: Vec<String>,
@@ -66,6 +66,41 @@ impl Absent {
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
     let text = std::fs::read_to_string(path).map_err(|source| LabError::reading(path, source))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
+}
+
+/// The counts of a program without a definition: tcpdump's closing lines, which many programs print.
+const USUAL_COUNTS: [(&str, &str); 3] = [
+    ("captured", r"(\d+) packets? captured"),
+    ("received", r"(\d+) packets? received by filter"),
+    ("dropped", r"(\d+) packets? dropped by kernel"),
+];
+
+/// A program by its command line alone, with the words between spaces as arguments. capbench verifies the frames of its `{file}`,
+/// else it prints the usual counts.
+pub(super) fn of_command_line(line: &str) -> std::result::Result<Program, String> {
+    // Quotes around all of it may have come through the shell.
+    let unquoted = ['\'', '"'].into_iter().find_map(|quote| line.strip_prefix(quote)?.strip_suffix(quote));
+    let (name, line) = (line, unquoted.unwrap_or(line));
+    if line.contains(['\'', '"', '\\']) {
+        return Err(
+            "no shell reads it, so quotes have no meaning; a file of --programs can have such arguments"
+                .into(),
+        );
+    }
+    let mut command: Vec<String> = line.split_whitespace().map(String::from).collect();
+    if !command.iter().any(|word| arguments::has(word, "interface")) {
+        return Err("it has no {interface}, so that the program would not know where to capture".into());
+    }
+    // The program runs in a directory of the trial.
+    if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
+        let path = std::path::absolute(&*program).map_err(|error| error.to_string())?;
+        *program = path.display().to_string();
+    }
+    let has_file = command.iter().any(|word| arguments::has(word, "file"));
+    let counts = if has_file { &[][..] } else { &USUAL_COUNTS };
+    let counts = counts.iter().map(|(name, pattern)| (name.to_string(), pattern.to_string())).collect();
+    let definition = Definition { command, summary: Some(line.into()), counts, ..Definition::default() };
+    Ok(Program { name: name.into(), ..program("command", definition)? })
 }
 
 pub(crate) fn parse(text: &str) -> std::result::Result<Vec<Program>, String> {
@@ -181,8 +216,32 @@ mod tests {
     use capbench_model::places::Place;
     use capbench_sys::host::process::Signal;
 
-    use super::{parse, read};
+    use super::{of_command_line, parse, read};
     use crate::programs::{Meaning, Ready};
+
+    #[test]
+    fn a_command_line_is_a_program_with_the_usual_counts_or_a_file() {
+        let counting = of_command_line("./prog -i {interface} -n").unwrap();
+        let path = std::env::current_dir().unwrap().join("prog");
+        assert_eq!(counting.command, [&*path.display().to_string(), "-i", "{interface}", "-n"]);
+        let meanings: Vec<_> = counting.counts.iter().map(|count| count.meaning).collect();
+        assert_eq!(meanings, [Meaning::Captured, Meaning::Dropped, Meaning::Received]);
+        let writing = of_command_line("tcpdump -i {interface} -w {file}").unwrap();
+        assert!(writing.writes_file() && writing.counts.is_empty() && writing.command[0] == "tcpdump");
+        assert_eq!(writing.name, "tcpdump -i {interface} -w {file}");
+        let quoted = of_command_line("'cat {interface}'").unwrap();
+        assert_eq!(
+            (quoted.command.join(" "), quoted.name),
+            ("cat {interface}".into(), "'cat {interface}'".into())
+        );
+        for (line, reason) in [
+            ("./prog eth0", "no {interface}"),
+            ("sh -c 'x {interface}'", "quotes"),
+            ("x {interface} {rin}", "placeholder"),
+        ] {
+            assert!(of_command_line(line).unwrap_err().contains(reason), "{line}");
+        }
+    }
 
     #[test]
     fn a_definition_is_read_and_defaults_are_filled_in() {

@@ -85,6 +85,19 @@ impl Programs {
         Ok(programs)
     }
 
+    /// Adds the program of a method that has its command line in place of a name: `cmd:./program -i {interface}`.
+    ///
+    /// # Errors
+    /// A command line without `{interface}`, with an unknown placeholder or with quotes.
+    pub fn define(&mut self, spec: &MethodSpec) -> Result<()> {
+        let line = spec.argument().filter(|_| spec.name() == METHOD).unwrap_or_default();
+        if line.contains([' ', '{']) && !self.rows.iter().any(|program| program.name == line) {
+            let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };
+            self.rows.push(definitions::of_command_line(line).map_err(refuse)?);
+        }
+        Ok(())
+    }
+
     /// All programs, in the order of tables.
     pub fn rows(&self) -> &[Program] {
         &self.rows
@@ -98,9 +111,10 @@ impl Programs {
         let name = spec.argument().unwrap_or_default();
         let refuse = |reason| CaptureError::Spec { method: spec.to_string(), reason };
         if name.is_empty() {
-            return Err(
-                refuse("write cmd:PROGRAM; `capbench methods` lists those that there are".into()).into()
-            );
+            return Err(refuse(
+                "write cmd:PROGRAM as `capbench methods` lists it, or 'cmd:./program -i {interface}'".into(),
+            )
+            .into());
         }
         if let Some(setting) = spec.settings().first() {
             return Err(refuse(format!("a program has no setting \"{}\"", setting.name)).into());
@@ -115,6 +129,21 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::Programs;
+
+    #[test]
+    fn a_command_line_is_found_once_defined_and_names_stay_names() {
+        let mut programs = Programs::default();
+        let known = programs.rows().len();
+        for text in ["cmd:./prog {interface}", "cmd:./prog {interface}", "cmd:tcpdump", "recv"] {
+            programs.define(&text.parse().unwrap()).unwrap();
+        }
+        assert_eq!(programs.rows().len(), known + 1);
+        assert_eq!(
+            programs.find(&"cmd:./prog {interface}".parse().unwrap()).unwrap().name,
+            "./prog {interface}"
+        );
+        assert!(programs.define(&"cmd:./prog eth0".parse().unwrap()).is_err());
+    }
 
     #[test]
     fn an_unknown_program_is_answered_with_those_there_are() {

@@ -1,7 +1,6 @@
 //! Makes the result of a trial from what a program left when it ended.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use capbench_capture::Interface;
 use capbench_model::counters::WaitCounts;
@@ -15,7 +14,7 @@ use super::program::Program;
 use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
-use crate::receiver::{Received, Verifier};
+use crate::receiver::{self, Received, Verifier};
 use crate::{LabError, Result};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::latency::Latency;
@@ -49,7 +48,7 @@ impl Outcome<'_> {
         file: &Path,
         ended: &Ended,
         window: Window,
-    ) -> Result<Received> {
+    ) -> Result<receiver::Outcome> {
         let mut notes = window.notes;
         notes.extend(self.ending(ended)?);
         let report = Report::read(self.program, &self.output.text());
@@ -72,14 +71,13 @@ impl Outcome<'_> {
         notes.extend(self.program.unheeded(self.job.capture));
         let record = verified.as_mut().and_then(|verified| verified.record.take());
         let summary = verified.as_ref().map(|verified| &verified.summary);
-        Ok(Received {
+        let received = Received {
             queue: None,
             arrivals,
             counters: report.counters(self.program),
             batches: 0,
             waits: WaitCounts::default(),
             cpu_ns: window.cpu_ns,
-            kernel: window.kernel,
             switches: Some(window.switches),
             drain: window.drain,
             // Inactivity is detected much later, and a program that still works may do other work.
@@ -95,7 +93,6 @@ impl Outcome<'_> {
             unverified_because: summary.is_none().then(|| {
                 "it only counts frames: they are as it says, and what they contained is unknown".into()
             }),
-            record,
             latency: self.job.latency.map(|recording| {
                 Latency::unknown(
                     recording,
@@ -105,7 +102,11 @@ impl Outcome<'_> {
             report: Some(report.said(summary.map(|summary| summary.frames))),
             filtered: false,
             notes,
-        })
+            // It verified none during the trial.
+            verify_ns: 0.0,
+            iteration_ns: None,
+        };
+        Ok(receiver::Outcome { received, kernel: window.kernel, record })
     }
 
     /// Notes on how it ended.
@@ -159,9 +160,7 @@ impl Outcome<'_> {
 
     /// Frames that were sent; unknown if the trial was given up.
     fn sent(&self) -> Option<u64> {
-        // Acquire: pairs with the Release store of the sender's side; `sent` is valid once this is seen.
-        let progress = self.job.progress;
-        progress.finished.load(Ordering::Acquire).then(|| progress.sent.load(Ordering::Relaxed))
+        self.job.progress.sent()
     }
 
     /// Compares its report with its file, and with the frames that it could capture.

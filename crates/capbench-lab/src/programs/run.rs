@@ -21,7 +21,7 @@ use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::version;
-use crate::receiver::{Progress, Received};
+use crate::receiver::{self, Progress};
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
@@ -94,7 +94,7 @@ pub struct Job<'a> {
 /// # Errors
 /// [`LabError::Program`]: it does not start, ends early, does not become ready, does not stop, or does not report its
 /// captured frames. None of its processes is left then.
-pub fn run(program: &Program, job: Job<'_>) -> Result<Received> {
+pub fn run(program: &Program, job: Job<'_>) -> Result<receiver::Outcome> {
     let failed = |reason: String| LabError::Program { program: program.name.clone(), reason };
     let executable = program.executable().map_err(failed)?;
     let room = job.expected.bytes(job.capture);
@@ -155,7 +155,7 @@ impl<'a> Running<'a> {
         Ok(Self { program, job, scratch, room, file, output, process, others })
     }
 
-    fn complete(mut self, engine: String) -> Result<Received> {
+    fn complete(mut self, engine: String) -> Result<receiver::Outcome> {
         self.wait_until_ready()?;
         let (members, idle) = self.settle()?;
         let window = self.measure(&members, idle)?;
@@ -231,8 +231,7 @@ impl<'a> Running<'a> {
         let mut notes = Vec::new();
         // A trial that was given up sets `stop`.
         let _ = self.job.ready.send(());
-        // Acquire: pairs with the Release store of the sender's side.
-        while !self.job.progress.finished.load(Ordering::Acquire) && !self.is_stopped() {
+        while self.job.progress.sent().is_none() && !self.is_stopped() {
             thread::sleep(TICK);
             self.check_alive("while frames were sent")?;
             self.check_room()?;

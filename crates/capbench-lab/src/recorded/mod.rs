@@ -13,7 +13,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use capbench_frames::{
-    Classifier, FrameClass, FrameError, FrameLayout, Stamp, StreamId, TagMetadata, TrialId,
+    Classifier, FrameClass, FrameError, FrameLayout, OtherTrials, Stamp, StreamId, TagMetadata, TrialId,
 };
 use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Packet, Record};
 
@@ -61,6 +61,7 @@ pub struct Recorded {
     looks: Vec<Option<Look>>,
     frames: u64,
     other: OtherFrames,
+    other_trials: OtherTrials,
     latest_ns: u64,
     late: Late,
 }
@@ -122,6 +123,7 @@ impl Recorded {
             looks: Vec::new(),
             frames: 0,
             other: OtherFrames::default(),
+            other_trials: OtherTrials::default(),
             latest_ns: 0,
             late: Late::default(),
         }
@@ -167,6 +169,11 @@ impl Recorded {
     /// Frames that differ from the sent frames of the trials.
     pub fn other(&self) -> OtherFrames {
         self.other
+    }
+
+    /// Trials that foreign frames are of.
+    pub fn other_trials(&self) -> OtherTrials {
+        self.other_trials
     }
 
     /// Frames out of time order.
@@ -232,7 +239,12 @@ impl Recorded {
             }
             Found::Corrupt => self.other.corrupt += 1,
             Found::Truncated => self.other.truncated += 1,
-            Found::Foreign => self.other.foreign += 1,
+            Found::Foreign => {
+                self.other.foreign += 1;
+                if let Some(trial) = look.and_then(|look| look.0.first()?.trial_of(packet.data)) {
+                    self.other_trials.note(trial);
+                }
+            }
         }
         if let Some(interface) = self.interfaces.get_mut(at) {
             interface.note(packet.dropped.unwrap_or(0), gap);

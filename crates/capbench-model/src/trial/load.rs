@@ -10,7 +10,8 @@ use capbench_frames::schedule::{Schedule, Step};
 use serde::{Deserialize, Serialize};
 
 /// The intended load of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Load {
     /// Frames at a constant rate.
     Rate(Pps),

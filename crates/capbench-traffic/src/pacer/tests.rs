@@ -89,7 +89,7 @@ fn constant(rate: f64) -> Schedule {
 }
 
 fn job<'a>(plan: &'a FramePlan, schedule: &'a Schedule, limits: Limits<'a>, start: Instant) -> SendJob<'a> {
-    SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), start }
+    SendJob { plan, schedule, limits, trial: TRIAL, stream: StreamId(2), progress: None, start }
 }
 
 fn send(null: &mut Null<'_>, plan: &FramePlan, schedule: Schedule, limits: Limits<'_>) -> SendReport {
@@ -193,6 +193,15 @@ fn a_stop_flag_ends_the_phase() {
     }
     let stopped = AtomicBool::new(true);
     assert_eq!(send(&mut Null::new(64), &plan("64"), Schedule::Maximum, for_ms(9, &stopped)).sent, 0);
+}
+
+#[test]
+fn another_thread_can_read_how_many_frames_were_sent() {
+    let (plan, progress) = (plan("64"), AtomicU64::new(0));
+    let limits = count(100, &RUNNING);
+    let job = SendJob { progress: Some(&progress), ..job(&plan, &Schedule::Maximum, limits, Instant::now()) };
+    let report = run(&job, &mut Null::new(64)).unwrap();
+    assert_eq!((report.sent, progress.load(Ordering::Relaxed)), (100, 100));
 }
 
 #[test]

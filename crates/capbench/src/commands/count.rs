@@ -1,25 +1,26 @@
 //! `capbench count`: counts what arrives, a line per second, totals at the end.
 
 mod lines;
+mod tallies;
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_capture::{Capture, Interface, Visitor, open_with};
+use capbench_capture::filter::{FrameMetadata, Tags};
+use capbench_capture::{Capture, CaptureError, Interface, Occupancy, Visitor, open_with};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
 use capbench_lab::mark::mark;
 use capbench_lab::programs::Programs;
-use capbench_lab::receiver::Verifier;
-use capbench_model::mark::Tally;
-use capbench_model::method_spec::MethodSpec;
+use capbench_model::counters::Counters;
 use capbench_model::units::SnapLength;
 use capbench_sys::host::clock;
 use clap::Args;
 
-use self::lines::{Lines, Seen, Totals};
+use self::lines::{Lines, Totals};
+use self::tallies::{Filters, Tallies};
 use crate::exit::{self, Exit, Usage};
-use crate::flags::{CaptureFlags, LayoutFlags, own_method};
+use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, own_method};
 use crate::privileges;
 use crate::recording::interface;
 use crate::signals::{Signals, Stop};
@@ -39,15 +40,23 @@ pub struct CountFlags {
     /// Stop after this time [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
-    /// Verify frames that `capbench send` made with this --trial: delivered once, duplicate, reordered, damaged
-    #[arg(long, value_name = "TRIAL")]
+    /// Count what passes this filter, too: packets, bytes and rates; may be given again
+    #[arg(long, value_name = "FILTER")]
+    each: Vec<String>,
+    /// Verify frames that `capbench send` made with this --trial: delivered once, lost, duplicate, reordered, damaged
+    #[arg(long, value_name = "TRIAL", conflicts_with_all = ["filter", "filter_file"])]
     verify: Option<u16>,
+    /// How many frames were sent with --trial, so that those lost at the end are known
+    #[arg(long, value_name = "FRAMES", requires = "verify")]
+    frames: Option<u64>,
     /// CPU to count on
     #[arg(long, value_name = "CPU")]
     cpu: Option<u32>,
     /// One JSON object a line instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    filter: FilterFlags,
     /// Headers of the frames to verify
     #[command(flatten)]
     layout: LayoutFlags,
@@ -83,8 +92,8 @@ pub fn run(flags: &CountFlags) -> Result<Exit> {
     let stop = Stop::install()?;
     let signals = Signals::install()?;
     let interface = interface(&side);
-    let counter =
-        Counter { flags, classifier, method: &method, stop: stop.clone(), signals, interface: &interface };
+    let filters = Filters::of(&flags.filter, &flags.each, &method, &interface, &mut options)?;
+    let counter = Counter { flags, classifier, filters, stop: stop.clone(), signals, interface: &interface };
     open_with(&method, &interface, &options, counter)??;
     Ok(exit::of_watching(stop.signal(), flags.count.is_some() || flags.duration.is_some()))
 }
@@ -102,7 +111,7 @@ fn classifier(flags: &CountFlags, snap: SnapLength) -> Result<Option<Classifier>
 struct Counter<'f> {
     flags: &'f CountFlags,
     classifier: Option<Classifier>,
-    method: &'f MethodSpec,
+    filters: Filters,
     stop: Stop,
     signals: Signals,
     interface: &'f Interface,
@@ -112,93 +121,117 @@ impl Visitor for Counter<'_> {
     type Output = Result<()>;
 
     fn visit<C: Capture>(self, mut capture: C) -> Result<()> {
-        let unconfined = privileges::keep_for_counting(self.method)?;
+        let unconfined = privileges::keep_for_counting(&own_method(&self.flags.method)?)?;
         let running = capture.running().clone();
-        tell!(
-            "capbench: {} on {}: {}; {}",
-            self.flags.method,
-            self.flags.interface,
-            running.engine,
-            running.ring
-        );
+        let CountFlags { method, interface, .. } = self.flags;
+        tell!("capbench: {method} on {interface}: {}; {}", running.engine, running.ring);
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
         }
-        let mut verifier = self.classifier.map(|known| Verifier::new(known, u8::MAX, running.vlan_metadata));
-        let start = Instant::now();
-        let cpu_start = clock::thread_cpu_ns();
-        let mut lines = Lines::new(self.flags.json);
-        let (mut packets, mut octets) = (0u64, 0u64);
-        let limit = self.flags.count.unwrap_or(u64::MAX);
-        let (mut next_line, mut next_look) = (SECOND, Duration::ZERO);
-        let (mut failure, mut counted) = (None, None);
-        let mut totals = Totals::default();
-        let seen = |verifier: Option<&Verifier>, counted: Option<Tally>| {
-            verifier
-                .map(|verifier| counted.map_or_else(|| Seen::Verified(verifier.arrivals()), Seen::Counted))
+        let beside = FrameMetadata {
+            interface: Some(self.interface.index),
+            ..FrameMetadata::tags(Tags::found(&running, &self.interface.name))
         };
+        let lines = Lines::new(self.flags.json, self.filters.names(), self.flags.frames);
+        let tallies = Tallies::new(&self.filters, self.classifier.clone(), self.flags.count, &beside)?;
+        let mut watch = Watch {
+            lines,
+            start: Instant::now(),
+            cpu_start: clock::thread_cpu_ns(),
+            last: Totals::default(),
+            next_look: Duration::ZERO,
+            next_line: SECOND,
+        };
+        let (tallies, failure) = self.count(&mut capture, tallies, &mut watch)?;
+        watch.close(&tallies, capture.counters()?)?;
+        failure.map_or(Ok(()), |error| Err(self.interface.or_removed(error).into()))
+    }
+}
+
+impl Counter<'_> {
+    /// Counts until the end. Returns the method's failure after what it still had was counted.
+    fn count<C: Capture>(
+        &self,
+        capture: &mut C,
+        mut tallies: Tallies,
+        watch: &mut Watch,
+    ) -> Result<(Tallies, Option<CaptureError>)> {
+        let mut failure: Option<(CaptureError, Instant)> = None;
         loop {
-            let read = capture.for_each(TICK, |frame| {
-                // Frames after the limit in the same batch are not counted.
-                if packets < limit {
-                    packets += 1;
-                    octets += u64::from(frame.wire_length);
-                    if let Some(verifier) = &mut verifier {
-                        verifier.note(frame);
-                    }
-                }
-            });
-            // First count and report what the method still has, then return the error.
-            if let Err(error) = read {
+            if let Err(error) = capture.for_each(TICK, |frame| tallies.note(&frame)) {
                 match failure {
                     None => failure = Some((error, Instant::now())),
                     Some(_) => break,
                 }
             }
             if let Some(tally) = capture.tally()? {
-                packets = tally.marked + tally.duplicates.unwrap_or(0) + tally.other;
-                octets = tally.octets;
-                counted = Some(tally);
+                tallies.adopt(tally);
             }
-            let elapsed = start.elapsed();
-            let drained =
-                failure.as_ref().is_some_and(|(_, since): &(_, Instant)| since.elapsed() >= LAST_LOOK);
-            let over = drained
-                || packets >= limit
+            let elapsed = watch.start.elapsed();
+            let is_drained = failure.as_ref().is_some_and(|(_, since)| since.elapsed() >= LAST_LOOK);
+            let is_over = is_drained
+                || tallies.is_full()
                 || self.stop.is_wanted()
                 || self.flags.duration.is_some_and(|duration| elapsed >= duration);
-            if elapsed >= next_look {
-                lines.note(capture.fill());
-                next_look = elapsed + LOOK;
-            }
+            watch.look(elapsed, capture.fill());
             let is_asked = self.signals.is_print_wanted();
-            let is_due = elapsed >= next_line || over;
-            if is_due || is_asked {
-                let counters = capture.counters()?;
-                lines.note_full(&totals.counters, &counters);
-                totals = Totals {
-                    packets,
-                    octets,
-                    seconds: elapsed.as_secs_f64(),
-                    counters,
-                    cpu_ns: clock::thread_cpu_ns() - cpu_start,
-                };
+            if is_over || is_asked || elapsed >= watch.next_line {
+                watch.note(&tallies, capture.counters()?, elapsed);
             }
             if is_asked {
-                lines.tell(&totals, seen(verifier.as_ref(), counted).as_ref());
+                watch.lines.tell(&watch.last, tallies.seen().as_ref());
             }
-            if is_due {
-                lines.print(totals.clone())?;
-                next_line = elapsed + SECOND;
+            if is_over || elapsed >= watch.next_line {
+                watch.lines.print(watch.last.clone())?;
+                watch.next_line = elapsed + SECOND;
             }
-            if over {
+            if is_over {
                 break;
             }
         }
-        let counters = capture.counters()?;
-        lines.note_full(&totals.counters, &counters);
-        let end = Totals { packets, octets, counters, cpu_ns: clock::thread_cpu_ns() - cpu_start, ..totals };
-        lines.close(&end, seen(verifier.as_ref(), counted).as_ref())?;
-        failure.map_or(Ok(()), |(error, _)| Err(self.interface.or_removed(error).into()))
+        Ok((tallies, failure.map(|(error, _)| error)))
+    }
+}
+
+/// What is printed of a running count.
+struct Watch {
+    lines: Lines,
+    start: Instant,
+    /// CPU time of the counting thread at the start in ns.
+    cpu_start: u64,
+    last: Totals,
+    /// When to read the fill level next, and when to print a line, since the start.
+    next_look: Duration,
+    next_line: Duration,
+}
+
+impl Watch {
+    /// Reads the fill level of the capture if it is time to.
+    fn look(&mut self, elapsed: Duration, fill: Option<Occupancy>) {
+        if elapsed >= self.next_look {
+            self.lines.note(fill);
+            self.next_look = elapsed + LOOK;
+        }
+    }
+
+    /// Notes what is counted so far.
+    fn note(&mut self, tallies: &Tallies, counters: Counters, elapsed: Duration) {
+        self.lines.note_full(&self.last.counters, &counters);
+        let (all, each) = tallies.sums();
+        self.last = Totals {
+            all,
+            each,
+            filtered: tallies.filtered(),
+            seconds: elapsed.as_secs_f64(),
+            counters,
+            cpu_ns: clock::thread_cpu_ns() - self.cpu_start,
+        };
+    }
+
+    /// Prints the totals.
+    fn close(mut self, tallies: &Tallies, counters: Counters) -> Result<()> {
+        let elapsed = Duration::from_secs_f64(self.last.seconds);
+        self.note(tallies, counters, elapsed);
+        self.lines.close(&self.last, tallies.seen().as_ref())
     }
 }

@@ -1,12 +1,15 @@
 //! `capbench send`: generates traffic and accounts for every frame.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_frames::{FramePlan, Mtu, Schedule, StreamId, TrialId};
-use capbench_frames::{Pps, Sizes};
-use capbench_host::bed::Bed;
+use capbench_frames::units::FCS_OCTETS;
+use capbench_frames::{FramePlan, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId};
+use capbench_host::bed::{Bed, Side};
+use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
 use capbench_sys::host::{CpuId, affinity};
 use capbench_traffic::transmit::Refusal;
@@ -18,6 +21,7 @@ use crate::exit::{self, Exit, Usage};
 use crate::flags::{LayoutFlags, transmit};
 use crate::output::{print, print_json};
 use crate::signals::Stop;
+use crate::status::BitRates;
 use crate::values::positive_duration;
 
 #[derive(Args, Clone, Debug)]
@@ -25,9 +29,10 @@ pub struct SendFlags {
     /// Interface to send on; the link must be isolated (RFC 6815)
     #[arg(short = 'i', long, value_name = "IF")]
     interface: String,
-    /// Constant rate in frames per second, such as 100000, 250k or 1.5Mpps [default: as fast as it goes]
+    /// Constant rate: frames per second (100000, 250k, 1.5Mpps), bits per second of frames with FCS (500Mbit/s, 1Gbps) or
+    /// with preamble and gap (1GbpsL1), or a share of the line (10%) [default: as fast as it goes]
     #[arg(long, value_name = "RATE", conflicts_with = "wait_loop")]
-    rate: Option<Pps>,
+    rate: Option<StatedRate>,
     /// Send bursts of so many frames back to back; --rate is then the mean
     #[arg(long, value_name = "FRAMES", requires = "rate", conflicts_with = "poisson")]
     burst: Option<NonZeroU32>,
@@ -75,31 +80,21 @@ pub struct SendFlags {
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
+/// How often a line is printed.
+const SECOND: Duration = Duration::from_secs(1);
+
 pub fn run(flags: &SendFlags) -> Result<Exit> {
-    let schedule = schedule(flags);
     let bed = Bed::real(&flags.interface, &flags.interface, flags.isolated)?;
     let side = bed.transmit_side();
     let plan = plan(flags, Mtu(side.mtu()))?;
+    let rate = flags.rate.map(|rate| of_frames(rate, &plan, side)).transpose()?;
+    let schedule = schedule(flags, rate);
     if flags.dry_run {
         print(&format!("{}, {}, {}\n", plan.layout(), plan.asked(), describe(flags, &schedule)))?;
         return Ok(Exit::Done);
     }
-    if let Some(cpu) = flags.cpu {
-        pin(cpu)?;
-    }
     let stop = Stop::install()?;
-    let flag = stop.flag();
-    let config = TransmitConfig::for_plan(side.index(), &plan, Refusal::Repeat);
-    let mut opened = transmit::method(&flags.transmit)?.open(&config)?;
-    let job = SendJob {
-        plan: &plan,
-        schedule: &schedule,
-        limits: Limits { duration: flags.duration, frames: flags.count, stop: &flag },
-        trial: TrialId(flags.trial),
-        stream: StreamId(0),
-        start: Instant::now(),
-    };
-    let report = opened.sender.send(&job)?;
+    let report = sent(flags, side, &plan, &schedule, &stop)?;
     if flags.json { print_json(&as_json(&report)) } else { print(&as_text(&report)) }?;
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
@@ -109,8 +104,66 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     Ok(exit::of_sending(stop.signal(), report.unsent, tolerated))
 }
 
-fn schedule(flags: &SendFlags) -> Schedule {
-    match (flags.rate, flags.burst, flags.poisson, flags.wait_loop) {
+/// Sends, and prints a line per second where the result is no document.
+fn sent(
+    flags: &SendFlags,
+    side: &Side,
+    plan: &FramePlan,
+    schedule: &Schedule,
+    stop: &Stop,
+) -> Result<SendReport> {
+    let (flag, progress) = (stop.flag(), AtomicU64::new(0));
+    let (ended, end) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        // Starts before this thread is pinned, so that it may run on another CPU.
+        if !flags.json {
+            scope.spawn(|| print_progress(&progress, plan.sizes().mean_octets(), end));
+        }
+        // Its drop ends the other thread.
+        let _ended = ended;
+        if let Some(cpu) = flags.cpu {
+            pin(cpu)?;
+        }
+        let config = TransmitConfig::for_plan(side.index(), plan, Refusal::Repeat);
+        let mut opened = transmit::method(&flags.transmit)?.open(&config)?;
+        let job = SendJob {
+            plan,
+            schedule,
+            limits: Limits { duration: flags.duration, frames: flags.count, stop: &flag },
+            trial: TrialId(flags.trial),
+            stream: StreamId(0),
+            progress: Some(&progress),
+            start: Instant::now(),
+        };
+        Ok(opened.sender.send(&job)?)
+    })
+}
+
+/// Prints a line per second until the other end of `end` is dropped. `mean_octets` is that of a frame, FCS included.
+fn print_progress(progress: &AtomicU64, mean_octets: f64, end: Receiver<()>) {
+    let (start, mut before) = (Instant::now(), (0, 0.0));
+    let mut next = SECOND;
+    while end.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout) {
+        let (sent, seconds) = (progress.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
+        let per_s = (sent - before.0) as f64 / (seconds - before.1);
+        let rates = BitRates::of(per_s, per_s * (mean_octets - f64::from(FCS_OCTETS)));
+        let line = format!("{seconds:8.3} s  {sent:>12} packets  {per_s:>12.0} packets/s  {rates}\n");
+        // The result shows that nobody reads any more.
+        if print(&line).is_err() {
+            return;
+        }
+        (before, next) = ((sent, seconds), next + SECOND);
+    }
+}
+
+/// Frames per second of a stated rate on this interface.
+fn of_frames(rate: StatedRate, plan: &FramePlan, side: &Side) -> Result<Pps> {
+    let rate = rate.of_frames(plan.sizes().mean_octets(), line_rate::bits_per_second(side)?);
+    Ok(rate.map_err(|error| Usage(format!("--rate: {}: {error}", side.name())))?)
+}
+
+fn schedule(flags: &SendFlags, rate: Option<Pps>) -> Schedule {
+    match (rate, flags.burst, flags.poisson, flags.wait_loop) {
         (Some(rate), Some(frames), _, _) => Schedule::Bursts { frames, rate },
         (Some(rate), _, Some(seed), _) => Schedule::Poisson { rate, seed },
         (Some(rate), _, _, _) => Schedule::Constant(rate),
@@ -157,12 +210,19 @@ fn rate(report: &SendReport) -> f64 {
     report.sent.saturating_sub(1) as f64 / report.elapsed.as_secs_f64().max(1e-9)
 }
 
+/// Bits per second at that rate, with the mean size of the frames sent.
+fn bits(report: &SendReport) -> BitRates {
+    let mean_octets = report.octets as f64 / report.sent.max(1) as f64;
+    BitRates::of(rate(report), rate(report) * (mean_octets - f64::from(FCS_OCTETS)))
+}
+
 fn as_text(report: &SendReport) -> String {
     let mut text = format!(
-        "{} packets sent in {:.6} s, {} packets/s; {} intended, {} unsent\n",
+        "{} packets sent in {:.6} s, {} packets/s, {}; {} intended, {} unsent\n",
         report.sent,
         report.elapsed.as_secs_f64(),
         grouped(rate(report)),
+        bits(report),
         report.intended,
         report.unsent
     );
@@ -194,6 +254,8 @@ fn as_json(report: &SendReport) -> serde_json::Value {
         "octets": report.octets,
         "elapsed_s": report.elapsed.as_secs_f64(),
         "offered_pps": rate(report),
+        "offered_bits_per_s_layer_2": bits(report).layer_2,
+        "offered_bits_per_s_layer_1": bits(report).layer_1,
         "lateness": report.lateness.summary(),
         "failure": report.failure.as_ref().map(ToString::to_string),
     })

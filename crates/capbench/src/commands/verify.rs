@@ -14,7 +14,7 @@ use crate::exit::{self, Exit, Usage};
 use crate::file_format;
 use crate::flags::LayoutFlags;
 use crate::output::{print, print_json};
-use crate::status::word;
+use crate::status::{lost, other_trials, word};
 
 #[derive(Args, Clone, Debug)]
 pub struct VerifyFlags {
@@ -78,18 +78,19 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
 fn wrong(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     let other = recorded.other();
     let sum = |of: fn(&TrialFrames) -> u64| recorded.trials().iter().map(of).sum::<u64>();
+    let missing = sum(|trial| trial.missing().numbers);
     let counts = [
-        (sum(|trial| trial.missing().numbers), "missing"),
         (sum(|trial| trial.duplicates), "duplicate"),
         (other.truncated, "cut short"),
         (other.corrupt, "damaged"),
         (other.untagged, "without their VLAN tag"),
     ];
-    let mut reasons: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let mut reasons = Vec::new();
+    if missing > 0 {
+        reasons.push(lost(missing, missing + sum(|trial| trial.delivered)));
+    }
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    reasons.extend(counts.map(|(count, what)| format!("{count} {what}")));
     let empty = recorded.trials().iter().filter(|trial| trial.delivered == 0);
     reasons.extend(empty.map(|trial| format!("no packet of trial {}", trial.trial.0)));
     let cut = files.iter().filter(|(_, read)| read.ends_early);
@@ -121,6 +122,7 @@ fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
         text.push_str(&format!(", by {:.6} s at most", late.most_ns as f64 / 1e9));
     }
     text.push('\n');
+    text.push_str(&other_trials(&recorded.other_trials(), "--trial"));
     for (number, interface) in recorded.interfaces().iter().enumerate() {
         text.push_str(&of_interface(number, interface));
     }
@@ -130,8 +132,12 @@ fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
 fn of_trial(trial: &TrialFrames) -> String {
     let missing = trial.missing();
     let mut text = format!(
-        "trial {}: {} delivered once, {} duplicate, {} reordered, {} missing",
-        trial.trial.0, trial.delivered, trial.duplicates, trial.reordered, missing.numbers
+        "trial {}: {} delivered once, {} duplicate, {} reordered, {}",
+        trial.trial.0,
+        trial.delivered,
+        trial.duplicates,
+        trial.reordered,
+        lost(missing.numbers, trial.delivered + missing.numbers)
     );
     let ranges = trial.missing_ranges().take(RANGES).map(|range| match range.end - range.start {
         1 => range.start.to_string(),
@@ -201,6 +207,7 @@ fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) ->
             "duplicates": trial.duplicates,
             "reordered": trial.reordered,
             "missing": trial.missing().numbers,
+            "of": trial.delivered + trial.missing().numbers,
             "missing_ranges": trial.missing().ranges,
             "first_missing_ranges": ranges.collect::<Vec<_>>(),
         })
@@ -233,6 +240,8 @@ fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) ->
         "right": is_right,
         "packets": recorded.frames(),
         "foreign": other.foreign,
+        "of_other_trials": recorded.other_trials().iter()
+            .map(|(trial, frames)| json!({ "trial": trial.0, "frames": frames })).collect::<Vec<_>>(),
         "truncated": other.truncated,
         "corrupt": other.corrupt,
         "untagged": other.untagged,

@@ -3,7 +3,7 @@
 mod screen;
 mod text;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_why::{Look, Tracing, Watch};
@@ -18,9 +18,12 @@ use screen::Screen;
 
 #[derive(Args, Clone, Debug)]
 pub struct WhyFlags {
-    /// Interface to watch
+    /// Interface to watch; any is every interface that somebody captures on [default: any]
+    #[arg(value_name = "IF", conflicts_with = "interface")]
+    positional: Option<String>,
+    /// The same as a flag
     #[arg(short = 'i', long, value_name = "IF")]
-    interface: String,
+    interface: Option<String>,
     /// Stop after this time [default: when interrupted; with --once after 1s]
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
@@ -41,49 +44,68 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest delay of the end after a signal.
 const TICK: Duration = Duration::from_millis(50);
 
+/// The name that stands for every interface that somebody captures on.
+const ANY: &str = "any";
+
 pub fn run(flags: &WhyFlags) -> Result<Exit> {
     let tracing = if flags.no_trace { Tracing::LeftOut } else { Tracing::Wanted };
-    let mut watch = Watch::new(&flags.interface, tracing)?;
+    let named = flags.interface.as_ref().or(flags.positional.as_ref()).filter(|name| *name != ANY);
+    let names = match named {
+        Some(name) => vec![name.clone()],
+        None => capbench_why::captured_interfaces()?,
+    };
+    if names.is_empty() {
+        tell!(
+            "capbench: nobody captures on an interface of this network namespace; -i watches one all the same"
+        );
+        return Ok(Exit::Done);
+    }
+    let mut watches = names.iter().map(|name| Watch::new(name, tracing)).collect::<Result<Vec<_>, _>>()?;
     let stop = Stop::install()?;
-    if let Some(reason) = privileges::keep_for_watching(&watch)? {
+    if let Some(reason) = privileges::keep_for_watching(&watches)? {
         tell!("capbench: not confined to reading files: {reason}");
     }
     let limit = flags.duration.unwrap_or(if flags.once { INTERVAL } else { Duration::MAX });
-    let output = Output::new(flags);
-    let (mut next, mut looks) = (INTERVAL.min(limit), 0_u32);
+    let output = Output::new(flags, watches.len() > 1);
+    let start = Instant::now();
+    let (mut next, mut has_looked) = (INTERVAL.min(limit), false);
     loop {
-        while watch.elapsed() < next && !stop.is_wanted() {
-            std::thread::sleep(TICK.min(next.saturating_sub(watch.elapsed())));
-            watch.attend();
+        while start.elapsed() < next && !stop.is_wanted() {
+            std::thread::sleep(TICK.min(next.saturating_sub(start.elapsed())));
+            watches.iter_mut().for_each(Watch::attend);
         }
-        let look = match watch.look() {
-            Ok(look) => look,
+        match watches.iter_mut().map(Watch::look).collect::<Result<Vec<_>, _>>() {
+            Ok(looks) => output.look(&looks)?,
             Err(error) => {
-                let seen = watch.overall();
-                if looks == 0 {
+                let seen = overall(&watches);
+                if !has_looked {
                     output.look(&seen)?;
                 }
                 output.end(&seen)?;
                 return Err(error.into());
             }
-        };
-        looks += 1;
-        output.look(&look)?;
-        if stop.is_wanted() || watch.elapsed() >= limit {
+        }
+        has_looked = true;
+        if stop.is_wanted() || start.elapsed() >= limit {
             break;
         }
         next = next.saturating_add(INTERVAL).min(limit);
     }
-    output.end(&watch.overall())?;
+    output.end(&overall(&watches))?;
     Ok(exit::of_watching(stop.signal(), flags.duration.is_some() || flags.once))
+}
+
+/// What each watch saw in the whole time.
+fn overall(watches: &[Watch]) -> Vec<Look> {
+    watches.iter().map(Watch::overall).collect()
 }
 
 /// Where and in what form looks are printed.
 enum Output {
     /// One JSON document at the end.
     Document,
-    /// One JSON document per second, each on one line.
-    Documents,
+    /// JSON documents, each on one line: per second, or at the end.
+    Documents { only_at_the_end: bool },
     /// One text at the end.
     Once,
     /// One line per second, and one text at the end.
@@ -93,33 +115,41 @@ enum Output {
 }
 
 impl Output {
-    fn new(flags: &WhyFlags) -> Self {
+    fn new(flags: &WhyFlags, are_several: bool) -> Self {
         match (flags.json, flags.once) {
-            (true, true) => Self::Document,
-            (true, false) => Self::Documents,
+            // Each interface has a document.
+            (true, true) if !are_several => Self::Document,
+            (true, is_once) => Self::Documents { only_at_the_end: is_once },
             (false, true) => Self::Once,
             (false, false) => Screen::new().map_or(Self::Lines, Self::Screen),
         }
     }
 
-    /// Prints the look at one second.
-    fn look(&self, look: &Look) -> Result<()> {
+    /// Prints the looks at one second.
+    fn look(&self, looks: &[Look]) -> Result<()> {
         match self {
-            Self::Document | Self::Once => Ok(()),
-            Self::Documents => print(&(serde_json::to_string(look)? + "\n")),
-            Self::Lines => print(&text::line(look)),
-            Self::Screen(screen) => print_as_is(screen.drawn(&text::whole(look)).as_bytes()),
+            Self::Document | Self::Once | Self::Documents { only_at_the_end: true } => Ok(()),
+            Self::Documents { .. } => print_documents(looks),
+            Self::Lines => print(&text::lines(looks)),
+            Self::Screen(screen) => print_as_is(screen.drawn(&text::now(looks)).as_bytes()),
         }
     }
 
-    /// Prints the look at the whole time.
-    fn end(&self, overall: &Look) -> Result<()> {
+    /// Prints the looks at the whole time.
+    fn end(&self, overall: &[Look]) -> Result<()> {
+        let whole = || overall.iter().map(text::whole).collect::<Vec<_>>().join("\n");
         match self {
-            Self::Documents => Ok(()),
-            Self::Document => print_json(overall),
-            Self::Once => print(&text::whole(overall)),
-            Self::Lines => print(&format!("\n{}", text::whole(overall))),
-            Self::Screen(screen) => print_as_is(screen.left(&text::whole(overall)).as_bytes()),
+            Self::Documents { only_at_the_end: false } => Ok(()),
+            Self::Documents { .. } => print_documents(overall),
+            Self::Document => overall.iter().try_for_each(print_json),
+            Self::Once => print(&whole()),
+            Self::Lines => print(&format!("\n{}", whole())),
+            Self::Screen(screen) => print_as_is(screen.left(&whole()).as_bytes()),
         }
     }
+}
+
+/// Prints one document a line.
+fn print_documents(looks: &[Look]) -> Result<()> {
+    looks.iter().try_for_each(|look| print(&(serde_json::to_string(look)? + "\n")))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::Pps;
+use capbench_frames::StatedRate;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::method_spec::MethodSpec;
@@ -36,10 +36,10 @@ const PAIRS: u32 = 12;
     mut_arg("quiet", |arg| otherwise(arg, "150ms; RFC 2544 waits 2s")),
 )]
 pub struct BenchFlags {
-    /// One load instead of maximum load, searches and common load, such as 100000, 250k or 1.5Mpps: which of the methods that
-    /// sustain it is cheapest?
+    /// One load instead of maximum load, searches and common load, such as 100000, 250k, 1.5Mpps, 500Mbit/s, 1GbpsL1 or 10%
+    /// of the line: which of the methods that sustain it is cheapest?
     #[arg(long, value_name = "RATE")]
-    rate: Option<Pps>,
+    rate: Option<StatedRate>,
     /// Length of a trial; longer ones lengthen searches and the whole bench in proportion [default: 400ms; with --quick 300ms]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
@@ -107,7 +107,7 @@ fn plan(scene: &Scene, flags: &BenchFlags) -> Result<BenchPlan> {
         sizes: scene.sizes.clone(),
         placements: scene.placements.clone(),
         duration: flags.duration.unwrap_or(pace.trial),
-        rate: flags.rate,
+        rate: flags.rate.map(|rate| scene.rate("--rate", rate)).transpose()?,
         visits: flags.visits.map_or(if against.is_some() { PAIRS } else { 1 }, u32::from),
         seed: seed(flags.seed),
         searching: (flags.rate.is_none() && against.is_none())

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::Pps;
+use capbench_frames::{Pps, StatedRate};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::SizeLabel;
 use capbench_plan::cost::Spread;
@@ -79,10 +79,10 @@ pub struct Rfc2544Flags {
     test: Vec<Test>,
     /// The throughput, where it is known; else it is searched for. All tests but latency need --max-rate, too
     #[arg(long, value_name = "RATE")]
-    throughput: Option<Pps>,
+    throughput: Option<StatedRate>,
     /// The maximum rate [default: the line rate, or what the generator reaches in a test of itself]
     #[arg(long, value_name = "RATE")]
-    max_rate: Option<Pps>,
+    max_rate: Option<StatedRate>,
     /// Length of a trial, and of the overload before recovery; latency takes twice that [default: 60s; with --quick 1s]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
@@ -118,6 +118,13 @@ fn step(text: &str) -> Result<Percent, String> {
     Ok(step)
 }
 
+/// The rates that the user states.
+#[derive(Clone, Copy)]
+struct Rates {
+    throughput: Option<Pps>,
+    maximum: Option<Pps>,
+}
+
 struct Tests {
     tests: Vec<Test>,
     suite: Suite,
@@ -130,14 +137,19 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
         tests = Test::value_variants().to_vec();
     }
     once("--test", &tests.iter().map(|test| test.name()).collect::<Vec<_>>())?;
-    check(flags, &tests)?;
     let quiet_ms = if flags.quick { 500 } else { 2000 };
     let scene = Scene::new(&flags.scene, Defaults { quiet_ms, ..Defaults::default() })?;
+    let of = |flag, rate: Option<StatedRate>| rate.map(|rate| scene.rate(flag, rate)).transpose();
+    let rates = Rates {
+        throughput: of("--throughput", flags.throughput)?,
+        maximum: of("--max-rate", flags.max_rate)?,
+    };
+    check(flags, rates, &tests)?;
     let extent = extent(flags);
     let suite = Suite {
         tests: tests.iter().copied().filter_map(Test::of_suite).collect(),
         extent,
-        throughput: throughput(flags, extent.trial, &scene)?,
+        throughput: throughput(rates, extent.trial, &scene)?,
     };
     if let Throughput::Search(plan) = &suite.throughput
         && !scene.run.dry_run
@@ -148,12 +160,12 @@ pub fn run(flags: &Rfc2544Flags) -> Result<Exit> {
 }
 
 /// Refuses flags that contradict each other, or have no effect together.
-fn check(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
+fn check(flags: &Rfc2544Flags, rates: Rates, tests: &[Test]) -> Result<(), Usage> {
     let refuse = |why: String| Err(Usage(why));
     let first = |is_so: fn(rfc2544::Test) -> bool| {
         tests.iter().find(|test| test.of_suite().is_some_and(is_so)).map(|test| test.name())
     };
-    match (flags.throughput, flags.max_rate) {
+    match (rates.throughput, rates.maximum) {
         (Some(throughput), None) => {
             if let Some(test) = first(rfc2544::Test::needs_maximum) {
                 return refuse(format!(
@@ -174,7 +186,7 @@ fn check(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
         }
         _ => {}
     }
-    if let (Some(maximum), Some(longest)) = (flags.max_rate, flags.longest_burst)
+    if let (Some(maximum), Some(longest)) = (rates.maximum, flags.longest_burst)
         && tests.contains(&Test::BackToBack)
     {
         let frames = maximum.get() * longest.as_secs_f64();
@@ -184,7 +196,7 @@ fn check(flags: &Rfc2544Flags, tests: &[Test]) -> Result<(), Usage> {
             ));
         }
     }
-    if flags.throughput.is_some() && tests == [Test::Throughput] {
+    if rates.throughput.is_some() && tests == [Test::Throughput] {
         let why =
             "--test throughput: --throughput gives what it would find; name another test, or leave it out";
         return refuse(why.into());
@@ -208,10 +220,10 @@ fn extent(flags: &Rfc2544Flags) -> Extent {
 }
 
 /// The given throughput, or the search for it, with trials of the requested length.
-fn throughput(flags: &Rfc2544Flags, trial: Duration, scene: &Scene) -> Result<Throughput> {
-    if let Some(throughput) = flags.throughput {
+fn throughput(rates: Rates, trial: Duration, scene: &Scene) -> Result<Throughput> {
+    if let Some(throughput) = rates.throughput {
         // Without a maximum rate no test needs one.
-        return Ok(Throughput::Given { throughput, maximum: flags.max_rate.unwrap_or(throughput) });
+        return Ok(Throughput::Given { throughput, maximum: rates.maximum.unwrap_or(throughput) });
     }
     let resized = |goal: Goal| Goal {
         final_duration: trial,
@@ -220,7 +232,7 @@ fn throughput(flags: &Rfc2544Flags, trial: Duration, scene: &Scene) -> Result<Th
         ..goal
     };
     let plan = SearchPlan::new(search::parse("rfc2544")?.into_iter().map(resized).collect());
-    let plan = SearchPlan { maximum_pps: flags.max_rate, quiet: scene.quiet(), ..plan };
+    let plan = SearchPlan { maximum_pps: rates.maximum, quiet: scene.quiet(), ..plan };
     plan.validate()?;
     Ok(Throughput::Search(plan))
 }

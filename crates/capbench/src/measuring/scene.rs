@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Sizes, TrialId};
+use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
+use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
 use capbench_lab::live::Path;
 use capbench_lab::programs::Programs;
@@ -28,7 +29,8 @@ use crate::values::positive_duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]
 pub struct SceneFlags {
-    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them
+    /// Capture methods as `capbench methods` lists them, separated by commas; default and all are sets of them; a program of
+    /// yours is 'cmd:./program -i {interface}'
     #[arg(long, visible_alias = "methods", value_name = "LIST", value_delimiter = ',')]
     pub method: Vec<String>,
     /// File that defines programs for cmd:NAME; examples/programs.toml is one
@@ -160,10 +162,10 @@ impl Default for Defaults {
 impl Scene {
     /// Reads the flags, without looking at the host. Fails if they name what does not exist, or contradict each other.
     pub fn new(flags: &SceneFlags, defaults: Defaults) -> Result<Self> {
-        let programs = Programs::with_file(flags.programs.as_deref())?;
+        let mut programs = Programs::with_file(flags.programs.as_deref())?;
         let named =
             if flags.method.is_empty() { vec![defaults.methods.into()] } else { flags.method.clone() };
-        let methods = methods(&named, &programs)?;
+        let methods = methods(&named, &mut programs)?;
         flags.capture.check_used(&methods, &programs)?;
         let mut sizes = flags.size.clone();
         if sizes.is_empty() {
@@ -227,6 +229,21 @@ impl Scene {
         self.sizes.first().map_or(Duration::ZERO, |setup| setup.quiet)
     }
 
+    /// Frames per second of a rate that `flag` states. Bits per second and shares of the line need one frame size.
+    pub fn rate(&self, flag: &str, rate: StatedRate) -> Result<Pps> {
+        if let StatedRate::Frames(rate) = rate {
+            return Ok(rate);
+        }
+        let [setup] = &self.sizes[..] else {
+            let why = "bits per second and shares of the line are of one frame size; name one --size";
+            return Err(Usage(format!("{flag}: {why}")).into());
+        };
+        let mean_octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
+        let line =
+            self.path.line_rate(setup)?.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
+        Ok(rate.of_frames(mean_octets, line).map_err(|error| Usage(format!("{flag}: {error}")))?)
+    }
+
     /// The first rows of a plan.
     pub fn describe(&self) -> String {
         let path = match &self.path {
@@ -255,7 +272,7 @@ pub fn once<T: PartialEq + Display>(flag: &str, named: &[T]) -> Result<(), Usage
 }
 
 /// The methods of a list, each once, sets expanded.
-fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
+fn methods(list: &[String], programs: &mut Programs) -> Result<Vec<MethodSpec>> {
     let mut methods: Vec<MethodSpec> = Vec::new();
     for name in list {
         let names = match name.as_str() {
@@ -265,6 +282,7 @@ fn methods(list: &[String], programs: &Programs) -> Result<Vec<MethodSpec>> {
         };
         for name in names {
             let spec: MethodSpec = name.parse().map_err(Usage)?;
+            programs.define(&spec)?;
             subject::find(&spec, programs)?;
             if !methods.contains(&spec) {
                 methods.push(spec);

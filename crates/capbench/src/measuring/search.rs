@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use capbench_frames::Pps;
+use capbench_frames::StatedRate;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::{Load, Profile};
@@ -47,12 +47,12 @@ pub struct SearchFlags {
     /// List the goals that have a name, with their attributes, and stop
     #[arg(long)]
     list_goals: bool,
-    /// Lowest load to test [default: 1000]
+    /// Lowest load to test, such as 250k, 500Mbit/s, 1GbpsL1 or 10% of the line [default: 1000]
     #[arg(long, value_name = "RATE")]
-    min_rate: Option<Pps>,
+    min_rate: Option<StatedRate>,
     /// Highest load to test [default: what the generator reaches in a test of itself]
     #[arg(long, value_name = "RATE")]
-    max_rate: Option<Pps>,
+    max_rate: Option<StatedRate>,
     /// Send so many frames at once, at the load as their mean rate, rather than evenly spaced ones (RFC 2544 section 21: 16,
     /// 64, 256 and 1024)
     #[arg(long, value_name = "FRAMES")]
@@ -166,9 +166,10 @@ fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
         goals = search::parse(DEFAULT_GOALS)?;
     }
     let plan = SearchPlan::new(goals);
+    let rate = |flag, rate: Option<StatedRate>| rate.map(|rate| scene.rate(flag, rate)).transpose();
     Ok(SearchPlan {
-        least_pps: flags.min_rate.unwrap_or(plan.least_pps),
-        maximum_pps: flags.max_rate,
+        least_pps: rate("--min-rate", flags.min_rate)?.unwrap_or(plan.least_pps),
+        maximum_pps: rate("--max-rate", flags.max_rate)?,
         time_allowed: flags.time,
         traffic_allowed: flags.traffic,
         quiet: scene.quiet(),

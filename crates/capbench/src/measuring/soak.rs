@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::Pps;
+use capbench_frames::StatedRate;
 use capbench_model::figures::grouped;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
@@ -27,9 +27,9 @@ use crate::values::{positive_duration, share};
     mut_arg("repeats", |arg| arg.hide(true)),
 )]
 pub struct SoakFlags {
-    /// Load, such as 100000, 250k or 1.5Mpps
+    /// Load, such as 100000, 250k, 1.5Mpps, 500Mbit/s, 1GbpsL1 or 10% of the line
     #[arg(long, value_name = "RATE")]
-    rate: Pps,
+    rate: StatedRate,
     /// How long to send, such as 10m, 12h or 3d
     #[arg(long = "for", value_name = "TIME", value_parser = positive_duration)]
     length: Duration,
@@ -68,14 +68,15 @@ fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
     let [placement] = scene.placements[..] else { return Err(one("--placement").into()) };
     let setup = Setup { method: method.clone(), placement, ..size.clone() };
     let interval = flags.interval.min(flags.length);
-    if flags.rate.get() * interval.as_secs_f64() < 1.0 {
-        let (rate, interval) = (flags.rate, format_duration(interval));
+    let rate = scene.rate("--rate", flags.rate)?;
+    if rate.get() * interval.as_secs_f64() < 1.0 {
+        let interval = format_duration(interval);
         let why = format!(
             "--rate {rate}: an interval of {interval} has no frame of it; give a longer --interval or a higher rate"
         );
         return Err(Usage(why).into());
     }
-    Ok(SoakPlan { setup, rate: flags.rate, length: flags.length, interval })
+    Ok(SoakPlan { setup, rate, length: flags.length, interval })
 }
 
 impl Plan for Soak {

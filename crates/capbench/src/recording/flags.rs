@@ -10,8 +10,10 @@ use capbench_record::writing::FreeSpace;
 use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
 
+use super::dumpcap::{self, Condition};
+use crate::exit::Usage;
 use crate::file_format::named;
-use crate::flags::CaptureFlags;
+use crate::flags::{CaptureFlags, FilterFlags};
 use crate::values::{positive_duration, share};
 
 #[derive(Args, Clone, Debug)]
@@ -29,15 +31,11 @@ pub struct RecordFlags {
     /// Stop after this time [default: when interrupted]
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     pub duration: Option<Duration>,
-    /// Which packets: an expression of pcap-filter(7), or a program as tcpdump -ddd prints it
-    #[arg(value_name = "FILTER")]
-    pub filter: Vec<String>,
-    /// Read the filter from a file; the one on the command line is ignored
-    #[arg(short = 'F', long = "filter-file", value_name = "FILE")]
-    pub filter_file: Option<PathBuf>,
-    /// Do not let libpcap optimise the filter's program
-    #[arg(short = 'O', long)]
-    pub no_optimise: bool,
+    /// As for dumpcap, when to end: duration:SECONDS or packets:N
+    #[arg(short = 'a', long, value_name = "CONDITION", value_parser = dumpcap::end)]
+    pub autostop: Vec<Condition>,
+    #[command(flatten)]
+    pub filter: FilterFlags,
     /// Print the filter's program and end: -d in words, -dd as C, -ddd as numbers
     #[arg(short = 'd', action = clap::ArgAction::Count)]
     pub dump: u8,
@@ -47,6 +45,12 @@ pub struct RecordFlags {
     /// List the link types of the interfaces and end
     #[arg(short = 'L', long)]
     pub list_data_link_types: bool,
+    /// List the types of time stamps and end
+    #[arg(short = 'J', long)]
+    pub list_time_stamp_types: bool,
+    /// As for tcpdump, but refused: this command captures from interfaces
+    #[arg(short = 'r', value_name = "FILE", hide = true)]
+    pub read: Option<PathBuf>,
     /// Share the packets of each interface among captures by hash, cpu, queue or lb (in turn)
     #[arg(long, value_name = "MODE", requires = "members")]
     pub fanout: Option<FanoutMode>,
@@ -110,6 +114,9 @@ pub struct OutputFlags {
     /// How many files: with -C a ring, with -G alone the end
     #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
     pub files: Option<u32>,
+    /// As for dumpcap, when to begin a new file: duration:SECONDS, packets:N or filesize:KB; files:N is a ring of so many
+    #[arg(short = 'b', long, value_name = "CONDITION", value_parser = dumpcap::new_file)]
+    pub ring_buffer: Vec<Condition>,
     /// Keep up to so many files: the oldest of this recording are removed, those of earlier runs included
     #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
     pub keep_files: Option<u64>,
@@ -139,6 +146,48 @@ pub struct OutputFlags {
     /// Memory for packets that wait for the disk [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     pub write_buffer: Option<ByteCount>,
+}
+
+impl RecordFlags {
+    /// The flags with the conditions as flags of this command.
+    ///
+    /// # Errors
+    /// A condition that another flag states, too; a new file after a time that is no whole number of seconds.
+    pub fn resolved(&self) -> Result<Self, Usage> {
+        let mut flags = self.clone();
+        for condition in std::mem::take(&mut flags.autostop) {
+            match condition {
+                Condition::Duration(time) => set("-a duration", "--duration", &mut flags.duration, time)?,
+                Condition::Packets(packets) => set("-a packets", "-c", &mut flags.count, packets)?,
+                Condition::FileSize(_) | Condition::Files(_) => {}
+            }
+        }
+        let output = &mut flags.output;
+        for condition in std::mem::take(&mut output.ring_buffer) {
+            match condition {
+                Condition::Duration(time) => {
+                    let seconds = u32::try_from(time.as_secs())
+                        .ok()
+                        .filter(|seconds| *seconds > 0 && time.subsec_nanos() == 0);
+                    let refuse = || Usage("-b duration: files begin at whole seconds".into());
+                    set("-b duration", "-G", &mut output.file_seconds, seconds.ok_or_else(refuse)?)?;
+                }
+                Condition::Packets(packets) => {
+                    set("-b packets", "--file-packets", &mut output.file_packets, packets)?;
+                }
+                Condition::FileSize(bytes) => set("-b filesize", "-C", &mut output.file_size, bytes)?,
+                Condition::Files(files) => set("-b files", "-W", &mut output.files, files)?,
+            }
+        }
+        Ok(flags)
+    }
+}
+
+fn set<T>(condition: &str, flag: &str, place: &mut Option<T>, value: T) -> Result<(), Usage> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Usage(format!("{condition}: {flag} says the same; give one of them, once"))),
+    }
 }
 
 fn format(text: &str) -> Result<FileFormat, String> {
@@ -180,7 +229,34 @@ fn file_size(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: RecordFlags,
+    }
+
+    #[test]
+    fn conditions_become_flags_and_contradict_those() {
+        let found =
+            flags_of("x -a duration:5 -a packets:7 -b filesize:1000 -b files:3 -b duration:60").unwrap();
+        assert_eq!((found.duration, found.count), (Some(Duration::from_secs(5)), Some(7)));
+        let output = &found.output;
+        assert_eq!(
+            (output.file_size, output.files, output.file_seconds),
+            (Some(1_000_000), Some(3), Some(60))
+        );
+        for line in ["x -a duration:5 --duration 6", "x -b files:1 -b files:2", "x -b duration:1.5s"] {
+            assert!(flags_of(line).is_err(), "{line}");
+        }
+    }
+
+    fn flags_of(line: &str) -> Result<RecordFlags, Usage> {
+        Line::try_parse_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}")).flags.resolved()
+    }
 
     #[test]
     fn values_are_read_or_refused_with_what_to_write() {

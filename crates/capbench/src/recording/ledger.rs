@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::status::{in_a_word, word};
 
-/// tcpdump's three closing lines, which scripts read.
+/// tcpdump's closing lines, which scripts read: three, and a fourth where the interface lost packets.
 pub fn closing(account: &Account) -> String {
-    counts(account).map(|line| line + "\n").concat()
+    counts(account).into_iter().map(|line| line + "\n").collect()
 }
 
 /// The same in one line, as tcpdump prints it on a signal.
@@ -20,16 +20,23 @@ pub fn in_a_line(account: &Account) -> String {
 }
 
 /// Sums over all interfaces; `unknown` if one interface does not report a count.
-fn counts(account: &Account) -> [String; 3] {
+fn counts(account: &Account) -> Vec<String> {
     let known = |of: fn(&InterfaceAccount) -> Option<u64>| {
         word(account.interfaces.iter().map(of).sum::<Option<u64>>())
     };
     let captured: u64 = account.interfaces.iter().map(InterfaceAccount::captured).sum();
-    [
+    let at_interface = account.interfaces.iter().flat_map(|interface| &interface.losses);
+    let at_interface: u64 =
+        at_interface.filter(|loss| loss.place == Place::Link).filter_map(|loss| loss.count).sum();
+    let mut lines = vec![
         format!("{captured} packets captured"),
         format!("{} packets received by filter", known(|interface| interface.accepted)),
         format!("{} packets dropped by kernel", known(InterfaceAccount::lost_by_kernel)),
-    ]
+    ];
+    if at_interface > 0 {
+        lines.push(format!("{at_interface} packets dropped by interface"));
+    }
+    lines
 }
 
 /// Why the number of lost packets is unknown for some interface.
@@ -374,6 +381,9 @@ mod tests {
             in_a_line(&account),
             "4531 packets captured, 4531 packets received by filter, 0 packets dropped by kernel"
         );
+        let lossy =
+            self::account(vec![interface("a", 9, &[(Place::Link, Some(4)), (Place::Ring, Some(0))], 9)]);
+        assert!(closing(&lossy).ends_with("0 packets dropped by kernel\n4 packets dropped by interface\n"));
         assert!(text(&account, false).contains("\nof 4531 captured packets 3565 are in files\n"));
     }
 

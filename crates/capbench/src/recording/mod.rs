@@ -1,6 +1,7 @@
 //! `record` and `extcap`, and what they share: from interface names to the plan, and from the start of a recording to its end.
 
 pub mod auto;
+mod dumpcap;
 pub mod extcap;
 mod flags;
 mod ledger;

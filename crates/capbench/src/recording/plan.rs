@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_capture::filter::{FilterText, Optimise};
 use capbench_lab::programs::Programs;
+use capbench_model::direction::Direction;
 use capbench_model::fanout::Fanout;
 use capbench_model::method_spec::MethodSpec;
 use capbench_record::file::{FileFormat, HashAlgorithm};
@@ -26,7 +26,7 @@ use crate::file_format;
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
     let method = method(&flags.method)?;
     flags.capture.check_used(std::slice::from_ref(&method), &Programs::default())?;
-    let text = filter_text(flags)?;
+    let text = flags.filter.text()?;
     let mut options = flags.capture.options();
     options.fanout = flags.fanout.map(Fanout::new);
     if flags.capture.retire_timeout.is_none() {
@@ -38,7 +38,7 @@ pub fn of(flags: &RecordFlags) -> Result<Plan> {
         options,
         direction: flags.capture.direction,
         filter: text.as_ref(),
-        optimise: optimise(flags),
+        optimise: flags.filter.optimise(),
         members: flags.members.unwrap_or(1),
         flow_hashes: flags.flow_hash,
     };
@@ -76,20 +76,6 @@ fn workers(flags: &RecordFlags) -> Option<Workers> {
         queue: flags.worker_queue.map(|batches| batches as usize),
         when_full,
     })
-}
-
-/// How libpcap compiles the filter.
-pub fn optimise(flags: &RecordFlags) -> Optimise {
-    if flags.no_optimise { Optimise::No } else { Optimise::Yes }
-}
-
-/// The filter; `None` for every packet.
-pub fn filter_text(flags: &RecordFlags) -> Result<Option<FilterText>> {
-    let text = match &flags.filter_file {
-        Some(file) => FilterText::of_file(file)?,
-        None => FilterText::of_expression(&flags.filter.join(" "))?,
-    };
-    Ok((text != FilterText::Expression(String::new())).then_some(text))
 }
 
 /// The method that the user named, or the best one for this host.
@@ -183,6 +169,17 @@ pub fn side_file(flags: &OutputFlags, first: Option<&Path>) -> Option<PathBuf> {
     let mut name = if flags.file_seconds.is_some() { first? } else { file }.as_os_str().to_owned();
     name.push(".ledger.json");
     Some(name.into())
+}
+
+/// What a recording leaves out although it arrives: on the loopback interface, copies of what is sent.
+pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
+    let sources = plan.sources.iter().filter(|source| {
+        source.interface.name == super::LOOPBACK && source.options.direction == Direction::In
+    });
+    sources.map(|source| {
+        let name = &source.interface.name;
+        format!("{name}: each packet is sent and received there; the copies of sent ones are left out (-Q inout records them)")
+    })
 }
 
 /// The path from captures to the file, for the second line.

@@ -33,6 +33,11 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if flags.dump > 0 {
         return list_program(flags);
     }
+    if flags.list_time_stamp_types {
+        print("Time stamp types (use option -j to set):\n  host (the kernel's clock)\n")?;
+        return Ok(Exit::Done);
+    }
+    let flags = &flags.resolved()?;
     check(flags)?;
     let folder = side_folder(flags);
     // The user is looked up before anything is opened; the process becomes that user afterwards.
@@ -55,6 +60,9 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let opened = Opened::open(plan)?;
     // Here the captures are open, and nothing is written yet.
     let unconfined = privileges::keep_and_confine(opened.plan(), user)?;
+    for note in plan::left_out(opened.plan()) {
+        tell!("capbench: {note}");
+    }
     let running: Vec<_> = opened.running().map(|(_, running)| running.clone()).collect();
     let pool = opened.worker_pool();
     let write = opened.plan().write.clone();
@@ -87,6 +95,11 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
 /// Checks flags that contradict each other.
 fn check(flags: &RecordFlags) -> Result<()> {
     let refuse = |text: &str| Err(Usage(text.into()).into());
+    if flags.read.is_some() {
+        return refuse(
+            "-r: record captures from interfaces; `capbench convert` rewrites files, `capbench verify` looks for frames of `send`",
+        );
+    }
     if flags.interface.is_empty() {
         return refuse("-i: which interface? -D lists them");
     }
@@ -252,12 +265,12 @@ fn list_program(flags: &RecordFlags) -> Result<Exit> {
     let Some(name) = flags.interface.first() else {
         return Err(Usage("-i: a filter is compiled for an interface; which?".into()).into());
     };
-    let Some(text) = plan::filter_text(flags)? else {
+    let Some(text) = flags.filter.text()? else {
         return Err(Usage("-d: no filter was given".into()).into());
     };
     let interface = super::interface(&super::side(name)?);
     let snap = flags.capture.options().snap_length;
-    let filter = text.compile(&interface, snap, plan::optimise(flags))?;
+    let filter = text.compile(&interface, snap, flags.filter.optimise())?;
     if let Some(listing) = Listing::of_count(flags.dump) {
         print(&listing.of(&filter)?)?;
     }

@@ -73,7 +73,7 @@ impl Status {
             let figures = Figures {
                 packets: now.packets,
                 packets_per_s: rate(now.packets, self.before.packets),
-                bits_per_s: now.octets.map(|octets| 8.0 * rate(octets, self.before.octets.unwrap_or(0))),
+                octets_per_s: now.octets.map(|octets| rate(octets, self.before.octets.unwrap_or(0))),
                 ring: Occupancy::fullest(account.interfaces.iter().map(|interface| interface.fill)),
                 buffers: Some((account.writer.in_use, account.writer.pool)),
                 losses: losses(&account),

@@ -211,6 +211,12 @@ fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
         "{what}: {ended:#?}"
     );
     let seen = &total["verified"];
+    let others = serde_json::json!([{ "trial": 8, "frames": 3 }]);
+    assert_eq!(
+        (&seen["lost"], &seen["of"], &seen["of_other_trials"]),
+        (&0.into(), &FRAMES.into(), &others),
+        "{what}"
+    );
     assert_eq!((&seen["delivered"], &seen["foreign"]), (&FRAMES.into(), &3.into()), "{what}: {ended:#?}");
     for key in ["duplicates", "reordered", "truncated", "corrupt"] {
         assert_eq!(seen[key], 0, "{what}: {key}: {ended:#?}");
@@ -266,6 +272,71 @@ fn root_frames_of_others_and_damaged_ones_are_told_apart() {
             assert!(ended.out.contains(line), "{method}: {line}: {ended:#?}");
         }
     }
+}
+
+#[test]
+fn root_count_takes_filters_and_counts_each_one_exactly() {
+    let Some((_, spaces)) = test_bed() else { return };
+    // Without metadata of removed tags, a filter cannot ask for them.
+    let (tagged, long) = (("vlan 7", [20, 20]), ("greater 190", [30, 40]));
+    for (method, (third, of_third)) in
+        [("recv", tagged), ("packet-v2", tagged), ("packet-v3", tagged), ("libpcap", long), ("af-xdp", long)]
+    {
+        let mut count =
+            Running::start(
+                &spaces.right,
+                capbench(&format!("count -i right --json --method {method} -c 110 --each udp --each"))
+                    .args(["ip6 or udp", "--each", third, "less 1000"]),
+            );
+        count.wait_for(&format!("{method} on right"));
+        // The filter of all leaves out the first ten.
+        let frames = [
+            "-c 10 --size 1200",
+            "-c 40",
+            "-c 30 --ipv6 --tcp --size 200",
+            "-c 20 --tcp --vlan 7 --size 100",
+            "-c 20 --tcp",
+        ];
+        for frames in frames {
+            send(&spaces, frames);
+        }
+        let ended = count.end().success();
+        let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+        let packets = |place: usize| &total["each"][place]["packets"];
+        assert_eq!(total["packets"], 110, "{method}: {ended:#?}");
+        assert_eq!(
+            [packets(0), packets(1), packets(2), packets(3)],
+            [40, 70, of_third[0], of_third[1]],
+            "{method}: {total}"
+        );
+        assert_eq!(total["each"][0]["octets"], 40 * 60, "{method}: {total}");
+        let left_out = if method == "af-xdp" { 10.into() } else { Value::Null };
+        assert_eq!(total["left_out_by_filter"], left_out, "{method}: {total}");
+    }
+}
+
+#[test]
+fn root_count_says_how_many_of_a_trial_were_lost_and_which_trial_came_instead() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut count = Running::start(&spaces.right, capbench("count -i right --verify 7 --frames 50 -c 45"));
+    count.wait_for("packet-v3 on right");
+    send(&spaces, "--trial 7 -c 40");
+    send(&spaces, "--trial 9 -c 5");
+    let out = count.end().success().out;
+    for line in ["lost 10 of 50 (20 %)\n", "5 foreign frames are of trial 9 (--verify 9)\n", "2700 bytes"] {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+}
+
+#[test]
+fn root_send_prints_a_line_a_second_and_keeps_a_rate_in_bits() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let command = "send -i left --rate 512kbit/s -c 2500";
+    let out = run(&spaces.left, &mut capbench(command)).success().out;
+    let lines: Vec<_> = out.lines().filter(|line| line.contains(" s  ")).collect();
+    assert!(lines.len() >= 2, "{out}");
+    assert!(lines.iter().all(|line| line.contains("kbit/s L2")), "{out}");
+    assert!(out.contains("2500 intended, 0 unsent"), "{out}");
 }
 
 #[test]

@@ -66,12 +66,50 @@ fn names_that_nothing_has_are_refused_with_those_that_there_are() {
 }
 
 #[test]
-fn no_command_is_a_mistake_that_names_the_commands() {
-    refused(
-        USAGE,
-        "",
-        &["subcommand", "bench, search, rfc2544, soak, sweep, reproduce, report, compare, send", "--help"],
-    );
+fn a_name_almost_right_is_answered_with_the_right_one() {
+    refused(USAGE, "bnech", &["did you mean bench?"]);
+    refused(USAGE, "bench --qick", &["did you mean --quick?"]);
+    refused(USAGE, "bench --method paket-v3", &["did you mean packet-v3?"]);
+    refused(USAGE, "bench --method cmd:tcpdmp", &["did you mean cmd:tcpdump?"]);
+    refused(USAGE, "count -i lo0", &["did you mean lo?"]);
+}
+
+#[test]
+fn what_tcpdumps_users_type_is_accepted_and_its_buffer_is_in_kib() {
+    let help = printed("record --help-all");
+    for flag in ["-n...", "-v...", "-q...", "-e...", "-l...", "-B, --buffer-size", "-j, --time-stamp-type"] {
+        assert!(help.contains(flag), "{flag}: {help}");
+    }
+    refused(USAGE, "record -nn -v -q -e -l -j host -i lo", &["-w"]);
+    refused(USAGE, "record -i lo -j adapter -w x.pcap", &["adapter", "host"]);
+    refused(USAGE, "record -r x.pcap", &["convert", "verify"]);
+    refused(USAGE, "count -i lo -nn -B 9999999999999", &["memory"]);
+    refused(USAGE, "count -i lo -B 4096 --ring 4MiB", &["--ring"]);
+    assert!(printed("record -J").contains("host"));
+}
+
+#[test]
+fn filters_of_a_count_that_cannot_be_are_refused() {
+    refused(USAGE, "count -i lo --method xdp-count tcp", &["xdp-count", "FILTER"]);
+    refused(USAGE, "count -i lo --each tcp -s 96", &["--each", "--snaplen"]);
+    refused(USAGE, "count -i lo --verify 1 tcp", &["--verify", "FILTER"]);
+    refused(USAGE, "count -i lo --frames 9", &["--verify"]);
+}
+
+#[test]
+fn a_program_needs_no_file_that_defines_it() {
+    let plan = printed("bench --dry-run --quick --method cmd:{interface}");
+    assert!(plan.contains("cmd:{interface}"), "{plan}");
+    refused(USAGE, "bench --dry-run --method cmd:{ring}", &["{interface}"]);
+}
+
+#[test]
+fn no_command_prints_the_commands_in_their_groups() {
+    let output = outcome("");
+    let errors = lossy(&output.stderr);
+    assert_eq!((output.status.code(), lossy(&output.stdout).as_str()), (Some(USAGE), ""), "{errors}");
+    assert_eq!(errors, printed("--help"));
+    assert!(errors.contains("Compare:\n  bench ") && errors.contains("Find a loss:\n  why "), "{errors}");
 }
 
 #[test]
@@ -90,6 +128,11 @@ fn rates_that_are_none_are_refused() {
         refused(USAGE, &format!("bench --rate={rate}"), &["--rate", rate]);
         refused(USAGE, &format!("send -i lo -c 1 --rate={rate}"), &["--rate", rate]);
     }
+    refused(USAGE, "send -i lo --isolated -c 1 --rate 10%", &["--rate", "lo", "speed", "bit/s"]);
+    refused(USAGE, "search --dry-run --max-rate 10%", &["--max-rate", "speed"]);
+    refused(USAGE, "search --dry-run --size 64,128 --max-rate 1Gbps", &["--max-rate", "--size"]);
+    let plan = printed("soak --dry-run --for 1m --size 128 --rate 1.024Mbit/s");
+    assert!(plan.contains("1,000 packets/s"), "{plan}");
     refused(USAGE, "bench --rate=-5", &["-5"]);
     refused(USAGE, "bench --rate -5", &["-5"]);
 }
@@ -129,7 +172,7 @@ fn cpus_that_do_not_exist_are_refused() {
 #[test]
 fn interfaces_that_do_not_exist_are_refused() {
     refused(USAGE, "why -i no-such-if --once", &["no-such-if", "does not exist"]);
-    refused(USAGE, "why", &["--interface"]);
+    refused(USAGE, "why lo -i lo", &["--interface"]);
     refused(USAGE, "why -i lo --for 0", &["--for"]);
     refused(USAGE, "count -i no-such-if", &["no-such-if", "does not exist"]);
     refused(USAGE, "send -i no-such-if -c 1", &["no-such-if", "does not exist"]);
@@ -165,7 +208,7 @@ fn flags_without_effect_on_a_method_are_refused() {
 #[test]
 fn captures_that_cannot_be_are_refused() {
     refused(USAGE, "count -i lo --ring 9999GiB", &["--ring 9999GiB", "memory"]);
-    refused(USAGE, "count -i lo --ring 64MB", &["64MB", "64MiB"]);
+    refused(USAGE, "count -i lo --ring 64Mb", &["64Mb", "64MiB"]);
     refused(USAGE, "count -i lo --ring 0", &["--ring"]);
     refused(USAGE, "count -i lo --verify 1 -s 40", &["40", "stamp"]);
     refused(USAGE, "bench -s 40", &["40", "stamp"]);
@@ -500,6 +543,8 @@ fn recordings_that_cannot_be_are_refused() {
     refused(USAGE, "record -i lo -w a.pcapng -Z no-such-user", &["no-such-user"]);
     refused(USAGE, "record -i lo -w a.pcapng -F /nonexistent --method recv", &["-F", "/nonexistent"]);
     refused(USAGE, "record -i lo -w a.pcapng --max-loss 2", &["--max-loss"]);
+    refused(USAGE, "record -i lo -w a.pcapng -a filesize:9", &["filesize:9", "duration:SECONDS"]);
+    refused(USAGE, "record -i lo -w a.pcapng -b files:2 -W 3", &["-b files", "-W"]);
 }
 
 #[test]

@@ -60,6 +60,30 @@ impl Traced {
 }
 
 #[test]
+fn root_why_without_an_interface_watches_those_that_somebody_captures_on() {
+    let Some((_, spaces)) = test_bed() else { return };
+    let mut tcpdump = Running::start(&spaces.right, program("tcpdump -i right -Z root -w /dev/null"));
+    tcpdump.wait_for("listening on right");
+    let looked = |place: &Place, name: &str| {
+        run(place, capbench("why --once --for 100ms --json").args(name.split_whitespace())).success()
+    };
+    for name in ["", "any", "right"] {
+        let look = looked(&spaces.right, name).json();
+        assert_eq!(look["interface"], "right", "{name}: {look}");
+    }
+    let nobody = looked(&spaces.left, "");
+    assert!(nobody.out.is_empty() && nobody.errors.contains("nobody captures"), "{nobody:#?}");
+    tcpdump.signal("INT");
+    tcpdump.end().success();
+    let mut on_all = Running::start(&spaces.right, program("tcpdump -i any -Z root -w /dev/null"));
+    on_all.wait_for("listening on any");
+    let look = looked(&spaces.right, "").json();
+    assert_eq!(look["interface"], "right", "lo is down: {look}");
+    on_all.signal("INT");
+    on_all.end().success();
+}
+
+#[test]
 fn root_why_names_the_ring_of_a_stopped_tcpdump_with_tcpdumps_number() {
     let Some((_, spaces)) = test_bed() else { return };
     let mut tcpdump = Running::start(&spaces.right, program("tcpdump -B 64 -Z root -i right -w /dev/null"));

@@ -2,21 +2,24 @@
 
 use anyhow::Result;
 use capbench_capture::Occupancy;
-use capbench_model::arrivals::Arrivals;
 use capbench_model::counters::Counters;
-use capbench_model::mark::Tally;
+use capbench_sys::host::clock;
 use console::Term;
 use serde_json::{Value, json};
 
+use super::tallies::{Seen, Sum};
 use crate::output::print;
-use crate::status::{Figures, InPlace, Losses, word};
+use crate::status::{BitRates, Figures, InPlace, Losses, lost, other_trials, word};
 
 /// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    pub packets: u64,
-    /// Octets without the FCS.
-    pub octets: u64,
+    /// All packets.
+    pub all: Sum,
+    /// Those of each filter of --each, and behind them those of none.
+    pub each: Vec<Sum>,
+    /// Packets that the filter left out, where capbench itself runs it.
+    pub filtered: Option<u64>,
     pub seconds: f64,
     /// Counters of the method.
     pub counters: Counters,
@@ -24,20 +27,15 @@ pub struct Totals {
     pub cpu_ns: u64,
 }
 
-/// What is known of a trial's frames.
-#[derive(Debug)]
-pub enum Seen {
-    /// capbench verified each frame.
-    Verified(Arrivals),
-    /// The method counted the frames where they arrived.
-    Counted(Tally),
-}
-
 /// Prints lines. On a terminal each line replaces the one before; elsewhere text or JSON objects follow each other.
 #[derive(Debug)]
 pub struct Lines {
     json: bool,
     in_place: Option<InPlace>,
+    /// The filters of --each, and behind them what names packets of none.
+    each: Vec<String>,
+    /// Frames that were sent, if the user knows.
+    sent: Option<u64>,
     last: Totals,
     /// Highest fill level since the last line.
     fill: Option<Occupancy>,
@@ -46,9 +44,12 @@ pub struct Lines {
 }
 
 impl Lines {
-    pub fn new(json: bool) -> Self {
+    pub fn new(json: bool, mut each: Vec<String>, sent: Option<u64>) -> Self {
         let in_place = if json { None } else { InPlace::on(Term::stdout()) };
-        Self { json, in_place, last: Totals::default(), fill: None, fullest: None }
+        if !each.is_empty() {
+            each.push("none of these".into());
+        }
+        Self { json, in_place, each, sent, last: Totals::default(), fill: None, fullest: None }
     }
 
     /// Notes a fill level.
@@ -67,28 +68,20 @@ impl Lines {
     /// Prints what is new since the last line.
     pub fn print(&mut self, now: Totals) -> Result<()> {
         let seconds = (now.seconds - self.last.seconds).max(1e-9);
-        let (packets, octets) = (now.packets - self.last.packets, now.octets - self.last.octets);
-        let per_second = packets as f64 / seconds;
+        let new = now.all.since(self.last.all);
         let since = now.counters.since(&self.last.counters);
-        let (fill, losses) = (self.fill.take(), Losses::of(&since));
+        let fill = self.fill.take();
+        // The first line has nothing before it.
+        let before = self.last.each.iter().copied().chain(std::iter::repeat(Sum::default()));
+        let each: Vec<_> = now.each.iter().zip(before).map(|(now, before)| now.since(before)).collect();
         let written = if self.json {
-            print(&format!(
-                "{}\n",
-                json!({
-                    "time_s": now.seconds,
-                    "packets": packets,
-                    "octets": octets,
-                    "packets_per_s": per_second,
-                    "dropped": since.dropped(),
-                    "losses": by_place(&losses),
-                    "ring_fill": fill.map(Occupancy::share),
-                })
-            ))
+            let document = self.line_document(&now, new, &each, seconds, &since, fill);
+            print(&format!("{document}\n"))
         } else if let Some(line) = &mut self.in_place {
             let figures = Figures {
-                packets: now.packets,
-                packets_per_s: per_second,
-                bits_per_s: Some(8.0 * octets as f64 / seconds),
+                packets: now.all.packets,
+                packets_per_s: new.packets as f64 / seconds,
+                octets_per_s: Some(new.octets as f64 / seconds),
                 ring: fill,
                 buffers: None,
                 losses: Losses::of(&now.counters),
@@ -96,19 +89,66 @@ impl Lines {
             line.show(&figures.to_string());
             Ok(())
         } else {
-            let dropped = word(since.dropped());
-            let places = match losses.to_string() {
+            let places = match Losses::of(&since).to_string() {
                 none if none == "none" => String::new(),
                 some => format!("  by place: {some}"),
             };
-            print(&format!(
-                "{:8.3} s  {packets:>10} packets  {per_second:>12.0} packets/s  {dropped:>8} dropped  ring {}{places}\n",
+            let mut text = format!(
+                "{:8.3} s  {}  {:>8} dropped  ring {}{places}\n",
                 now.seconds,
+                sum_in_words(new, seconds),
+                word(since.dropped()),
                 word(fill),
-            ))
+            );
+            for (name, sum) in self.each.iter().zip(&each) {
+                text += &format!("{:10}  {}  {name}\n", "", sum_in_words(*sum, seconds));
+            }
+            print(&text)
         };
         self.last = now;
         written
+    }
+
+    fn line_document(
+        &self,
+        now: &Totals,
+        new: Sum,
+        each: &[Sum],
+        seconds: f64,
+        since: &Counters,
+        fill: Option<Occupancy>,
+    ) -> Value {
+        let rates = BitRates::of(new.packets as f64 / seconds, new.octets as f64 / seconds);
+        json!({
+            "schema_version": 1,
+            "time_s": now.seconds,
+            "unix_ns": clock::realtime_ns(),
+            "packets": new.packets,
+            "octets": new.octets,
+            "packets_per_s": new.packets as f64 / seconds,
+            "bits_per_s_layer_2": rates.layer_2,
+            "bits_per_s_layer_1": rates.layer_1,
+            "each": self.each_documents(each, seconds),
+            "dropped": since.dropped(),
+            "losses": by_place(&Losses::of(since)),
+            "ring_fill": fill.map(Occupancy::share),
+        })
+    }
+
+    fn each_documents(&self, each: &[Sum], seconds: f64) -> Vec<Value> {
+        let filters = self.each.len().saturating_sub(1);
+        let document = |(place, sum): (usize, &Sum)| {
+            let rates = BitRates::of(sum.packets as f64 / seconds, sum.octets as f64 / seconds);
+            json!({
+                "filter": (place < filters).then(|| &self.each[place]),
+                "packets": sum.packets,
+                "octets": sum.octets,
+                "packets_per_s": sum.packets as f64 / seconds,
+                "bits_per_s_layer_2": rates.layer_2,
+                "bits_per_s_layer_1": rates.layer_1,
+            })
+        };
+        each.iter().enumerate().map(document).collect()
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
@@ -132,60 +172,117 @@ impl Lines {
     }
 
     fn document(&self, end: &Totals, seen: Option<&Seen>) -> Value {
-        let (arrivals, tally) = match seen {
-            Some(Seen::Verified(arrivals)) => (Some(arrivals), None),
-            Some(Seen::Counted(tally)) => (None, Some(tally)),
-            None => (None, None),
+        let tally = match seen {
+            Some(Seen::Counted(tally)) => Some(tally),
+            _ => None,
         };
         json!({
             "schema_version": 1,
             "total": true,
-            "packets": end.packets,
-            "octets": end.octets,
+            "time_s": end.seconds,
+            "unix_ns": clock::realtime_ns(),
+            "packets": end.all.packets,
+            "octets": end.all.octets,
+            "each": self.each_documents(&end.each, end.seconds.max(1e-9)),
             "accepted": end.counters.accepted,
             "dropped": end.counters.dropped(),
             "losses": by_place(&Losses::of(&end.counters)),
+            "left_out_by_filter": end.filtered,
             "ring_fullest": self.fullest.map(Occupancy::share),
             "cpu_s": end.cpu_ns as f64 / 1e9,
-            "verified": arrivals.map(|seen| json!({
-                "delivered": seen.delivered, "duplicates": seen.duplicates, "reordered": seen.reordered,
-                "foreign": seen.foreign, "truncated": seen.truncated, "corrupt": seen.corrupt,
-            })),
+            "verified": seen.and_then(|seen| self.verified_document(seen)),
             "counted_in_kernel": tally.map(|tally| json!({
                 "delivered": tally.marked, "duplicates": tally.duplicates, "foreign": tally.other,
             })),
         })
     }
 
+    fn verified_document(&self, seen: &Seen) -> Option<Value> {
+        let Seen::Verified { arrivals: all, others, .. } = seen else { return None };
+        let others = others.iter().map(|(trial, frames)| json!({ "trial": trial.0, "frames": frames }));
+        let (lost, of) = self.lost(seen);
+        let known = |count| (of > 0).then_some(count);
+        Some(json!({
+            "delivered": all.delivered, "duplicates": all.duplicates, "reordered": all.reordered,
+            "foreign": all.foreign, "truncated": all.truncated, "corrupt": all.corrupt,
+            "lost": known(lost), "of": known(of),
+            "of_other_trials": others.collect::<Vec<_>>(),
+        }))
+    }
+
+    /// Frames of the trial that did not arrive, and of how many: those that the user says were sent, else those up to the last
+    /// one that arrived. Of 0 if that is unknown.
+    fn lost(&self, seen: &Seen) -> (u64, u64) {
+        let (delivered, reached) = match seen {
+            Seen::Verified { arrivals, reached, .. } => (arrivals.delivered, *reached),
+            Seen::Counted(tally) => (tally.marked, 0),
+        };
+        let of = self.sent.unwrap_or(0).max(reached);
+        (of.saturating_sub(delivered), of)
+    }
+
     /// tcpdump's three lines first, because scripts read them, then the rest.
     fn totals(&self, end: &Totals, seen: Option<&Seen>) -> String {
-        let Totals { packets, octets, counters, cpu_ns, .. } = end;
-        let per_packet = if *packets == 0 { 0.0 } else { *cpu_ns as f64 / *packets as f64 };
+        let Totals { all, counters, cpu_ns, seconds, .. } = end;
+        let per_packet = if all.packets == 0 { 0.0 } else { *cpu_ns as f64 / all.packets as f64 };
+        let seconds = seconds.max(1e-9);
         let mut lines = format!(
-            "{packets} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
-             {octets} octets without FCS; {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
+            "{} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
+             {} bytes without FCS in {seconds:.3} s: {}\n\
+             {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
              dropped by place: {}; how full the ring was at most: {}\n",
+            all.packets,
             word(counters.accepted),
             word(counters.dropped()),
+            all.octets,
+            BitRates::of(all.packets as f64 / seconds, all.octets as f64 / seconds),
             *cpu_ns as f64 / 1e9,
             Losses::of(counters),
             word(self.fullest),
         );
-        match seen {
-            Some(Seen::Verified(all)) => lines.push_str(&format!(
-                "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
-                all.delivered, all.duplicates, all.reordered, all.foreign, all.truncated, all.corrupt
-            )),
-            Some(Seen::Counted(tally)) => lines.push_str(&format!(
-                "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
-                tally.marked,
-                word(tally.duplicates),
-                tally.other
-            )),
-            None => {}
+        if let Some(filtered) = end.filtered {
+            lines += &format!("{filtered} packets left out by the filter\n");
         }
-        lines
+        for (name, sum) in self.each.iter().zip(&end.each) {
+            lines += &format!("{}  {name}\n", sum_in_words(*sum, seconds));
+        }
+        lines + &seen.map_or_else(String::new, |seen| self.verified(seen))
     }
+
+    /// What is known of the trial.
+    fn verified(&self, seen: &Seen) -> String {
+        let (counts, others) = match seen {
+            Seen::Verified { arrivals: all, others, .. } => {
+                let counts = format!(
+                    "verified: {} delivered once, {} duplicate, {} reordered, {} foreign, {} cut short, {} damaged\n",
+                    all.delivered, all.duplicates, all.reordered, all.foreign, all.truncated, all.corrupt
+                );
+                (counts, other_trials(others, "--verify"))
+            }
+            Seen::Counted(tally) => {
+                let counts = format!(
+                    "counted in the kernel, not verified: {} delivered once, {} duplicate, {} foreign\n",
+                    tally.marked,
+                    word(tally.duplicates),
+                    tally.other
+                );
+                (counts, String::new())
+            }
+        };
+        let (missing, of) = self.lost(seen);
+        let until = if self.sent.is_none() && of > 0 { ", up to the last one that arrived" } else { "" };
+        format!("{counts}{}{until}\n{others}", lost(missing, of))
+    }
+}
+
+/// Packets with their bytes and rates, in columns.
+fn sum_in_words(sum: Sum, seconds: f64) -> String {
+    let per_second = sum.packets as f64 / seconds;
+    let rates = BitRates::of(per_second, sum.octets as f64 / seconds).to_string();
+    format!(
+        "{:>10} packets  {per_second:>12.0} packets/s  {:>12} bytes  {rates:>32}",
+        sum.packets, sum.octets
+    )
 }
 
 fn by_place(losses: &Losses) -> Vec<Value> {

@@ -12,10 +12,29 @@ use crate::status::word;
 /// Most driver counters that the text shows; the JSON has all.
 const MOST_COUNTERS: usize = 12;
 
-/// A look in one line, for logs.
-pub fn line(look: &Look) -> String {
-    let received = word(look.received_per_s.map(grouped));
-    format!("{:8.3} s  {received:>11} packets/s  {}\n", look.time_s, printable::line(&look.verdict))
+/// Looks at one moment, a line for each interface, for logs.
+pub fn lines(looks: &[Look]) -> String {
+    let line = |look: &Look| {
+        let received = word(look.received_per_s.map(grouped));
+        let name = if looks.len() > 1 { format!("  {:<15}", look.interface) } else { String::new() };
+        let verdict = printable::line(&look.verdict);
+        format!("{:8.3} s{name}  {received:>11} packets/s  {verdict}\n", look.time_s)
+    };
+    looks.iter().map(line).collect()
+}
+
+/// Looks at one moment, for a screen: everything of one interface, or what loses packets on each of several.
+pub fn now(looks: &[Look]) -> String {
+    if let [look] = looks {
+        return whole(look);
+    }
+    let mut text = String::new();
+    for look in looks {
+        head(&mut text, look);
+        verdict(&mut text, look);
+        text.push('\n');
+    }
+    text
 }
 
 /// The whole look: what loses packets and why, then every place, every socket and the remaining facts.
@@ -23,16 +42,21 @@ pub fn whole(look: &Look) -> String {
     let mut text = String::new();
     head(&mut text, look);
     text.push('\n');
-    wrapped(&mut text, "", "", &look.verdict);
-    for advice in &look.advice {
-        wrapped(&mut text, "  why:    ", "          ", &format!("{}: {}", advice.who, advice.cause));
-        wrapped(&mut text, "  change: ", "          ", &advice.change);
-    }
+    verdict(&mut text, look);
     text.push('\n');
     places(&mut text, look);
     sockets(&mut text, look);
     notes(&mut text, look);
     text
+}
+
+/// What loses packets, why, and what to change.
+fn verdict(text: &mut String, look: &Look) {
+    wrapped(text, "", "", &look.verdict);
+    for advice in &look.advice {
+        wrapped(text, "  why:    ", "          ", &format!("{}: {}", advice.who, advice.cause));
+        wrapped(text, "  change: ", "          ", &advice.change);
+    }
 }
 
 fn head(text: &mut String, look: &Look) {

@@ -133,7 +133,7 @@ fn everything_fits_80_columns() {
 #[test]
 fn a_line_says_when_how_much_and_what() {
     assert_eq!(
-        line(&look()),
+        lines(&[look()]),
         "  12.000 s   14,880,952 packets/s  the TPACKET_V3 ring of suricata 4242 loses 1,234,567 packets/s (1234567 in 1.0 s)\n"
     );
 }
@@ -141,4 +141,12 @@ fn a_line_says_when_how_much_and_what() {
 #[test]
 fn octets_have_the_unit_that_fits() {
     assert_eq!([octets(64), octets(65_536), octets(4 << 20)], ["64 B", "64 KiB", "4 MiB"]);
+}
+
+#[test]
+fn several_interfaces_have_a_line_each_that_names_them() {
+    let other = Look { interface: "eth9".into(), ..look() };
+    let text = lines(&[look(), other]);
+    assert_eq!(text.lines().count(), 2);
+    assert!(text.lines().nth(1).unwrap().contains(" eth9 "), "{text}");
 }

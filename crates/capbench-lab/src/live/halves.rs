@@ -1,0 +1,144 @@
+//! The account of a trial in two halves: what each side measured where it is, as plain values.
+//!
+//! A half has counts and durations. It has no moment of a clock, so that the sides need no common one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use capbench_frames::LatenessSummary;
+use capbench_frames::stamp::StreamId;
+use capbench_host::accounts::cpu::{CpuTimes, CpuWindow};
+use capbench_host::accounts::kernel_work::KernelReceive;
+use capbench_host::accounts::softnet::SoftnetDelta;
+use capbench_host::tracer::cost::TracerCost;
+use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::loss_pattern::LossPattern;
+use capbench_model::trial::Departed;
+use capbench_sys::host::CpuId;
+use serde::{Deserialize, Serialize};
+
+use super::interface_counts::InterfaceCounts;
+use super::messages::HostCpus;
+use super::nic::NicAccount;
+use crate::receiver::Received;
+
+/// The transmit side's half.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct TransmitHalf {
+    /// The stream in its frames' stamps.
+    pub(super) stream: StreamId,
+    /// Its frames.
+    pub(super) frames: SentFrames,
+    /// From the start until the last frame was sent.
+    pub(super) elapsed: Duration,
+    /// Length of the sending phase: at least the planned one, unless the user stopped it.
+    pub(super) sending: Duration,
+    /// Lateness of the frames; absent if nothing was planned.
+    pub(super) lateness: Option<LatenessSummary>,
+    /// When the frames had left for the link.
+    pub(super) departed: Option<Departed>,
+    /// The generator as it ran.
+    pub(super) generator: String,
+    /// Whether the generator was independent of a slow receiver.
+    pub(super) outruns: bool,
+    /// Whether its frames reach a veth through the queue of the NAPI context.
+    pub(super) needs_far_napi: bool,
+    /// The generator's CPU.
+    pub(super) cpu: GeneratorCpu,
+    /// Counts of its interface.
+    pub(super) interface: InterfaceCounts,
+    /// Counters of its driver that changed and are known.
+    pub(super) driver_counters: BTreeMap<String, u64>,
+    /// Notes on these counters.
+    pub(super) notes: Vec<String>,
+}
+
+/// The frames of a sending phase: `intended = unsent + sent` and `sent = accepted + refused_lost`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SentFrames {
+    /// Frames that were to be sent.
+    pub(super) intended: u64,
+    /// Frames passed to the kernel.
+    pub(super) sent: u64,
+    /// Frames that were not sent before the phase ended.
+    pub(super) unsent: u64,
+    /// Frames that the kernel accepted.
+    pub(super) accepted: u64,
+    /// Frames that the kernel refused, which are lost.
+    pub(super) refused_lost: u64,
+    /// How often the kernel refused a frame that was then sent again.
+    pub(super) refused_repeated: u64,
+    /// Frames that the driver had not completed at the end.
+    pub(super) in_flight: u64,
+}
+
+/// The generator's CPU while it sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GeneratorCpu {
+    /// The CPU.
+    pub(super) cpu: CpuId,
+    /// CPU time of the generator's thread, in nanoseconds.
+    pub(super) own_ns: u64,
+    /// Length of the window of `times`, in nanoseconds.
+    pub(super) window_ns: u64,
+    /// What the CPU did; `None` if unknown.
+    pub(super) times: Option<CpuTimes>,
+    /// Its stalls, since the start of sending; `None` if not monitored.
+    pub(super) stalls: Option<Vec<Stall>>,
+}
+
+/// The receive side's half.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReceiveHalf {
+    /// The application's results.
+    pub(super) received: Received,
+    /// When and how frames were lost; absent if frames were not examined.
+    pub(super) loss_pattern: Option<LossPattern>,
+    /// Counts of its interface.
+    pub(super) interface: InterfaceCounts,
+    /// The account of its driver.
+    pub(super) nic: NicAccount,
+    /// The host's receive path, by CPU.
+    pub(super) softnet: Vec<SoftnetDelta>,
+    /// Length limit of a CPU's backlog in packets; `None` if unknown.
+    pub(super) longest_backlog: Option<u64>,
+    /// Whether frames reach the method without passing a backlog.
+    pub(super) past_backlog: bool,
+    /// Whether the method attaches its own XDP program while it is open.
+    pub(super) own_xdp: bool,
+    /// Whether a socket filter can drop frames of the trial.
+    pub(super) filters: bool,
+    /// The CPUs of its host.
+    pub(super) cpus: ReceiverCpus,
+    /// Changes of its host's clocks during the trial.
+    pub(super) clocks: ClockDrift,
+    /// The measured cost of the tracer; `None` if unknown.
+    pub(super) tracer_cost: Option<TracerCost>,
+    /// Why there is no tracer, if there is none.
+    pub(super) untraced: Option<String>,
+}
+
+/// The CPUs of the receive side's host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReceiverCpus {
+    /// The CPUs of the trial.
+    pub(super) placement: HostCpus,
+    /// From the moment that both sides were ready until sending was over.
+    pub(super) sending: CpuWindow,
+    /// From the same moment until the last frame was read.
+    pub(super) receiving: CpuWindow,
+    /// Its length in nanoseconds.
+    pub(super) receiving_ns: u64,
+    /// The kernel's receive work while receiving; `None` if unknown.
+    pub(super) kernel: Option<KernelReceive>,
+    /// Time in which the kernel's CPU was busy while receiving, in nanoseconds; `None` if unknown.
+    pub(super) kernel_busy_ns: Option<u64>,
+    /// Whether the scheduler excludes interrupts from the times of threads; `None` if unknown.
+    pub(super) interrupts_excluded: Option<bool>,
+    /// Unit of the kernel's CPU times, in nanoseconds.
+    pub(super) tick_ns: u64,
+    /// Stalls of monitored CPUs, since the start of sending.
+    pub(super) stalls: Vec<(CpuId, Vec<Stall>)>,
+    /// Speed before and after the trial, of each CPU of the trial on this host; empty if not measured.
+    pub(super) paces: Vec<(CpuId, CoreSpeed)>,
+}

@@ -1,0 +1,82 @@
+//! The counters of one side's interface around a trial.
+
+use std::time::Duration;
+
+use capbench_host::bed::Side;
+use capbench_host::drivers::NicSnapshot;
+use capbench_host::links::{Link, LinkStats, XdpAttachment};
+use capbench_host::tracer::InterfaceTrace;
+use serde::{Deserialize, Serialize};
+
+use super::nic;
+use super::tracing::{End, Tracing};
+use crate::Result;
+
+/// The counters at one moment.
+pub(super) struct InterfaceSnapshot {
+    link: Link,
+    pub(super) nic: NicSnapshot,
+    traced: Option<InterfaceTrace>,
+}
+
+/// The counts of a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct InterfaceCounts {
+    /// Link statistics; `None` if the kernel sent none, or a counter decreased.
+    pub(super) stats: Option<LinkStats>,
+    /// The tracer's counts; `None` without a tracer.
+    pub(super) traced: Option<InterfaceTrace>,
+    /// How an XDP program was attached before the trial.
+    pub(super) xdp_before: Option<XdpAttachment>,
+    /// How an XDP program was attached after the trial.
+    pub(super) xdp_after: Option<XdpAttachment>,
+}
+
+impl InterfaceSnapshot {
+    /// Reads the counters.
+    pub(super) fn take(side: &Side, end: End, tracing: &Tracing) -> Result<Self> {
+        // In this order: reading the driver's counters updates the link statistics of many drivers.
+        let nic = nic::look(side)?;
+        let link = side.links().by_index(side.index())?;
+        Ok(Self { link, nic, traced: tracing.counts(end)? })
+    }
+
+    /// Reads the counters before a trial. If it `settles`, earlier traffic is in them: some drivers update them at intervals.
+    pub(super) fn before_trial(side: &Side, end: End, tracing: &Tracing, settles: bool) -> Result<Self> {
+        let before = Self::take(side, end, tracing)?;
+        if !settles || before.settling().is_zero() {
+            return Ok(before);
+        }
+        std::thread::sleep(before.settling());
+        Self::take(side, end, tracing)
+    }
+
+    /// How long the driver needs until its counters are up to date.
+    pub(super) fn settling(&self) -> Duration {
+        nic::settling(&self.nic)
+    }
+
+    /// The counts since `before`.
+    pub(super) fn since(&self, before: &Self) -> InterfaceCounts {
+        let stats = self.link.stats.zip(before.link.stats);
+        let traced = self.traced.as_ref().zip(before.traced.as_ref());
+        InterfaceCounts {
+            stats: stats.and_then(|(after, before)| after.since(&before)),
+            traced: traced.map(|(after, before)| after.since(before)),
+            xdp_before: before.link.xdp,
+            xdp_after: self.link.xdp,
+        }
+    }
+}
+
+impl InterfaceCounts {
+    /// Whether an XDP program was attached to the driver before or after the trial.
+    pub(super) fn had_native_xdp(&self) -> bool {
+        [self.xdp_before, self.xdp_after].contains(&Some(XdpAttachment::Driver))
+    }
+
+    /// Whether an XDP program was attached to the driver before and after the trial.
+    pub(super) fn kept_native_xdp(&self) -> bool {
+        [self.xdp_before, self.xdp_after] == [Some(XdpAttachment::Driver); 2]
+    }
+}

@@ -1,0 +1,232 @@
+//! Joins the two halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
+//! the host.
+
+mod cpu;
+mod disturbance;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use capbench_host::accounts::kernel_work::KernelReceive;
+use capbench_host::accounts::softnet::kernel_cpu_bounds;
+use capbench_host::links::{LinkStats, XdpAttachment};
+use capbench_host::tracer::losses;
+use capbench_model::evidence::{Evidence, PeerQueue};
+use capbench_model::traced_losses::TracedLosses;
+use capbench_model::trial::Measured;
+
+use super::halves::{ReceiveHalf, TransmitHalf};
+use super::nic;
+
+/// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
+const PLACED: f64 = 0.9;
+
+/// The link between the sides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkFacts {
+    /// Whether the sides are the two ends of a veth pair.
+    pub(super) is_virtual: bool,
+    /// Highest frame rate in frames per second; `None` if it has no speed.
+    pub(super) line_rate_pps: Option<f64>,
+}
+
+/// The measurements of a trial.
+pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
+    Halves { link, transmit, receive, traced: traced(transmit, receive) }.measured()
+}
+
+/// Losses that the tracer saw on both sides.
+fn traced(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<TracedLosses> {
+    let counts = &receive.interface;
+    let is_generic = counts.xdp_after == Some(XdpAttachment::Generic);
+    Some(losses::by_place(transmit.interface.traced.as_ref()?, counts.traced.as_ref()?, is_generic))
+}
+
+/// Both halves of an account.
+struct Halves<'h> {
+    link: LinkFacts,
+    transmit: &'h TransmitHalf,
+    receive: &'h ReceiveHalf,
+    traced: Option<TracedLosses>,
+}
+
+impl Halves<'_> {
+    fn measured(&self) -> Measured {
+        let Self { transmit, receive, .. } = self;
+        let received = &receive.received;
+        let share = kernel_cpu_bounds(&receive.softnet, receive.cpus.placement.kernel, transmit.frames.sent)
+            .map(|bounds| *bounds.start());
+        let mut noise = self.noise(share);
+        let cpu = self.cpu(&mut noise);
+        Measured {
+            intended: transmit.frames.intended,
+            evidence: self.evidence(),
+            arrivals: received.arrivals,
+            sending: transmit.sending,
+            drain: received.drain,
+            emptying: received.emptying,
+            cpu,
+            lateness: transmit.lateness,
+            capture: Some(received.capture.clone()),
+            unverified_because: received.unverified_because.clone(),
+            report: received.report,
+            generator: transmit.generator.clone(),
+            kernel_work_share: share,
+            loss_pattern: receive.loss_pattern.clone(),
+            latency: received.latency.clone(),
+            noise,
+            disturbance: self.disturbance(),
+            line_rate_pps: self.link.line_rate_pps,
+            departed: transmit.departed.filter(|_| self.link.line_rate_pps.is_some()),
+            counters: self.counters(),
+        }
+    }
+
+    fn evidence(&self) -> Evidence {
+        let Self { transmit, receive, .. } = self;
+        let (received, frames) = (&receive.received, &transmit.frames);
+        let stats = receive.interface.stats;
+        let dropped = receive.softnet.iter().map(|cpu| (cpu.cpu, cpu.dropped));
+        Evidence {
+            sent: frames.sent,
+            unsent: frames.unsent,
+            repeated: frames.refused_repeated,
+            refused: frames.refused_lost,
+            transmit_drops: transmit.interface.stats.map(|stats| stats.tx_dropped + stats.tx_errors),
+            link_drops: None,
+            nic: receive.nic.evidence(self.gone_between()),
+            backlog_drops: Some(dropped.clone().map(|(_, dropped)| dropped).sum()),
+            backlog_cpus: dropped.filter(|(_, dropped)| *dropped > 0).collect(),
+            receive_drops: stats.map(|stats| stats.rx_dropped),
+            driver_receive_drops: receive.nic.in_receive_drops,
+            virtual_pair: self.link.is_virtual,
+            peer_queue: self.peer_queue(),
+            past_backlog: receive.past_backlog,
+            xdp_attached: (receive.interface.xdp_after)
+                .map(|xdp| xdp != XdpAttachment::Detached && !receive.own_xdp),
+            traced: self.traced.clone(),
+            untraced: receive.untraced.clone(),
+            filter_drops: receive.filters,
+            received: stats.map(|stats| stats.rx_packets),
+            method: received.counters.clone(),
+            queue: received.queue,
+            read: received.arrivals.read,
+            delivered: received.arrivals.delivered,
+            truncated: received.arrivals.truncated,
+            corrupt: received.arrivals.corrupt,
+            cut_short: received.cut_short,
+            unverified: received.unverified_because.clone(),
+        }
+    }
+
+    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
+    fn gone_between(&self) -> Option<u64> {
+        let received = &self.receive.received;
+        let (tx, rx) = self.transmit.interface.stats.zip(self.receive.interface.stats)?;
+        let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
+        (!self.link.is_virtual)
+            .then(|| nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen))?
+    }
+
+    /// A veth polls by NAPI for XDP programs in the driver, for threads, and for senders of XDP frames.
+    fn peer_queue(&self) -> PeerQueue {
+        if self.transmit.needs_far_napi {
+            PeerQueue::OfFrames
+        } else if self.receive.past_backlog || self.receive.interface.had_native_xdp() {
+            PeerQueue::OfBuffers
+        } else {
+            PeerQueue::None
+        }
+    }
+
+    fn noise(&self, share: Option<f64>) -> Vec<String> {
+        let mut noise = Vec::new();
+        if share.is_some_and(|share| share < PLACED) {
+            noise.push(
+                "another CPU than the placement's received packets, of this trial or of the host".to_string(),
+            );
+        }
+        noise.extend(self.receive.received.notes.iter().cloned());
+        if self.transmit.frames.in_flight > 0 {
+            noise.push("frames were left in the transmit ring at its end".to_string());
+        }
+        noise.extend(self.receive.nic.notes.iter().chain(&self.transmit.notes).cloned());
+        noise
+    }
+
+    /// The counter differences behind the account, by name, so that readers can check it.
+    fn counters(&self) -> BTreeMap<String, u64> {
+        let Self { transmit, receive, .. } = self;
+        let (frames, received) = (&transmit.frames, &receive.received);
+        let softnet = receive.softnet.iter().filter(|cpu| cpu.processed + cpu.dropped > 0);
+        let of_cpus = softnet.flat_map(|cpu| {
+            [
+                ("processed", Some(cpu.processed)),
+                ("dropped", Some(cpu.dropped)),
+                ("time_squeeze", Some(cpu.time_squeeze)),
+                ("received_rps", cpu.received_rps),
+            ]
+            .map(|(name, count)| (format!("softnet.cpu{}.{name}", cpu.cpu), count))
+        });
+        let known = [
+            ("generator.accepted", Some(frames.accepted)),
+            ("generator.refused_lost", Some(frames.refused_lost)),
+            ("generator.refused_repeated", Some(frames.refused_repeated)),
+            ("generator.in_flight", Some(frames.in_flight)),
+            ("method.accepted", received.counters.accepted),
+            ("method.dropped", received.counters.dropped()),
+        ]
+        .map(|(name, count)| (name.to_string(), count));
+        let of_drivers = [("nic", &receive.nic.counters), ("nic.transmit", &transmit.driver_counters)];
+        let mut counters: BTreeMap<String, u64> = of_cpus
+            .chain(known)
+            .filter_map(|(name, count)| Some((name, count?)))
+            .chain(received.counters.raw.iter().map(|(name, count)| (format!("method.{name}"), *count)))
+            .chain(of_link("transmit", transmit.interface.stats))
+            .chain(of_link("receive", receive.interface.stats))
+            .chain([("method.read".to_string(), received.arrivals.read)])
+            .chain(of_kernel(receive.cpus.kernel.as_ref()))
+            .collect();
+        counters.extend(self.traced.iter().flat_map(|traced| traced.counters.clone()));
+        for (prefix, of_driver) in of_drivers {
+            counters.extend(of_driver.iter().map(|(name, count)| (format!("{prefix}.{name}"), *count)));
+        }
+        counters
+    }
+}
+
+/// The link statistics of a side.
+fn of_link(side: &str, stats: Option<LinkStats>) -> impl Iterator<Item = (String, u64)> {
+    stats.into_iter().flat_map(move |stats| {
+        [
+            ("tx_packets", stats.tx_packets),
+            ("tx_dropped", stats.tx_dropped),
+            ("tx_errors", stats.tx_errors),
+            ("rx_packets", stats.rx_packets),
+            ("rx_dropped", stats.rx_dropped),
+            ("rx_errors", stats.rx_errors),
+            ("rx_missed_errors", stats.rx_missed_errors),
+            ("rx_nohandler", stats.rx_nohandler),
+        ]
+        .map(|(name, count)| (format!("{side}.{name}"), count))
+    })
+}
+
+/// The sources of the kernel's CPU time.
+fn of_kernel(kernel: Option<&KernelReceive>) -> impl Iterator<Item = (String, u64)> {
+    kernel.into_iter().flat_map(|kernel| {
+        let traced = kernel.traced;
+        [
+            ("softirq_ns", Some(kernel.softirq_ns)),
+            ("irq_ns", Some(kernel.irq_ns)),
+            ("napi_threads_ns", Some(kernel.napi_threads_ns)),
+            ("net_rx_ns", traced.map(|net_rx| net_rx.total_ns)),
+            ("net_rx_in_processes_ns", traced.map(|net_rx| net_rx.in_processes_ns)),
+            ("net_rx_runs", traced.map(|net_rx| net_rx.runs)),
+            ("softirqs_net_rx", kernel.net_rx_runs),
+        ]
+        .into_iter()
+        .filter_map(|(name, count)| Some((format!("kernel.{name}"), count?)))
+    })
+}

@@ -1,0 +1,105 @@
+//! The CPU account of a trial.
+
+use capbench_host::accounts::kernel_work::{KernelReceive, application_time, foreign_ns};
+use capbench_model::trial::CpuAccount;
+
+use super::Halves;
+use super::disturbance::wakeups;
+
+/// Share of a CPU's busy time that foreign work may take without spoiling the CPU's account.
+const FOREIGN: f64 = 0.05;
+
+impl Halves<'_> {
+    pub(super) fn cpu(&self, noise: &mut Vec<String>) -> CpuAccount {
+        let (received, cpus) = (&self.receive.received, &self.receive.cpus);
+        let kernel = cpus.kernel;
+        if kernel.and_then(|kernel| kernel.unseen_runs()).is_some() {
+            // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
+            noise.push(
+                "the kernel kept some receive softirqs of its CPU from the tracer (kernel.softirqs_net_rx less \
+                 kernel.net_rx_runs), so that the kernel's time is too low, and drops in them were not seen"
+                    .into(),
+            );
+        }
+        let is_shared = cpus.placement.kernel == cpus.placement.application;
+        let own = application_time(
+            received.cpu_ns,
+            kernel.as_ref().filter(|_| is_shared),
+            cpus.interrupts_excluded,
+        );
+        if own.is_none() {
+            noise.push(
+                "its application time includes receive work of the kernel, which cannot be told apart here"
+                    .into(),
+            );
+        }
+        // The generator's CPU is always busy: if it also does the kernel's work, only the kind of work distinguishes the two.
+        let mut is_foreign = false;
+        let total_ns = if is_shared && cpus.placement.generator != Some(cpus.placement.kernel) {
+            is_foreign = self.is_foreign(cpus.kernel_busy_ns.unwrap_or_default());
+            if is_foreign {
+                noise.push("other work than the trial's kept its CPU busy, so its cost is unknown".into());
+            }
+            cpus.kernel_busy_ns.filter(|_| !is_foreign)
+        } else {
+            kernel.as_ref().map(|kernel| received.cpu_ns + kernel.total_ns())
+        };
+        // Independent of tick sampling: every frame was verified unless a queue refused it.
+        let unverified = received.queue.map_or(0, |queue| queue.refused + queue.left);
+        let verified_ns =
+            (received.arrivals.read.saturating_sub(unverified) as f64 * received.verify_ns) as u64;
+        let own_ns = own.map_or(received.cpu_ns, |time| time.own_ns.max(verified_ns.min(time.charged_ns)));
+        // A method that counts in the kernel does no work per packet: its thread reads a map from time to time.
+        let per_packet = !(received.unverified_because.is_some() && received.verify_ns > 0.0);
+        CpuAccount {
+            app_ns: per_packet.then_some(own_ns),
+            app_charged_ns: per_packet.then_some(received.cpu_ns),
+            total_ns,
+            // Softirqs also interrupt other work; the application was not charged for that part.
+            split_is_sampled: is_foreign || !own.is_some_and(|time| time.exact),
+            kernel_ns: kernel.as_ref().map(|kernel| kernel.total_ns()),
+            kernel_source: kernel.as_ref().map(KernelReceive::source).unwrap_or_default(),
+            // The certain part of both together on a shared CPU comes in ticks, traced or not.
+            kernel_resolution_ns: kernel.as_ref().map(|kernel| match is_shared {
+                true => kernel.resolution_ns,
+                false => kernel.total_resolution_ns(),
+            }),
+            tracer_ns: self.tracer_ns(),
+            busy_cores: cpus.sending.busy_cores(),
+            verify_ns_per_packet: received.verify_ns,
+            wait_ns_per_iteration: received.iteration_ns,
+            voluntary_switches: received.switches.and_then(|times| times.voluntary_switches),
+            involuntary_switches: received.switches.and_then(|times| times.involuntary_switches),
+            waits: received.waits.waits,
+            empty_waits: received.waits.empty,
+            batches: received.batches,
+            steal_ratio: self.steal_ratio(),
+            ..CpuAccount::default()
+        }
+    }
+
+    /// Time of the tracer's own programs.
+    fn tracer_ns(&self) -> Option<u64> {
+        let softirqs = self.receive.cpus.kernel?.traced?.runs;
+        Some(self.receive.tracer_cost?.of(self.traced.as_ref()?.drops, softirqs))
+    }
+
+    /// The largest share of stolen time among the trial's CPUs while frames were sent.
+    fn steal_ratio(&self) -> Option<f64> {
+        let cpus = &self.receive.cpus;
+        let of_receiver =
+            cpus.sending.largest_steal_share(&[cpus.placement.kernel, cpus.placement.application]);
+        let of_generator = self.transmit.cpu.times.and_then(|times| times.steal_share());
+        of_receiver.into_iter().chain(of_generator).reduce(f64::max)
+    }
+
+    /// Whether foreign work kept the application's CPU busy, on which the kernel also receives.
+    fn is_foreign(&self, busy_ns: u64) -> bool {
+        let (received, cpus) = (&self.receive.received, &self.receive.cpus);
+        let times = cpus.receiving.of(cpus.placement.application);
+        let (Some(times), Some(kernel)) = (times, &cpus.kernel) else { return false };
+        let own_ns = received.cpu_ns + kernel.napi_threads_ns + 2 * kernel.resolution_ns;
+        foreign_ns(&times, cpus.receiving_ns, own_ns, wakeups(received), Some(kernel)) as f64
+            > busy_ns as f64 * FOREIGN
+    }
+}

@@ -1,0 +1,302 @@
+use std::time::Duration;
+
+use capbench_frames::LatenessSummary;
+use capbench_frames::stamp::StreamId;
+use capbench_host::accounts::cpu::{CpuSnapshot, CpuWindow};
+use capbench_host::accounts::kernel_work::KernelReceive;
+use capbench_host::accounts::softnet::SoftnetDelta;
+use capbench_host::accounts::threads::ThreadTimes;
+use capbench_host::drivers::NicSnapshot;
+use capbench_host::links::LinkStats;
+use capbench_host::tracer::cost::TracerCost;
+use capbench_host::tracer::{DropKind, InterfaceTrace, NetRxTime};
+use capbench_model::arrivals::Arrivals;
+use capbench_model::counters::{Counters, WaitCounts};
+use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::for_tests::profile;
+use capbench_model::places::Place;
+use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
+use capbench_model::trial::{Departed, Emptying, Load, Phase, Verdict};
+use capbench_sys::host::CpuId;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::*;
+use crate::live::halves::{GeneratorCpu, ReceiverCpus, SentFrames};
+use crate::live::interface_counts::InterfaceCounts;
+use crate::live::messages::HostCpus;
+use crate::live::nic::{Circumstances, NicAccount};
+use crate::receiver::Received;
+
+const MS: u64 = 1_000_000;
+const VIRTUAL: LinkFacts = LinkFacts { is_virtual: true, line_rate_pps: None };
+
+/// Times of CPUs since nothing, in ticks of 10 ms: user, system, idle, softirq and steal.
+fn window(cpus: &[(u32, [u64; 5])]) -> CpuWindow {
+    let text = |cpus: &[(u32, [u64; 5])]| -> String {
+        let line = |(cpu, [user, system, idle, softirq, steal]): &(u32, [u64; 5])| {
+            format!("cpu{cpu} {user} 0 {system} {idle} 0 0 {softirq} {steal}\n")
+        };
+        cpus.iter().map(line).collect()
+    };
+    let nothing: Vec<_> = cpus.iter().map(|(cpu, _)| (*cpu, [0; 5])).collect();
+    let snapshot = |cpus: &[(u32, [u64; 5])]| CpuSnapshot::parse(&text(cpus), 10 * MS).unwrap();
+    snapshot(cpus).since(&snapshot(&nothing))
+}
+
+fn dropped(reason: &str, count: u64) -> InterfaceTrace {
+    let kind = DropKind { reason: Some(reason.into()), function: None };
+    InterfaceTrace { drops: vec![(kind, count)], ..InterfaceTrace::default() }
+}
+
+/// 1000 frames in a second from CPU 0. The qdisc drops 3, and a veth counts what the backlog refused as dropped.
+fn transmit() -> TransmitHalf {
+    TransmitHalf {
+        stream: StreamId(0),
+        frames: SentFrames { intended: 1000, sent: 1000, accepted: 1000, ..SentFrames::default() },
+        elapsed: Duration::from_millis(999),
+        sending: Duration::from_secs(1),
+        lateness: Some(LatenessSummary { p50_ns: 1, p99_ns: 2, max_ns: 3 }),
+        departed: Some(Departed { after_s: 1.001, under_way: 3 }),
+        generator: "batches of 64".into(),
+        outruns: true,
+        needs_far_napi: false,
+        cpu: GeneratorCpu {
+            cpu: CpuId::new(0),
+            own_ns: 950 * MS,
+            window_ns: 1002 * MS,
+            times: window(&[(0, [97, 0, 0, 0, 3])]).of(CpuId::new(0)),
+            stalls: Some(vec![Stall { until_ns: 5 * MS, at_least_ns: MS, at_most_ns: 2 * MS }]),
+        },
+        interface: InterfaceCounts {
+            stats: Some(LinkStats { tx_packets: 995, tx_dropped: 2, ..LinkStats::default() }),
+            traced: Some(dropped("QDISC_DROP", 3)),
+            ..InterfaceCounts::default()
+        },
+        driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
+        notes: vec!["a note of the sender".into()],
+    }
+}
+
+/// The application on CPU 1 with the kernel. Of 997 frames the backlog refuses 2, and the ring loses 5.
+fn receive() -> ReceiveHalf {
+    let counters = Counters::of_ring(Some(995), Some(5), "tp_drops", vec![("tp_packets".into(), 995)]);
+    let arrivals = Arrivals { read: 990, delivered: 990, ..Arrivals::default() };
+    let stats = LinkStats { rx_packets: 997, rx_dropped: 2, ..LinkStats::default() };
+    let traced = InterfaceTrace { xdp_redirect_errors: 0, ..dropped("OTHERHOST", 995) };
+    let circumstances =
+        Circumstances { foreign: 0, method: &counters, foreign_program: false, failed_redirects: 0 };
+    let nic = NicSnapshot::default();
+    let (kernel, application) = (CpuId::new(1), CpuId::new(1));
+    let row = |cpu, processed, dropped| SoftnetDelta {
+        cpu: CpuId::new(cpu),
+        processed,
+        dropped,
+        time_squeeze: 0,
+        received_rps: Some(7),
+        flow_limit: None,
+    };
+    ReceiveHalf {
+        nic: NicAccount::new(&nic, &nic, Some(stats), 2, &circumstances),
+        received: Received {
+            arrivals,
+            queue: None,
+            counters,
+            batches: 33,
+            waits: WaitCounts { waits: 20, empty: 1, spun: 0 },
+            cpu_ns: 400 * MS,
+            switches: Some(ThreadTimes {
+                run_ns: Some(400 * MS),
+                wait_ns: Some(0),
+                voluntary_switches: Some(18),
+                involuntary_switches: Some(2),
+            }),
+            drain: Duration::from_secs(2),
+            emptying: Some(Emptying { after_s: 0.001, holds_s: 0.008 }),
+            cut_short: false,
+            capture: CaptureFacts {
+                engine: Engine::new("TPACKET_V3", []),
+                ring: RingGeometry::Slots { slots: 64, slot_bytes: 2048, bytes: 131_072 },
+                time_source: None,
+                moderation: None,
+                shortfalls: Vec::new(),
+            },
+            unverified_because: None,
+            latency: None,
+            report: None,
+            filtered: false,
+            notes: vec!["a note of the method".into()],
+            verify_ns: 100.0,
+            iteration_ns: None,
+        },
+        loss_pattern: None,
+        interface: InterfaceCounts {
+            stats: Some(stats),
+            traced: Some(traced),
+            xdp_before: Some(XdpAttachment::Detached),
+            xdp_after: Some(XdpAttachment::Detached),
+        },
+        softnet: vec![row(0, 0, 0), row(1, 997, 2)],
+        longest_backlog: Some(1000),
+        past_backlog: false,
+        own_xdp: false,
+        filters: false,
+        cpus: ReceiverCpus {
+            placement: HostCpus { generator: Some(CpuId::new(0)), kernel, application },
+            sending: window(&[(0, [97, 0, 0, 0, 3]), (1, [20, 10, 50, 20, 0])]),
+            receiving: window(&[(0, [97, 0, 200, 0, 3]), (1, [20, 10, 250, 20, 0])]),
+            receiving_ns: 3003 * MS,
+            kernel: Some(KernelReceive {
+                cpu: kernel,
+                softirq_ns: 200 * MS,
+                irq_ns: 0,
+                ksoftirqd_ns: Some(0),
+                napi_threads_ns: 0,
+                resolution_ns: 10 * MS,
+                traced: Some(NetRxTime {
+                    total_ns: 150 * MS,
+                    in_processes_ns: 100 * MS,
+                    in_napi_ns: 0,
+                    runs: 500,
+                }),
+                net_rx_runs: Some(501),
+            }),
+            kernel_busy_ns: Some(503 * MS),
+            interrupts_excluded: Some(false),
+            tick_ns: 10 * MS,
+            stalls: vec![(kernel, vec![Stall { until_ns: 1003 * MS, ..Stall::default() }])],
+            paces: vec![(CpuId::new(0), PACE), (kernel, PACE)],
+        },
+        clocks: ClockDrift { slew_ppm: 1.25, ..ClockDrift::default() },
+        tracer_cost: Some(TracerCost {
+            drop_ns: 20.0,
+            drops: 1000,
+            softirq_ns: 80.0,
+            softirqs: 500,
+            measuring_ns: 10.0,
+        }),
+        untraced: None,
+    }
+}
+
+const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
+
+fn through_json<T: Serialize + DeserializeOwned>(half: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(half).unwrap()).unwrap()
+}
+
+#[test]
+fn a_half_survives_json_unchanged() {
+    assert_eq!(through_json(&transmit()), transmit());
+    assert_eq!(through_json(&receive()), receive());
+}
+
+#[test]
+fn every_frame_of_both_halves_is_booked_once() {
+    let measured = join(VIRTUAL, &transmit(), &receive());
+    assert_eq!(measured.counters["transmit.tx_dropped"], 2);
+    assert_eq!(measured.counters["receive.rx_packets"], 997);
+    assert_eq!(measured.counters["softnet.cpu1.dropped"], 2);
+    assert!(!measured.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");
+    assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 3);
+    assert_eq!(measured.counters["nic.transmit.tx_queue_0_packets"], 997);
+    assert_eq!(measured.counters["kernel.softirqs_net_rx"], 501);
+    assert_eq!(measured.counters["method.tp_packets"], 995);
+    assert_eq!((measured.sending, measured.drain), (Duration::from_secs(1), Duration::from_secs(2)));
+    assert_eq!(measured.departed, None, "a link without speed");
+    assert_eq!(measured.noise, ["a note of the method", "a note of the sender"]);
+    let load = Load::Rate(capbench_frames::rates::Pps::new(1000.0).unwrap());
+    let result = measured.result(1, Phase::FixedLoad, &profile("packet-v3"), load, Duration::from_secs(1));
+    let booked = |place| result.ledger.iter().find(|entry| entry.place == place).unwrap().count;
+    assert_eq!(booked(Place::Unsent), Some(0));
+    assert_eq!(booked(Place::Transmit), Some(3));
+    assert_eq!(booked(Place::Backlog), Some(2));
+    assert_eq!(booked(Place::Ring), Some(5));
+    assert_eq!((result.unexplained, result.verdict), (0, Verdict::Lossy));
+}
+
+#[test]
+fn the_cpu_account_is_that_of_the_receive_side() {
+    let cpu = join(VIRTUAL, &transmit(), &receive()).cpu;
+    // The tracer measured 100 ms of softirqs in the application's 400 ms.
+    assert_eq!((cpu.app_ns, cpu.app_charged_ns), (Some(300 * MS), Some(400 * MS)));
+    assert!(!cpu.split_is_sampled);
+    assert_eq!((cpu.kernel_ns, cpu.total_ns), (Some(150 * MS), Some(503 * MS)));
+    // 998 drops and 500 softirqs.
+    assert_eq!(cpu.tracer_ns, Some(998 * 20 + 500 * 80));
+    assert_eq!(cpu.busy_cores, Some(0.97 + 0.5));
+    assert_eq!(cpu.steal_ratio, Some(0.03), "of the generator");
+}
+
+#[test]
+fn a_generator_on_another_host_is_not_taken_for_a_thread_of_the_receiver() {
+    let mut transmit = transmit();
+    transmit.cpu.cpu = CpuId::new(1);
+    let mut receive = receive();
+    receive.cpus.placement.generator = None;
+    receive.cpus.paces.remove(0);
+    let measured = join(VIRTUAL, &transmit, &receive);
+    let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("the receive side's CPU alone") };
+    assert_eq!((cpu.cpu, cpu.window_ns, cpu.steal_ns), (1, 3003 * MS, 0));
+    assert_eq!(measured.cpu.total_ns, Some(503 * MS));
+}
+
+#[test]
+fn the_generators_cpu_is_examined_while_it_sends_and_the_others_until_the_last_frame() {
+    let disturbance = join(VIRTUAL, &transmit(), &receive()).disturbance;
+    let [generator, receiver] = disturbance.cpus.as_slice() else { panic!("two CPUs") };
+    assert_eq!((generator.cpu, generator.window_ns, generator.steal_ns), (0, 1002 * MS, 30 * MS));
+    assert_eq!(generator.foreign_ns, 20 * MS, "970 ms of threads, 950 ms its own");
+    assert_eq!(generator.stalls.as_ref().map(Vec::len), Some(1));
+    assert_eq!((receiver.cpu, receiver.window_ns), (1, 3003 * MS));
+    assert_eq!(receiver.stalls, Some(Vec::new()), "it stalled when sending was over");
+    assert_eq!((generator.core_speed, receiver.core_speed), (Some(PACE), Some(PACE)));
+    assert_eq!((disturbance.sending_ns, disturbance.clocks.slew_ppm), (1002 * MS, 1.25));
+    // 1000 frames in 999 ms, and a backlog of 1000.
+    assert_eq!(disturbance.backlog_lasts_ns, Some(999 * MS));
+}
+
+#[test]
+fn a_generator_on_the_applications_cpu_is_examined_with_it() {
+    let (mut transmit, mut receive) = (transmit(), receive());
+    transmit.cpu.cpu = CpuId::new(1);
+    receive.cpus.placement.generator = Some(CpuId::new(1));
+    let measured = join(VIRTUAL, &transmit, &receive);
+    let [cpu] = measured.disturbance.cpus.as_slice() else { panic!("one CPU") };
+    assert_eq!((cpu.cpu, cpu.window_ns), (1, 3003 * MS));
+    assert_eq!(measured.cpu.total_ns, Some(550 * MS), "the busy time of the CPU is the generator's, too");
+}
+
+#[test]
+fn frames_gone_between_two_drivers_are_known_on_a_real_link_only() {
+    let mut transmit = transmit();
+    transmit.interface.stats = Some(LinkStats { tx_packets: 1000, ..LinkStats::default() });
+    let real = LinkFacts { is_virtual: false, line_rate_pps: Some(1e6) };
+    let link = |facts| join(facts, &transmit, &receive()).evidence.nic.link.unwrap();
+    assert_eq!(link(real).count, Some(3));
+    assert_eq!(link(VIRTUAL).count, Some(0));
+    let measured = join(real, &transmit, &receive());
+    assert_eq!((measured.line_rate_pps, measured.departed), (Some(1e6), transmit.departed));
+}
+
+#[test]
+fn the_queue_of_a_veth_follows_from_how_both_sides_work() {
+    let queue =
+        |transmit: &TransmitHalf, receive: &ReceiveHalf| join(VIRTUAL, transmit, receive).evidence.peer_queue;
+    assert_eq!(queue(&transmit(), &receive()), PeerQueue::None);
+    let xdp_sender = TransmitHalf { needs_far_napi: true, ..transmit() };
+    assert_eq!(queue(&xdp_sender, &receive()), PeerQueue::OfFrames);
+    assert_eq!(queue(&transmit(), &ReceiveHalf { past_backlog: true, ..receive() }), PeerQueue::OfBuffers);
+    let mut with_program = receive();
+    with_program.interface.xdp_after = Some(XdpAttachment::Driver);
+    assert_eq!(queue(&transmit(), &with_program), PeerQueue::OfBuffers);
+}
+
+#[test]
+fn without_a_tracer_on_both_sides_there_are_no_traced_losses() {
+    let mut receive = receive();
+    receive.interface.traced = None;
+    receive.untraced = Some("no BTF".into());
+    let evidence = join(VIRTUAL, &transmit(), &receive).evidence;
+    assert_eq!((evidence.traced, evidence.untraced.as_deref()), (None, Some("no BTF")));
+}

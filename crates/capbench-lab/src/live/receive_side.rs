@@ -1,0 +1,369 @@
+//! The receive side of a trial: the application's thread on its CPU in its namespace, and the counters around it.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use capbench_capture::{CaptureError, Interface, open_with};
+use capbench_frames::classify::Classifier;
+use capbench_frames::plan::FramePlan;
+use capbench_frames::stamp::{Stamp, StreamId, TrialId};
+use capbench_host::accounts::clocks::ClockSnapshot;
+use capbench_host::accounts::cpu::tick_ns;
+use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
+use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
+use capbench_host::bed::{Moderated, Side};
+use capbench_model::direction::Direction;
+use capbench_model::laboratory::Setup;
+use capbench_model::latency::Latency;
+use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
+use capbench_model::places::Place;
+use capbench_sys::host::affinity;
+
+use super::far_end::FarEnd;
+use super::halves::{ReceiveHalf, ReceiverCpus};
+use super::host::Host;
+use super::interface_counts::InterfaceSnapshot;
+use super::messages::{Arm, FinishReceiving, HostCpus, PrepareReceiving, Sent, not_armed};
+use super::nic::{Circumstances, NicAccount};
+use super::worker::Worker;
+use super::{pace, tracing};
+use crate::mark::mark;
+use crate::programs;
+use crate::receiver::{
+    Application, Order, Outcome, Progress, QueueSize, Received, SharedStart, verification_cost,
+};
+use crate::subject::Subject;
+use crate::{LabError, Result};
+
+/// The receive side.
+pub(super) struct ReceiveSide {
+    host: Host,
+    side: Side,
+    asked: PrepareReceiving,
+    subject: Subject,
+    plan: FramePlan,
+    /// The interface with the set-up's interrupt moderation.
+    moderated: Option<Moderated>,
+    _far_end: FarEnd,
+    open: Option<OpenCapture>,
+    armed: Option<Armed>,
+}
+
+/// The application with its open capture. Dropping it ends a trial that waits for frames.
+struct OpenCapture {
+    worker: Worker<Order, Outcome>,
+    probe: KernelWorkProbe,
+    progress: Arc<Progress>,
+}
+
+/// A trial that can begin, or has begun.
+struct Armed {
+    arm: Arm,
+    pace: Option<pace::Before>,
+    before: Snapshot,
+    /// When everything was ready.
+    ready: KernelWorkSnapshot,
+}
+
+/// Counters of this side at one moment.
+struct Snapshot {
+    interface: InterfaceSnapshot,
+    softnet: SoftnetSnapshot,
+    clocks: ClockSnapshot,
+}
+
+impl ReceiveSide {
+    /// Checks that the set-up can run here, and makes the settings of the interface. They are restored on drop.
+    ///
+    /// # Errors
+    /// What the method or the interface does not support.
+    pub(super) fn prepare(
+        asked: PrepareReceiving,
+        subject: Subject,
+        side: &Side,
+        host: &Host,
+    ) -> Result<Self> {
+        let setup = &asked.setup;
+        let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
+        // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
+        match &subject {
+            Subject::Capture { spec, method } => {
+                side.run(|| (method.supported)(spec))?.map_err(unsupported)?;
+                method.accepts(spec, &interface(side), &setup.capture).map_err(|error| match error {
+                    CaptureError::Unsupported { reason, .. } => unsupported(reason),
+                    other => other.into(),
+                })?;
+            }
+            Subject::Program(program) => side.run(|| program.supported())?.map_err(unsupported)?,
+        }
+        // Checked before anything runs: whether there is enough memory.
+        queue_size(setup, side)?;
+        let moderated = setup.moderation.map(|wanted| Moderated::set(side, wanted)).transpose()?;
+        let plan = FramePlan::new(setup.layout, setup.sizes.clone(), asked.mtu)?;
+        let far_end = match asked.is_virtual {
+            true => FarEnd::set_up(side, &setup.transmit)?,
+            false => FarEnd::default(),
+        };
+        Ok(Self {
+            host: host.clone(),
+            side: side.clone(),
+            subject,
+            plan,
+            moderated,
+            _far_end: far_end,
+            open: None,
+            armed: None,
+            asked,
+        })
+    }
+
+    /// Whether a capture can stay open for several trials.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn can_stay_open(&self) -> Result<()> {
+        match &self.subject {
+            Subject::Capture { .. } => Ok(()),
+            Subject::Program(program) => Err(LabError::Unsupported {
+                what: "a soak".into(),
+                reason: format!("{} would be started anew for every part of it", program.name),
+            }),
+        }
+    }
+
+    /// Reads the counters, opens the capture unless it is open, and waits until it receives.
+    ///
+    /// # Errors
+    /// When it cannot receive.
+    pub(super) fn arm(&mut self, arm: Arm, start: SharedStart) -> Result<()> {
+        // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
+        let pace = (!arm.stays_open).then(|| self.host.paces.before(self.asked.cpus.all())).transpose()?;
+        let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
+        let snap = self.asked.setup.capture.snap_length;
+        let recogniser = Classifier::new(arm.trial, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let progress = Arc::new(Progress::new(start));
+        let (ready, is_ready) = sync_channel(1);
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.open(&arm, recogniser.clone(), &progress),
+        };
+        open.progress = Arc::clone(&progress);
+        open.worker.order(Order { recogniser, progress, ready });
+        if is_ready.recv().is_err() {
+            return Err(open.worker.failure());
+        }
+        let ready = open.probe.snapshot()?;
+        self.open = Some(open);
+        self.armed = Some(Armed { arm, pace, before, ready });
+        Ok(())
+    }
+
+    /// Waits until the sent frames have arrived or no more come, closes the capture unless it stays open, and reads the counters.
+    ///
+    /// # Errors
+    /// Why receiving failed, or counters that cannot be read.
+    pub(super) fn finish(&mut self, finish: FinishReceiving) -> Result<ReceiveHalf> {
+        let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
+        let (Some(armed), Some(mut open)) = (armed, self.open.take()) else {
+            return Err(not_armed(finish.trial));
+        };
+        let sending_over = open.probe.snapshot()?;
+        open.progress.finish(finish.sent.frames);
+        let outcome = open.worker.done()?;
+        let start = open.progress.start.get().copied();
+        if armed.arm.stays_open {
+            self.open = Some(open);
+        } else {
+            drop(open);
+        }
+        if !self.asked.is_virtual && outcome.received.arrivals.delivered < finish.sent.frames {
+            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
+            std::thread::sleep(armed.before.interface.settling());
+        }
+        let after = self.snapshot(false)?;
+        let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
+        let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
+        let placement = self.asked.cpus;
+        let Outcome { mut received, kernel, record } = outcome;
+        let cpus = ReceiverCpus {
+            placement,
+            sending: sending_over.cpus_since(&armed.ready),
+            receiving: kernel.cpus_since(&armed.ready),
+            receiving_ns: kernel.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
+            kernel: kernel.since(&armed.ready)?,
+            kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
+            interrupts_excluded: self.host.irq.excluded_from_threads,
+            tick_ns: tick_ns()?,
+            stalls: [placement.kernel, placement.application].into_iter().filter_map(stalls).collect(),
+            paces,
+        };
+        received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
+        received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
+        let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
+        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
+    }
+
+    /// Gives up the armed trial, and closes the capture.
+    pub(super) fn release(&mut self) {
+        self.armed = None;
+        self.open = None;
+    }
+
+    fn half(
+        &self,
+        before: &Snapshot,
+        after: &Snapshot,
+        received: Received,
+        loss_pattern: Option<LossPattern>,
+        cpus: ReceiverCpus,
+    ) -> ReceiveHalf {
+        let own_xdp = self.subject.takes_in_driver();
+        let counts = after.interface.since(&before.interface);
+        let softnet = after.softnet.since(&before.softnet);
+        let circumstances = Circumstances {
+            foreign: received.arrivals.foreign,
+            method: &received.counters,
+            foreign_program: !own_xdp && counts.kept_native_xdp(),
+            failed_redirects: counts.traced.as_ref().map_or(0, |traced| traced.xdp_redirect_errors),
+        };
+        let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
+        let nic = NicAccount::new(
+            &before.interface.nic,
+            &after.interface.nic,
+            counts.stats,
+            backlog,
+            &circumstances,
+        );
+        let options = &self.asked.setup.capture;
+        ReceiveHalf {
+            filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),
+            received,
+            loss_pattern,
+            interface: counts,
+            nic,
+            softnet,
+            longest_backlog: longest_backlog(),
+            past_backlog: self.asked.polls_by_thread || own_xdp,
+            own_xdp,
+            cpus,
+            clocks: after.clocks.since(&before.clocks),
+            tracer_cost: self.host.tracing.tracer().and_then(|tracer| tracer.cost()),
+            untraced: self.host.tracing.why_not().map(String::from),
+        }
+    }
+
+    fn snapshot(&self, settles: bool) -> Result<Snapshot> {
+        let interface =
+            InterfaceSnapshot::before_trial(&self.side, tracing::End::Receive, &self.host.tracing, settles)?;
+        let (softnet, clocks) = (SoftnetSnapshot::read()?, ClockSnapshot::read());
+        Ok(Snapshot { interface, softnet, clocks })
+    }
+
+    /// Starts the application's thread, which opens the capture.
+    fn open(&self, arm: &Arm, recogniser: Classifier, progress: &Arc<Progress>) -> OpenCapture {
+        let HostCpus { kernel, application, .. } = self.asked.cpus;
+        let napi = self.asked.polls_by_thread.then(|| self.side.name());
+        let probe = KernelWorkProbe::new(kernel, napi).traced_by(self.host.tracing.tracer());
+        // When the user stops a soak, frames already sent are still received: only the generator stops early.
+        let stop = if arm.stays_open { Arc::default() } else { Arc::clone(&self.host.stop) };
+        let mut setup = self.asked.setup.clone();
+        setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
+        let (subject, side, of_thread) = (self.subject.clone(), self.side.clone(), probe.clone());
+        let (flows, samples) = (self.plan.flow_order(), sample_frames(&self.plan, arm.trial));
+        let expected = programs::Expected::of(arm.load, arm.duration, self.plan.sizes().mean_octets());
+        let (calibration, is_held) = (self.host.calibration.clone(), arm.stays_open);
+        let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
+            affinity::pin_current_thread(application)?;
+            let interface = interface(&side);
+            let queue = queue_size(&setup, &side)?;
+            let spec = match &subject {
+                Subject::Capture { spec, .. } => spec,
+                Subject::Program(program) => {
+                    let Ok(Order { recogniser, progress, ready }) = orders.recv() else { return Ok(()) };
+                    let job = programs::Job {
+                        interface: &interface,
+                        capture: &setup.capture,
+                        recogniser,
+                        flows,
+                        expected,
+                        progress: &progress,
+                        stop: &stop,
+                        ready,
+                        probe: of_thread,
+                        quiet: quiet(&setup),
+                        latency: setup.latency,
+                    };
+                    let _ = done.send(programs::run(program, job)?);
+                    return Ok(());
+                }
+            };
+            let visitor = Application {
+                flows,
+                work: calibration.ready_work(setup.work.model, application),
+                verify_ns: verification_cost(&recogniser, &samples),
+                orders,
+                is_held,
+                done: &done,
+                queue,
+                stop: &stop,
+                probe: of_thread,
+                quiet: quiet(&setup),
+                latency: setup.latency,
+            };
+            open_with(spec, &interface, &setup.capture, visitor)?
+        };
+        let worker = Worker::start(&self.side, "capbench-app", work);
+        OpenCapture { worker, probe, progress: Arc::clone(progress) }
+    }
+}
+
+impl Drop for OpenCapture {
+    fn drop(&mut self) {
+        // No frame will come: the application must not wait.
+        self.progress.finish(0);
+    }
+}
+
+fn interface(side: &Side) -> Interface {
+    Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
+}
+
+/// The shape of loss, with the facts about the trial's end that the record of its frames lacks.
+fn shape(record: LossRecord, arm: &Arm, sent: Sent, received: &Received) -> Option<LossPattern> {
+    record.shape(&End {
+        sent: sent.frames,
+        at_ns: sent.end_ns,
+        clock: arm.clock(),
+        damaged: received.arrivals.corrupt + received.arrivals.truncated,
+        ring_drops: received.counters.lost_at(Place::Ring),
+    })
+}
+
+/// How long no frame may arrive. A partly filled V3 block arrives up to its retire timeout late.
+fn quiet(setup: &Setup) -> Duration {
+    setup.quiet.max(2 * setup.capture.retire_timeout + Duration::from_millis(20))
+}
+
+/// The application's queue, if it has one: with room for the captured part of the interface's largest frame.
+fn queue_size(setup: &Setup, side: &Side) -> Result<Option<QueueSize>> {
+    /// An Ethernet header and two VLAN tags.
+    const HEADER: u32 = 14 + 2 * 4;
+    let octets = setup.capture.snap_length.octets().min(side.mtu().saturating_add(HEADER));
+    setup.work.queue.map(|length| QueueSize::new(length, octets as usize)).transpose()
+}
+
+/// Frames of the plan for measuring the verification cost, as many as a batch contains.
+fn sample_frames(plan: &FramePlan, trial: TrialId) -> Vec<Vec<u8>> {
+    let mut frames = plan.frames();
+    (0..256)
+        .map(|sequence| {
+            let (size, flow) = frames.next_frame();
+            let mut slot = vec![0; size.captured().max(128)];
+            let stamp = Stamp { trial, stream: StreamId(0), sequence, planned_ns: 0 };
+            let octets = plan.writer().write(&mut slot, size, flow, stamp);
+            slot.truncate(octets);
+            slot
+        })
+        .collect()
+}

@@ -1,0 +1,263 @@
+//! What `count` counts of frames: all of them, those of each filter, and those of a trial.
+
+use anyhow::Result;
+use capbench_capture::filter::{Filter, FilterText, FrameMetadata, SoftwareFilter, Tags};
+use capbench_capture::{Frame, Interface, methods};
+use capbench_frames::{Classifier, OtherTrials};
+use capbench_lab::receiver::Verifier;
+use capbench_model::arrivals::Arrivals;
+use capbench_model::mark::Tally;
+use capbench_model::method_spec::{Delivery, MethodSpec};
+use capbench_model::options::CaptureOptions;
+use capbench_model::units::SnapLength;
+
+use crate::exit::Usage;
+use crate::flags::FilterFlags;
+
+/// Packets and their octets without FCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub packets: u64,
+    pub octets: u64,
+}
+
+impl Sum {
+    /// What came since an earlier sum.
+    pub fn since(self, before: Self) -> Self {
+        Self { packets: self.packets - before.packets, octets: self.octets - before.octets }
+    }
+
+    #[inline]
+    fn add(&mut self, frame: &Frame<'_>) {
+        self.packets += 1;
+        self.octets += u64::from(frame.wire_length);
+    }
+}
+
+/// The filters of a count, compiled for its interface.
+#[derive(Debug, Default)]
+pub struct Filters {
+    /// The filter of all packets, where the method has no socket filter.
+    software: Option<Filter>,
+    /// Filters whose packets are counted each, by their text.
+    each: Vec<(String, Filter)>,
+}
+
+impl Filters {
+    /// Compiles the filters. The one of all packets becomes the socket's filter where the method has one.
+    ///
+    /// # Errors
+    /// A wrong filter; a method that returns no frames; a snap length that cuts octets off that a filter may read.
+    pub fn of(
+        flags: &FilterFlags,
+        each: &[String],
+        method: &MethodSpec,
+        interface: &Interface,
+        options: &mut CaptureOptions,
+    ) -> Result<Self> {
+        let text = flags.text()?;
+        if text.is_none() && each.is_empty() {
+            return Ok(Self::default());
+        }
+        if method.delivery() == Some(Delivery::Counted) {
+            let why = "counts in the kernel and returns no packets that a filter could look at";
+            return Err(Usage(format!("--method {method}: it {why}; leave out FILTER and --each")).into());
+        }
+        if !each.is_empty() && options.snap_length.cuts() {
+            return Err(Usage("--each: a filter may read any octet; leave out --snaplen".into()).into());
+        }
+        let compile = |text: &FilterText, snap| text.compile(interface, snap, flags.optimise());
+        let filter = text.map(|text| compile(&text, options.snap_length)).transpose()?;
+        let each = each.iter().map(|text| {
+            let parsed = FilterText::of_expression(text)?;
+            Ok((text.clone(), compile(&parsed, SnapLength::EVERYTHING)?))
+        });
+        let each = each.collect::<Result<_>>()?;
+        if filter.is_none() || methods::find(method)?.socket_filter {
+            options.filter = filter;
+            return Ok(Self { software: None, each });
+        }
+        options.snap_length = SnapLength::EVERYTHING;
+        Ok(Self { software: filter, each })
+    }
+
+    /// The texts of the filters that count each.
+    pub fn names(&self) -> Vec<String> {
+        self.each.iter().map(|(text, _)| text.clone()).collect()
+    }
+}
+
+/// Counts of frames.
+#[derive(Debug)]
+pub struct Tallies {
+    /// Frames after this many are not counted.
+    limit: u64,
+    all: Sum,
+    filter: Option<SoftwareFilter>,
+    /// A frame counts for each filter that it passes.
+    each: Vec<(SoftwareFilter, Sum)>,
+    /// Frames that pass none of them.
+    in_none: Sum,
+    trial: Option<Trial>,
+    /// The count of a method that returns no frames.
+    in_kernel: Option<Tally>,
+}
+
+/// The frames of the trial that the user asked for.
+#[derive(Debug)]
+struct Trial {
+    verifier: Verifier,
+    classifier: Classifier,
+    /// Trials that foreign frames are of.
+    others: OtherTrials,
+}
+
+/// What is known of a trial's frames.
+#[derive(Debug)]
+pub enum Seen {
+    /// capbench verified each frame.
+    Verified {
+        arrivals: Arrivals,
+        /// Highest sequence number plus 1.
+        reached: u64,
+        others: OtherTrials,
+    },
+    /// The method counted the frames where they arrived.
+    Counted(Tally),
+}
+
+impl Tallies {
+    /// For frames with this metadata.
+    ///
+    /// # Errors
+    /// A filter that asks for other metadata.
+    pub fn new(
+        filters: &Filters,
+        classifier: Option<Classifier>,
+        limit: Option<u64>,
+        metadata: &FrameMetadata,
+    ) -> Result<Self> {
+        let prepare = |filter: &Filter| SoftwareFilter::new(filter, SnapLength::EVERYTHING, metadata);
+        let each = filters.each.iter().map(|(_, filter)| Ok((prepare(filter)?, Sum::default())));
+        Ok(Self {
+            limit: limit.unwrap_or(u64::MAX),
+            all: Sum::default(),
+            filter: filters.software.as_ref().map(prepare).transpose()?,
+            each: each.collect::<Result<_>>()?,
+            in_none: Sum::default(),
+            trial: classifier.map(|classifier| Trial {
+                verifier: Verifier::new(classifier.clone(), u8::MAX, metadata.tags == Tags::InMetadata),
+                classifier,
+                others: OtherTrials::default(),
+            }),
+            in_kernel: None,
+        })
+    }
+
+    /// Counts a frame.
+    #[inline]
+    pub fn note(&mut self, frame: &Frame<'_>) {
+        if self.all.packets >= self.limit {
+            return;
+        }
+        if let Some(filter) = &mut self.filter
+            && filter.pass(frame).is_none()
+        {
+            return;
+        }
+        self.all.add(frame);
+        let mut is_in_one = self.each.is_empty();
+        for (filter, sum) in &mut self.each {
+            if filter.matches(frame).is_some() {
+                sum.add(frame);
+                is_in_one = true;
+            }
+        }
+        if !is_in_one {
+            self.in_none.add(frame);
+        }
+        if let Some(trial) = &mut self.trial {
+            trial.note(frame);
+        }
+    }
+
+    /// Adopts the count of a method that counts in the kernel.
+    pub fn adopt(&mut self, tally: Tally) {
+        let packets = tally.marked + tally.duplicates.unwrap_or(0) + tally.other;
+        self.all = Sum { packets, octets: tally.octets };
+        self.in_kernel = Some(tally);
+    }
+
+    /// Whether as many packets are counted as the user asked for.
+    pub fn is_full(&self) -> bool {
+        self.all.packets >= self.limit
+    }
+
+    /// All packets, and those of each filter with those of none of them behind.
+    pub fn sums(&self) -> (Sum, Vec<Sum>) {
+        let each = self.each.iter().map(|(_, sum)| *sum);
+        let rest = (!self.each.is_empty()).then_some(self.in_none);
+        (self.all, each.chain(rest).collect())
+    }
+
+    /// Packets that the filter left out where capbench itself runs it.
+    pub fn filtered(&self) -> Option<u64> {
+        self.filter.as_ref().and_then(|filter| filter.filtered().count)
+    }
+
+    /// What is known of the trial; `None` if the user asked for none.
+    pub fn seen(&self) -> Option<Seen> {
+        let Trial { verifier, others, .. } = self.trial.as_ref()?;
+        Some(match self.in_kernel {
+            Some(tally) => Seen::Counted(tally),
+            None => {
+                Seen::Verified { arrivals: verifier.arrivals(), reached: verifier.reached(), others: *others }
+            }
+        })
+    }
+}
+
+impl Trial {
+    #[inline]
+    fn note(&mut self, frame: &Frame<'_>) {
+        let before = self.verifier.arrivals().foreign;
+        self.verifier.note(frame);
+        if self.verifier.arrivals().foreign > before {
+            self.note_foreign(frame.data);
+        }
+    }
+
+    #[cold]
+    fn note_foreign(&mut self, data: &[u8]) {
+        if let Some(trial) = self.classifier.trial_of(data) {
+            self.others.note(trial);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filter, Filters, FrameMetadata, Sum, Tags, Tallies};
+    use capbench_capture::Frame;
+
+    /// A filter for frames longer than some octets.
+    fn longer_than(octets: u32) -> Filter {
+        format!("4\n128 0 0 0\n37 0 1 {octets}\n6 0 0 262144\n6 0 0 0\n").parse().unwrap()
+    }
+
+    #[test]
+    fn a_frame_counts_for_each_filter_that_it_passes_and_else_for_none() {
+        let each = [100, 200].map(|octets| (octets.to_string(), longer_than(octets)));
+        let filters = Filters { software: Some(longer_than(50)), each: each.into() };
+        let mut tallies =
+            Tallies::new(&filters, None, Some(4), &FrameMetadata::tags(Tags::InFrames)).unwrap();
+        let octets = [0; 300];
+        for length in [60, 40, 150, 250, 250, 250] {
+            tallies.note(&Frame::new(&octets[..length], length as u32, 0));
+        }
+        let sum = |packets, octets| Sum { packets, octets };
+        // The filter of all leaves out 40 octets; the sixth frame is beyond the limit.
+        assert_eq!(tallies.sums(), (sum(4, 710), vec![sum(3, 650), sum(2, 500), sum(1, 60)]));
+        assert!(tallies.is_full() && tallies.filtered() == Some(1) && tallies.seen().is_none());
+    }
+}
