@@ -244,7 +244,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         self.counts += self.transmit.submit(&self.lengths[..count])?;
         self.submitted += count as u64;
         if let Some(progress) = self.job.progress {
-            progress.store(self.handed.sent(), Ordering::Relaxed);
+            progress.store(self.counts.sent(), Ordering::Relaxed);
         }
         self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         if is_planned {
