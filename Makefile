@@ -38,6 +38,7 @@ test:
 
 build:
 	@tools/setup build
+	@test -e $(CAPBENCH) || echo "make: the first build takes about 5 minutes on 2 CPUs; this host has $$(nproc)"
 	@cargo build --release --locked --package capbench
 
 setup:

@@ -10,6 +10,15 @@ lengthy() {
   return "$code"
 }
 
+# The tests of unit, and those of filters against the kernel's, with more random cases of each property.
+properties() {
+  local -x PROPTEST_CASES=${CAPBENCH_CASES:-2000}
+  tests --skip root_ --skip lengthy_
+  local passed=$tests_passed
+  tests filter:: --skip lengthy_
+  note_tests $((passed + tests_passed))
+}
+
 # Built apart from the rest: no other step has the feature, so that without it everything is checked too.
 dpdk() {
   if ! pkg-config --exists libdpdk 2>/dev/null; then

@@ -67,6 +67,7 @@ pub fn cell(cell: &Cell, unit: Unit) -> String {
         Cell::Number(value) => number(*value, unit),
         Cell::AtLeast(value) => format!("≥ {}", number(*value, unit)),
         Cell::AtMost(value) => format!("≤ {}", number(*value, unit)),
+        Cell::Range { low, high } => format!("{} to {}", number(*low, unit), number(*high, unit)),
         Cell::Interval { middle, low, high } => {
             format!("{} ({} to {})", number(*middle, unit), number(*low, unit), number(*high, unit))
         }
@@ -101,7 +102,7 @@ fn rounded(value: f64, digits: i32) -> String {
 }
 
 /// With this number of significant digits and no trailing zeros.
-fn significant(value: f64, digits: i32) -> String {
+pub(crate) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".into();
     }

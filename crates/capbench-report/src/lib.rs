@@ -8,7 +8,6 @@
 //! | [`model`], [`figures`] | the contents of a report, and the format of numbers |
 //! | [`mod@report`] | builds a report from results |
 //! | [`mod@compare`] | compares two runs |
-//! | `warnings` | what to know before you trust a run |
 //! | [`sentences`] | the answer to the run's question, and all other findings |
 //! | `sections`, `tables` | charts; tables of every measurement |
 //! | `tidy` | the rows of files for notebooks |
@@ -43,7 +42,6 @@ mod sections;
 pub mod sentences;
 mod tables;
 mod tidy;
-mod warnings;
 
 pub use naming::recommendation;
 

@@ -26,6 +26,7 @@ impl Names {
 pub(crate) fn name_once(report: &mut Report) {
     let mut names = Names::default();
     names.take(&mut report.trials.id);
+    report.picture.iter_mut().for_each(|chart| names.take(&mut chart.id));
     report.summary.iter_mut().for_each(|table| names.take(&mut table.id));
     for section in &mut report.sections {
         section.charts.iter_mut().for_each(|chart| names.take(&mut chart.id));

@@ -14,16 +14,20 @@ pub struct Report {
     pub title: String,
     /// Command line, time and host, in one line.
     pub subtitle: String,
-    /// Up to three sentences that answer the run's question.
-    pub verdict: Vec<Sentence>,
-    /// What to know before you trust the report: an incomplete run, unreadable fields.
+    /// The answer to the run's question, in one sentence.
+    pub verdict: Sentence,
+    /// Damage of the files that were read: an incomplete run, unreadable fields.
     pub warnings: Vec<String>,
-    /// The table directly after the verdict.
+    /// The charts that show the verdict.
+    pub picture: Vec<Chart>,
+    /// The table directly after the verdict, best row first.
     pub summary: Option<Table>,
+    /// What else the run found, the most important first.
+    pub findings: Vec<Sentence>,
+    /// One line each: how noisy the trials are, and what could not be measured.
+    pub caveats: Vec<Sentence>,
     /// Charts with their tables, in reading order.
     pub sections: Vec<Section>,
-    /// What the run found, in words.
-    pub findings: Vec<Sentence>,
     /// The host and the settings.
     pub environment: Vec<Table>,
     /// Statements of the run about itself: how the bed was prepared, where it deviates from standards.
@@ -35,7 +39,7 @@ pub struct Report {
 impl Report {
     /// Every chart, in reading order.
     pub fn charts(&self) -> impl Iterator<Item = &Chart> {
-        self.sections.iter().flat_map(|section| &section.charts)
+        self.picture.iter().chain(self.sections.iter().flat_map(|section| &section.charts))
     }
 
     /// Every table, in reading order.
@@ -174,6 +178,13 @@ pub enum Cell {
     AtLeast(f64),
     /// An upper bound.
     AtMost(f64),
+    /// A number of which only the range is known, in the unit of the column.
+    Range {
+        /// Lower bound.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+    },
     /// A measured number with its interval, in the unit of the column.
     Interval {
         /// The median.
@@ -220,6 +231,9 @@ pub enum Kind {
     Bars,
     /// Bars on top of each other.
     StackedBars,
+    /// Lying bars, one row for each name of the horizontal axis. The bars of a row overlap: each series is a part of the next
+    /// one.
+    Ranked,
 }
 
 /// An axis.

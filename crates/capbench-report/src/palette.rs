@@ -111,12 +111,15 @@ const PLACES: [(&str, Colour); 16] = [
 ];
 
 /// Parts of other accounts, by their names.
-const ACCOUNTS: [(&str, Colour); 8] = [
+const ACCOUNTS: [(&str, Colour); 11] = [
+    ("PDR", NEUTRAL),
+    ("with up to 0.1 % loss", NEUTRAL),
+    ("neither, by the clocks", of("#8a8a8a", "#8f8f8f")),
     ("application", SLOTS[0]),
     ("kernel", SLOTS[1]),
     ("application or kernel", NEUTRAL),
     ("application and kernel", NEUTRAL),
-    ("untaken", SLOTS[3]),
+    ("backlogged", SLOTS[3]),
     ("nothing lost, only because there was room", SLOTS[3]),
     ("offered", NEUTRAL),
     ("generator left frames unsent", NEUTRAL),

@@ -9,33 +9,56 @@ use crate::figures::utc;
 use crate::model::{Report, Section, Sentence, Table};
 use crate::naming::{self, Kind};
 use crate::read::Run;
-use crate::{links, sections, sentences, tables, warnings};
+use crate::{links, sections, sentences, tables};
+
+/// Charts in front of the findings that show a verdict for which there is no ranking.
+const PICTURES: usize = 1;
 
 /// The report of a run.
 pub fn report(run: &Run) -> Report {
     let results = &run.results;
-    let mut warnings = warnings::warnings(run);
-    let mut findings = findings_of(results, &mut warnings);
+    let mut answers = sentences::answers(results).into_iter();
+    let verdict = answers
+        .next()
+        .unwrap_or_else(|| Sentence { text: "Nothing was measured.".into(), trials: Vec::new() });
+    let found = sentences::find(results).into_iter();
     // The section of a publication shows the answers to its claims.
     let is_claim = |finding: &Finding| {
         let scene = finding.scene.as_deref();
         results.reproductions.iter().any(|reproduction| scene == Some(&reproduction.key))
     };
-    findings.retain(|finding| !is_claim(finding));
+    let mut sections = together(sections::sections(results), tables::sections(results));
+    let mut picture = sections::ranking::charts(results);
+    if picture.is_empty() {
+        let charts =
+            sections.iter_mut().find(|section| !section.charts.is_empty()).map(|section| &mut section.charts);
+        picture.extend(charts.into_iter().flat_map(|charts| charts.drain(..PICTURES)));
+        sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
+    }
     let mut report = Report {
         title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
         subtitle: subtitle(run),
-        verdict: sentences::verdict(results),
-        warnings,
+        verdict,
+        warnings: warnings(run),
+        picture,
         summary: tables::summary::table(results),
-        sections: together(sections::sections(results), tables::sections(results)),
-        findings: findings.into_iter().map(said).collect(),
+        findings: answers.chain(found.filter(|finding| !is_claim(finding)).map(said)).collect(),
+        caveats: sentences::caveats::caveats(results),
+        sections,
         environment: tables::environment::tables(results),
         statements: results.statements.clone(),
         trials: tables::trials::table(results),
     };
     links::name_once(&mut report);
     report
+}
+
+/// Damage of the files, and whether the run completed.
+fn warnings(run: &Run) -> Vec<String> {
+    let results = &run.results;
+    let trials = naming::many(results.trials.len() as u64, "trial", "trials");
+    let stopped = format!("The run was stopped or interrupted after {trials}.");
+    run.warnings.iter().cloned().chain((!results.complete).then_some(stopped)).collect()
 }
 
 /// The comparison report of two runs, `A` and `B`, named by their paths.
@@ -48,11 +71,13 @@ pub fn compared(sides: [(&Path, &Results); 2], comparison: &Comparison) -> Repor
     Report {
         title: "capbench compare".into(),
         subtitle: runs.join("; "),
-        verdict: vec![sentences::comparison::of(comparison)],
+        verdict: sentences::comparison::of(comparison),
         warnings: Vec::new(),
-        summary: None,
+        picture: Vec::new(),
+        summary: tables::comparisons::changes(comparison),
+        findings: sentences::comparison::facts(comparison),
+        caveats: Vec::new(),
         sections: vec![tables::comparisons::section("comparison", comparison)],
-        findings: Vec::new(),
         environment: Vec::new(),
         statements: Vec::new(),
         trials: Table::default(),
@@ -93,15 +118,6 @@ pub fn command_line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The findings of the run. An interrupted run saved none; they are computed from its trials.
-fn findings_of(results: &Results, warnings: &mut Vec<String>) -> Vec<Finding> {
-    if results.complete || !results.findings.is_empty() || results.trials.is_empty() {
-        return results.findings.clone();
-    }
-    warnings.push("Findings are worked out from the trials that were finished.".into());
-    sentences::find(results)
-}
-
 fn said(finding: Finding) -> Sentence {
     let text = match finding.scene {
         Some(scene) => format!("{scene}: {}", finding.text),
@@ -111,7 +127,8 @@ fn said(finding: Finding) -> Sentence {
 }
 
 /// Prefixes of section names in reading order: the run's question, where frames went, CPU cost, latency. Other sections follow.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
+    "set-ups",
     "reproduction",
     "comparison",
     "searches",

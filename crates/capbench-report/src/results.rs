@@ -370,7 +370,7 @@ pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
         text(cpu.app_ns_per_packet),
         text(cpu.app_ns_per_packet_at_most),
         text(cpu.kernel_ns_per_packet),
-        text(cpu.total_ns_per_packet),
+        text(trial.total_ns_per_packet()),
         text(cpu.busy_cores),
         cpu.waits.to_string(),
         text(cpu.frames_per_wakeup),

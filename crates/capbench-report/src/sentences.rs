@@ -3,7 +3,8 @@
 //! | file | about |
 //! |---|---|
 //! | `trials` | trials of any run: ledgers, loss patterns, guards, noise |
-//! | `bench` | which methods lose nothing, what the others lose and where, and which is cheapest |
+//! | `bench` | which method to use, up to which rate, and what the others lack |
+//! | `caveats` | one line each: how noisy the trials are, and what could not be measured |
 //! | `comparison` | changes for the worse or better |
 //! | `search` | NDR, PDR and the rate sustained without any loss; the limit |
 //! | `sweep` | where each method starts to lose, its cost, and the most that it delivers |
@@ -11,9 +12,10 @@
 //! | `soak` | whether the load was sustained, and when frames were lost |
 //! | `reproduction` | how many claims of publications still hold, and which have changed |
 //!
-//! [`verdict`] answers the run's question in up to three sentences; [`find`] lists all findings.
+//! [`answers`] begins with the run's verdict; [`find`] lists all findings, the most important first.
 
 mod bench;
+pub(crate) mod caveats;
 pub(crate) mod comparison;
 mod reproduction;
 pub(crate) mod rfc2544;
@@ -28,12 +30,17 @@ use capbench_model::trial::{TrialResult, Verdict};
 use crate::model::{Sentence, Trials};
 use crate::naming::{self, Kind, many};
 
-/// All findings of a run, as they are saved.
+/// All findings of a run, as they are saved: the most important first.
 pub fn find(results: &Results) -> Vec<Finding> {
     if Kind::of(results) == Kind::Reproduce {
         return reproduction::find(results);
     }
-    let mut found = search::find(&results.searches);
+    let searched = search::find(&results.searches);
+    if Kind::of(results) == Kind::Bench {
+        // Its searches only serve the recommendation.
+        return trials::find(&results.trials).into_iter().chain(searched).collect();
+    }
+    let mut found = searched;
     found.extend(results.sweeps.iter().flat_map(|outcome| sweep::find(outcome, &results.trials)));
     found.extend(match &results.soak {
         Some(record) => soak::find(record),
@@ -42,23 +49,20 @@ pub fn find(results: &Results) -> Vec<Finding> {
     found
 }
 
-const MOST: usize = 3;
-
-/// The verdict of a run.
-pub fn verdict(results: &Results) -> Vec<Sentence> {
+/// The verdict of a run in one sentence, then the facts that matter most.
+pub fn answers(results: &Results) -> Vec<Sentence> {
     let mut sentences = match Kind::of(results) {
-        Kind::Bench => bench::verdict(results),
-        Kind::Search => search::verdict(results),
-        Kind::Sweep => sweep::verdict(results),
-        Kind::Rfc2544 => rfc2544::verdict(results),
-        Kind::Soak => soak::verdict(results),
-        Kind::Reproduce => reproduction::verdict(results),
+        Kind::Bench => bench::answers(results),
+        Kind::Search => search::answers(results),
+        Kind::Sweep => sweep::answers(results),
+        Kind::Rfc2544 => rfc2544::answers(results),
+        Kind::Soak => soak::answers(results),
+        Kind::Reproduce => reproduction::answers(results),
     };
     // A requested comparison comes first.
     if let Some(compared) = comparison::verdict(results) {
         sentences.insert(0, compared);
     }
-    sentences.truncate(MOST);
     if sentences.is_empty() {
         sentences.push(unfinished(results));
     }
@@ -101,14 +105,14 @@ fn sentence(text: String, trials: impl IntoIterator<Item = u32>) -> Sentence {
 }
 
 /// The first of several statements with their trials, and how many more are in the table; `None` without statements.
-fn first_of(told: &[(String, Trials)], most: usize) -> Option<Sentence> {
-    let words: Vec<&str> = told.iter().take(most).map(|(words, _)| words.as_str()).collect();
-    let rest = match told.len().saturating_sub(most) {
+fn first_of(all: &[(String, Trials)], most: usize) -> Option<Sentence> {
+    let words: Vec<&str> = all.iter().take(most).map(|(words, _)| words.as_str()).collect();
+    let rest = match all.len().saturating_sub(most) {
         0 => String::new(),
         more => format!("; {more} more in the table"),
     };
-    let trials = told.iter().take(most).flat_map(|(_, trials)| trials.clone());
-    (!told.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
+    let trials = all.iter().take(most).flat_map(|(_, trials)| trials.clone());
+    (!all.is_empty()).then(|| sentence(format!("{}{rest}.", words.join("; ")), trials))
 }
 
 /// Frames that arrived and are not delivered ones, or not in order.

@@ -24,9 +24,10 @@ pub(crate) mod trials;
 use crate::results::Results;
 
 use crate::model::{Section, Sentence, Table};
+use crate::naming::Kind;
 
 pub(crate) const BOUNDS: &str =
-    "A lower bound is held, an upper bound is not; the words are those of RFC 9971.";
+    "The lower bound was sustained, the upper bound was not; the words are those of RFC 9971.";
 
 /// Tables of one subject: the name of their section, which a section of charts may share, its heading, what to know before
 /// reading them, and the tables.
@@ -34,7 +35,9 @@ type Family = (&'static str, &'static str, &'static str, fn(&Results) -> Vec<Tab
 
 /// In reading order.
 #[rustfmt::skip]
-const FAMILIES: [Family; 10] = [
+const FAMILIES: [Family; 11] = [
+    ("set-ups", "Other set-ups", "Each set-up has its own ranking: rates of different set-ups are not comparable.",
+        |results| match Kind::of(results) { Kind::Bench => summary::other_set_ups(results), _ => Vec::new() }),
     ("searches", "Searches", BOUNDS, |results| searches::tables(&results.searches)),
     ("sweep-points", "Every point of the sweep",
         "Medians of the visits to a point; intervals reach from one visit to another and assume no distribution.",
@@ -43,11 +46,11 @@ const FAMILIES: [Family; 10] = [
         |results| rfc2544::tables(&results.rfc2544)),
     ("soak", "Soak", "One load for long, in segments; after each the generator pauses until every frame is accounted for.",
         |results| results.soak.as_ref().map_or_else(Vec::new, soak::tables)),
-    ("engines", "What ran", "What did the work behind each method's name, as it was found out.",
+    ("engines", "What ran", "The engine that each method used, as detected.",
         |results| all([trials::engines(results)])),
     ("ledger", "Where frames went",
-        "Whatever was to be sent was delivered once and intact, or stands under the place that lost it. What nothing \
-         explains is the remainder: computed, never forced to 0. Unknown means that nothing here can tell.",
+        "Every intended frame was delivered once and intact, or is listed under the place that lost it. The remainder is \
+         unexplained. Unknown means that no counter here reports it.",
         |results| all([ledger::by_method(results), ledger::sources(results)])),
     ("cpu", "CPU cost", "CPU time for each packet. The application's has the verification of every frame in it.",
         |results| all([trials::cpu(results)])),
@@ -57,7 +60,7 @@ const FAMILIES: [Family; 10] = [
     ("loss-in-time", "When frames were lost", "Bursts of lost frames, and the 100 ms in which most were lost.",
         |results| all([trials::shapes(results), trials::longest(results)])),
     ("guards", "Repeated and disturbed trials",
-        "Which attempt stands never depends on what it delivered. Probes and attempts set aside are no results.",
+        "An attempt is repeated because of the host, never because of what it delivered. Probes and discarded attempts are no results.",
         |results| all([trials::attempts(results), trials::marks(results)])),
 ];
 

@@ -63,7 +63,7 @@ pub(crate) const COLUMNS: [(&str, Of); 32] = [
     ("truncated", Count(|row| Some(row.trial.truncated))),
     ("corrupt", Count(|row| Some(row.trial.corrupt))),
     ("loss_ratio", Number(|row| Some(row.trial.loss_ratio))),
-    ("total_ns_per_packet", Number(|row| row.trial.cpu.total_ns_per_packet)),
+    ("total_ns_per_packet", Number(|row| row.trial.total_ns_per_packet())),
     ("verdict", Text(|row| key(row.trial.verdict))),
     ("place", Text(|row| row.place.clone())),
     ("count", Signed(|row| row.count)),

@@ -169,10 +169,10 @@ impl Answer {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Holds => "Still holds",
-            Self::Changed => "Has changed",
-            Self::Inconclusive => "Inconclusive",
-            Self::NotTestable => "Cannot be tested here",
+            Self::Holds => "Holds here",
+            Self::Changed => "Does not hold here",
+            Self::Inconclusive => "Undecided",
+            Self::NotTestable => "Not testable here",
         })
     }
 }

@@ -24,8 +24,17 @@ fn setup(method: &str, retire_timeout: Duration) -> Setup {
     setup
 }
 
-fn run(laboratory: &mut LiveLaboratory, setup: &Setup, load: Load) -> (TrialResult, Latency) {
-    let trial = laboratory.prepare(setup).unwrap().run(load, Duration::from_secs(1)).unwrap();
+/// Long enough for several blocks of the longest timeout here.
+const LONG: Duration = Duration::from_secs(1);
+const SHORT: Duration = Duration::from_millis(200);
+
+fn run(
+    laboratory: &mut LiveLaboratory,
+    setup: &Setup,
+    load: Load,
+    duration: Duration,
+) -> (TrialResult, Latency) {
+    let trial = laboratory.prepare(setup).unwrap().run(load, duration).unwrap();
     let latency = trial.latency.clone().unwrap();
     (trial, latency)
 }
@@ -45,7 +54,7 @@ fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it
     for load in [rate(1_000.0), rate(10_000.0)] {
         let mut median_of = |method: &str, timeout_ms: u64| {
             let setup = setup(method, Duration::from_millis(timeout_ms));
-            let (trial, latency) = run(&mut laboratory, &setup, load);
+            let (trial, latency) = run(&mut laboratory, &setup, load, LONG);
             assert_eq!(latency.absent_because, None);
             assert_eq!(latency.clock, Clock::PlannedSendTime);
             let (total, to_kernel) = (latency.total.unwrap(), latency.to_kernel.unwrap());
@@ -81,17 +90,17 @@ fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero
     let mut laboratory = laboratory();
     let timeout = Duration::from_millis(10);
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"] {
-        let (_, latency) = run(&mut laboratory, &setup(method, timeout), rate(5_000.0));
+        let (_, latency) = run(&mut laboratory, &setup(method, timeout), rate(5_000.0), SHORT);
         let (to_kernel, to_application) = (latency.to_kernel.unwrap(), latency.to_application.unwrap());
         assert!(to_kernel.p50_ns > 0 && to_application.p50_ns > 0, "{method}");
         assert_eq!(latency.absent_because, None, "{method}");
     }
     let queued = Setup { work: "none+queue=64".parse().unwrap(), ..setup("packet-v2", timeout) };
-    let (trial, latency) = run(&mut laboratory, &queued, rate(1_000.0));
+    let (trial, latency) = run(&mut laboratory, &queued, rate(1_000.0), SHORT);
     assert!(trial.delivered > 0 && latency.total.is_none());
     assert!(latency.absent_because.unwrap().contains("work queue"));
     // Time stamps are taken by another clock than planned times; an error of that would show here.
-    let (trial, latency) = run(&mut laboratory, &setup("packet-v2", timeout), Load::Maximum);
+    let (trial, latency) = run(&mut laboratory, &setup("packet-v2", timeout), Load::Maximum, SHORT);
     assert_eq!((latency.clock, trial.lateness), (Clock::GeneratorTime, None));
     assert!(latency.total.unwrap().frames > 0);
     let mut silent = setup("packet-v2", timeout);
@@ -108,7 +117,8 @@ fn root_alone_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() 
     }
     let mut laboratory = laboratory();
     for (method, has_total) in [("af-xdp", true), ("xdp-count", false)] {
-        let (trial, latency) = run(&mut laboratory, &setup(method, Duration::from_millis(10)), rate(5_000.0));
+        let (trial, latency) =
+            run(&mut laboratory, &setup(method, Duration::from_millis(10)), rate(5_000.0), SHORT);
         assert!(trial.delivered > 0);
         assert_eq!((latency.to_kernel, latency.to_application), (None, None), "{method}");
         assert_eq!(latency.total.is_some(), has_total, "{method}");

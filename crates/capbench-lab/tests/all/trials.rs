@@ -31,7 +31,7 @@ fn laboratory() -> LiveLaboratory {
 }
 
 fn setup(method: &str, placement: PlacementChoice) -> Setup {
-    Setup { placement, ..live_setup(method, 4 << 20, Duration::from_millis(200)) }
+    Setup { placement, ..live_setup(method, 4 << 20, Duration::from_millis(100)) }
 }
 
 /// The methods that a bench runs when none is named, as far as they are built in and can run here.
@@ -76,22 +76,41 @@ fn assert_shows_something(trial: &TrialResult, load: HostLoad) {
     }
 }
 
+const TRANSMIT: [&str; 4] = ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"];
+
+/// Each usual method with one way to transmit, and each way with some method, as many methods as there are ways or more.
+fn some_pairs() -> Vec<(String, &'static str)> {
+    usual_methods().into_iter().zip(TRANSMIT.into_iter().cycle()).collect()
+}
+
+fn all_pairs() -> Vec<(String, &'static str)> {
+    let with_each = |method: String| TRANSMIT.map(|transmit| (method.clone(), transmit));
+    usual_methods().into_iter().flat_map(with_each).collect()
+}
+
 #[test]
 fn root_alone_at_maximum_load_nothing_is_unexplained() {
+    nothing_is_unexplained_at_maximum_load(some_pairs);
+}
+
+#[test]
+fn root_lengthy_at_maximum_load_nothing_is_unexplained_whatever_sends() {
+    nothing_is_unexplained_at_maximum_load(all_pairs);
+}
+
+fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static str)>) {
     if !is_root() {
         return;
     }
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
-        for method in usual_methods() {
-            for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
-                let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
-                let load = HostLoad::watch();
-                let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
-                assert_shows_something(&trial, load);
-                assert!(trial.kernel_work_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
-                assert_balanced(&trial);
-            }
+        for (method, transmit) in pairs() {
+            let setup = Setup { transmit: transmit.into(), ..setup(&method, placement) };
+            let load = HostLoad::watch();
+            let trial = run(&mut laboratory, &setup, Load::Maximum, Duration::from_millis(60));
+            assert_shows_something(&trial, load);
+            assert!(trial.kernel_work_share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+            assert_balanced(&trial);
         }
     }
 }
@@ -308,30 +327,37 @@ fn given_up(laboratory: &mut LiveLaboratory, setup: &Setup, stop: &AtomicBool) -
 
 #[test]
 fn root_alone_what_a_trial_leaves_that_was_given_up_reaches_no_other() {
+    nothing_reaches_the_next_trial(some_pairs);
+}
+
+#[test]
+fn root_lengthy_what_a_trial_leaves_that_was_given_up_reaches_no_other_whatever_sends() {
+    nothing_reaches_the_next_trial(all_pairs);
+}
+
+fn nothing_reaches_the_next_trial(pairs: fn() -> Vec<(String, &'static str)>) {
     let Some(()) = privileges() else { return };
     let stop = Arc::<AtomicBool>::default();
     let mut laboratory = live_stopped_by(virtual_link(), Arc::clone(&stop));
-    for method in usual_methods() {
-        for transmit in ["packet-tx", "af-xdp-tx", "sendmmsg", "sendto"] {
-            let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
-            // A block is read to its end before anything else is looked at.
-            idle.capture.block = ByteCount(64 << 10);
-            let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..idle.clone() };
-            let given_up = given_up(&mut laboratory, &busy, &stop);
-            assert_eq!((given_up.foreign, given_up.duplicates, given_up.corrupt), (0, 0, 0), "{given_up:#?}");
-            // At once, on the same pair.
-            let rate = Load::Rate(Pps::new(20_000.0).unwrap());
-            let next = run(&mut laboratory, &idle, rate, Duration::from_millis(30));
-            assert_balanced(&next);
-            let accepted = next.counters["method.accepted"];
-            // A veth that its NAPI thread polls has a queue of 256 frames: a busy host loses some in front of the method.
-            let before = [Place::Transmit, Place::LinkQueue, Place::Backlog]
-                .map(|place| count(&next, place))
-                .iter()
-                .sum::<u64>();
-            let found = (next.delivered + before, accepted, next.foreign);
-            assert_eq!(found, (next.sent, next.delivered, 0), "{method} {transmit}");
-        }
+    for (method, transmit) in pairs() {
+        let mut idle = Setup { transmit: transmit.into(), ..setup(&method, PlacementChoice::Same) };
+        // A block is read to its end before anything else is looked at.
+        idle.capture.block = ByteCount(64 << 10);
+        let busy = Setup { work: WorkModel::Nanoseconds(20_000).into(), ..idle.clone() };
+        let given_up = given_up(&mut laboratory, &busy, &stop);
+        assert_eq!((given_up.foreign, given_up.duplicates, given_up.corrupt), (0, 0, 0), "{given_up:#?}");
+        // At once, on the same pair.
+        let rate = Load::Rate(Pps::new(20_000.0).unwrap());
+        let next = run(&mut laboratory, &idle, rate, Duration::from_millis(30));
+        assert_balanced(&next);
+        let accepted = next.counters["method.accepted"];
+        // A veth that its NAPI thread polls has a queue of 256 frames: a busy host loses some in front of the method.
+        let before = [Place::Transmit, Place::LinkQueue, Place::Backlog]
+            .map(|place| count(&next, place))
+            .iter()
+            .sum::<u64>();
+        let found = (next.delivered + before, accepted, next.foreign);
+        assert_eq!(found, (next.sent, next.delivered, 0), "{method} {transmit}");
     }
 }
 

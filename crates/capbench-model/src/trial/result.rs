@@ -205,6 +205,9 @@ pub struct TrialResult {
     pub counters: BTreeMap<String, u64>,
 }
 
+/// Parts of a CPU's time may exceed the sum by this factor, because their windows begin and end at other moments.
+const TOLERATED_EXCESS: f64 = 1.05;
+
 impl TrialResult {
     /// Probes and attempts that are stored with it.
     fn kept_with_it(&self) -> impl Iterator<Item = &Self> {
@@ -266,6 +269,18 @@ impl TrialResult {
     pub fn cpu_uncertainty_ns(&self) -> f64 {
         let ticks = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
         ticks / self.delivered.max(1) as f64
+    }
+
+    /// Application and kernel time together per frame that reached the capture point, in nanoseconds. It is at least the sum
+    /// of its parts. It is unknown where the clocks contradict the parts, or where their error exceeds it.
+    pub fn total_ns_per_packet(&self) -> Option<f64> {
+        let per_packet = self.cpu.total_ns_per_packet?;
+        let total = self.cpu.total_ns.map_or(f64::INFINITY, |ns| ns as f64);
+        let kernel = self.cpu.kernel_ns.filter(|_| !self.cpu.split_is_sampled);
+        let parts = (self.cpu.app_ns.unwrap_or(0) + kernel.unwrap_or(0)) as f64;
+        let error = 2.0 * self.cpu.kernel_resolution_ns.unwrap_or(0) as f64;
+        let is_known = per_packet > 0.0 && parts <= total * TOLERATED_EXCESS + error && total > error;
+        is_known.then(|| per_packet * (parts / total).max(1.0))
     }
 
     /// Frames that the generator did not send; 0 if they are few enough to be rounding of the clock.

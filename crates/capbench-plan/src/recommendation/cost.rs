@@ -22,8 +22,7 @@ impl Cost {
         };
         let most =
             |value: fn(&TrialResult) -> f64| trials.iter().map(|trial| value(trial)).fold(0.0, f64::max);
-        let (app, total) =
-            (of(|trial| trial.cpu.app_ns_per_packet), of(|trial| trial.cpu.total_ns_per_packet));
+        let (app, total) = (of(|trial| trial.cpu.app_ns_per_packet), of(TrialResult::total_ns_per_packet));
         let app_range = most(|trial| {
             let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
             range.map_or(0.0, |(most, least)| (most - least).max(0.0))
@@ -37,6 +36,18 @@ impl Cost {
             disturbed: trials.iter().any(|trial| !trial.noise.is_empty()),
             trials: trials.iter().map(|trial| trial.number).collect(),
         })
+    }
+}
+
+/// An error above this share of the value leaves only a range.
+const COARSE: f64 = 0.25;
+
+impl Cost {
+    /// Time of the application per packet: its lower and its upper bound, equal if the error is small. `None` if unknown.
+    pub fn app_range(&self) -> Option<(f64, f64)> {
+        let (ns, error) = (self.app_ns?, self.app_error_ns);
+        let is_coarse = error > COARSE * ns;
+        Some(if is_coarse { ((ns - error).max(0.0), ns + error) } else { (ns, ns) })
     }
 }
 

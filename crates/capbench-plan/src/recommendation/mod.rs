@@ -236,8 +236,7 @@ struct Entrant<'r> {
     search: Option<&'r SearchOutcome>,
 }
 
-/// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench, and if a run without
-/// searches does not suffice to name a method.
+/// Recommends a method, by the trials and searches of a bench. `None` if there are no trials of a bench.
 pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<Recommendation> {
     let has = |phase| trials.iter().any(|trial: &TrialResult| trial.phase == phase);
     let question = match trials.iter().find(|trial| trial.phase == Phase::FixedLoad) {
@@ -257,9 +256,7 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     });
     let rankings: Vec<Ranking> =
         scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
-    let names_one = matches!(rankings.first()?.conclusion, Conclusion::Use { .. });
-    let is_asked = !searches.is_empty() || matches!(question, Question::CheapestAt { .. });
-    (names_one || is_asked).then_some(Recommendation { question, rankings })
+    Some(Recommendation { question, rankings })
 }
 
 fn scene(trial: &TrialResult) -> Scene {

@@ -113,7 +113,7 @@ impl Reading {
         let (invalid, valid): (Vec<&TrialResult>, Vec<&TrialResult>) =
             trials.iter().partition(|trial| trial.verdict == Verdict::Invalid);
         let estimate = |of: fn(&TrialResult) -> f64| Estimate::of(valid.iter().map(|trial| of(trial)));
-        let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.cpu.total_ns_per_packet).collect();
+        let costs: Option<Vec<f64>> = valid.iter().map(|trial| trial.total_ns_per_packet()).collect();
         Some(Self {
             point,
             trials: valid.iter().map(|trial| trial.number).collect(),

@@ -110,9 +110,7 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
         let disturbed = run.trials.iter().filter(|trial| !trial.noise.is_empty()).count();
         if disturbed > 0 {
             let all = run.trials.len();
-            notes.push(format!(
-                "{side}: {disturbed} of {all} trials are to be taken with care; `findings` in it says why"
-            ));
+            notes.push(format!("{side}: {disturbed} of {all} trials are noisy; its `findings` say why"));
         }
         if run.soak.is_some() {
             notes.push(format!(

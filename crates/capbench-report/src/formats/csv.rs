@@ -43,7 +43,7 @@ pub fn tidy(run: &Run) -> Result<String> {
     written(tidy::COLUMNS.iter().map(|(key, _)| (*key).into()).collect(), rows)
 }
 
-/// A table as CSV. Intervals and bounds have extra columns: `KEY_low`, `KEY_high`, and `KEY_bound` (`at_least` or `at_most`).
+/// A table as CSV. Intervals, ranges and bounds have extra columns: `KEY_low`, `KEY_high`, and `KEY_bound` (`at_least` or `at_most`).
 /// The last column lists the trials of a row.
 ///
 /// # Errors
@@ -54,7 +54,7 @@ pub fn table(table: &Table) -> Result<String> {
     };
     let extra: Vec<(bool, bool)> = (0..table.columns.len())
         .map(|nth| {
-            let is_interval = has(nth, |cell| matches!(cell, Cell::Interval { .. }));
+            let is_interval = has(nth, |cell| matches!(cell, Cell::Interval { .. } | Cell::Range { .. }));
             (is_interval, has(nth, |cell| matches!(cell, Cell::AtLeast(_) | Cell::AtMost(_))))
         })
         .collect();
@@ -76,6 +76,10 @@ pub fn table(table: &Table) -> Result<String> {
                 Cell::Count(count) => count.to_string(),
                 Cell::Signed(signed) => signed.to_string(),
                 Cell::Number(number) | Cell::AtLeast(number) | Cell::AtMost(number) => number.to_string(),
+                Cell::Range { low, high } => {
+                    ends = [low, high].map(ToString::to_string);
+                    String::new()
+                }
                 Cell::Interval { middle, low, high } => {
                     ends = [low, high].map(ToString::to_string);
                     middle.to_string()

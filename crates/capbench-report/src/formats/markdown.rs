@@ -11,9 +11,8 @@ const NAMED: usize = 12;
 /// The report. `charts` is the folder of its chart files, if they are written.
 pub fn markdown(report: &Report, charts: Option<&str>) -> String {
     let mut text = format!("# {}\n\n{}\n\n", escaped(&report.title), escaped(&report.subtitle));
-    for sentence in &report.verdict {
-        let _ = writeln!(text, "**{}**{}\n", escaped(&sentence.text), evidence(&sentence.trials));
-    }
+    let verdict = &report.verdict;
+    let _ = writeln!(text, "**{}**{}\n", escaped(&verdict.text), evidence(&verdict.trials));
     if !report.warnings.is_empty() {
         text.push_str("> [!WARNING]\n");
         for warning in &report.warnings {
@@ -21,13 +20,15 @@ pub fn markdown(report: &Report, charts: Option<&str>) -> String {
         }
         text.push('\n');
     }
+    report.picture.iter().for_each(|chart| write_chart(&mut text, chart, charts));
     if let Some(summary) = &report.summary {
         table(&mut text, summary);
     }
+    list(&mut text, "Findings", &report.findings);
+    list(&mut text, "Caveats", &report.caveats);
     for section in &report.sections {
         write_section(&mut text, section, charts);
     }
-    list(&mut text, "Findings", &report.findings);
     if !report.statements.is_empty() {
         text.push_str("## What the run says about itself\n\n");
         for statement in &report.statements {

@@ -6,25 +6,34 @@
 //! | `axis`, `labels` | from values to pixels, and ticks; their labels |
 //! | `sheet`, `marks` | where everything is: title, plot, axes, legend, notes; lines across the plot |
 //! | `shapes` | lines, points, areas and bars, and where they are read |
+//! | `ranked` | lying bars, a row for each name |
 //! | `pen` | elements with their attributes; widths, breaks and escapes of text |
 
 mod axis;
 mod labels;
 mod marks;
 mod pen;
+mod ranked;
 mod shapes;
 mod sheet;
 #[cfg(test)]
 mod tests;
 
-use crate::model::Chart;
-use crate::palette::Palette;
+use crate::model::{Chart, Kind};
+use crate::palette::{Look, Palette};
 pub use shapes::Spot;
 use sheet::{Extent, Sheet};
 
 /// The chart as a file, in the palette's colours.
 pub fn svg(chart: &Chart, palette: &Palette) -> String {
-    Sheet::new(chart, palette, Extent::Whole).draw()
+    match chart.kind {
+        Kind::Ranked => ranked::whole(chart, &looks(chart, palette)),
+        _ => Sheet::new(chart, palette, Extent::Whole).draw(),
+    }
+}
+
+fn looks(chart: &Chart, palette: &Palette) -> Vec<Look> {
+    chart.series.iter().map(|series| palette.look(series.role, &series.name)).collect()
 }
 
 /// A chart for a page whose title element is `title-ID`. Its classes, such as `ink` and `paper`, use the page's colours.
@@ -43,6 +52,17 @@ pub struct Embedded {
 
 /// The chart for a page, in the palette's colours.
 pub fn embedded(chart: &Chart, palette: &Palette) -> Embedded {
+    if chart.kind == Kind::Ranked {
+        let looks = looks(chart, palette);
+        let samples = chart.series.iter().zip(&looks);
+        return Embedded {
+            plot: ranked::embedded(chart, &looks),
+            samples: samples.map(|(series, look)| sheet::sample_alone(chart, series.role, look)).collect(),
+            marks: Vec::new(),
+            notes: chart.notes.clone(),
+            spots: ranked::spots(chart),
+        };
+    }
     let sheet = Sheet::new(chart, palette, Extent::Plot);
     let in_words = |(mark, is_drawn): (String, bool)| match is_drawn {
         true => mark,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::figures;
-use crate::model::{Cell, Column, Narrow, Report, Section, Table, Unit};
+use crate::model::{Cell, Column, Narrow, Report, Section, Sentence, Table, Unit};
 use crate::printable;
 
 /// Width of a line in columns.
@@ -14,44 +14,100 @@ pub const COLUMNS: usize = 80;
 /// Blanks between table columns if there is room; else one.
 const GAP: usize = 2;
 
-/// A saved run: its title, verdict, warnings, summary, the main tables of its kind, findings.
-pub fn text(report: &Report) -> String {
-    let mut text = String::new();
-    wrapped(&mut text, "", "  ", &format!("{}: {}", report.title, report.subtitle));
-    text.push('\n');
-    text.push_str(&body(report));
-    text
+/// How much of a report a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The answer: up to [`LINES`] lines.
+    Answer,
+    /// Every finding and the main tables, too.
+    Details,
 }
 
-/// The text at the end of a run: the same without the title, plus where its files are.
-pub fn ended(report: &Report, folder: &Path, files: &[&str]) -> String {
-    format!("{}\nSaved in {}: {}\n", body(report), folder.display(), files.join(", "))
-}
-
-/// Verdict, warnings, summary, the main tables of a run's kind, findings.
-fn body(report: &Report) -> String {
-    let mut text = String::new();
-    for sentence in &report.verdict {
-        wrapped(&mut text, "", "", &sentence.text);
+impl Extent {
+    /// That of a command whose flag for details is given or not.
+    pub fn with(details: bool) -> Self {
+        if details { Self::Details } else { Self::Answer }
     }
-    if !report.warnings.is_empty() {
-        text.push_str("\nWarnings\n");
-        for warning in &report.warnings {
-            wrapped(&mut text, "  - ", "    ", warning);
-        }
+}
+
+/// Most lines of an answer.
+pub const LINES: usize = 45;
+/// Most rows of its table, and most findings.
+const ROWS: usize = 9;
+const FINDINGS: usize = 5;
+
+/// A saved run, with its name at the end.
+pub fn text(report: &Report, extent: Extent) -> String {
+    let mut end = String::new();
+    wrapped(&mut end, "", "  ", &format!("{}: {}", report.title, report.subtitle));
+    body(report, extent, &end)
+}
+
+/// A run that just ended, with its files at the end.
+pub fn ended(report: &Report, folder: &Path, files: &[&str], extent: Extent) -> String {
+    body(report, extent, &format!("Saved in {}: {}\n", folder.display(), files.join(", ")))
+}
+
+/// The verdict, its table, findings, caveats, and then `end`.
+fn body(report: &Report, extent: Extent, end: &str) -> String {
+    let mut text = String::new();
+    wrapped(&mut text, "", "", &report.verdict.text);
+    for warning in &report.warnings {
+        wrapped(&mut text, "Warning: ", "  ", warning);
     }
     if let Some(summary) = &report.summary {
         text.push('\n');
-        table(&mut text, summary);
-    }
-    report.sections.iter().for_each(|one| section(&mut text, one));
-    if !report.findings.is_empty() {
-        text.push_str("\nFindings\n");
-        for finding in &report.findings {
-            wrapped(&mut text, "  - ", "    ", &finding.text);
+        match extent {
+            Extent::Answer => table(&mut text, &first_rows(summary)),
+            Extent::Details => table(&mut text, summary),
         }
     }
-    text
+    let mut close = String::new();
+    for caveat in &report.caveats {
+        wrapped(&mut close, "", "  ", &caveat.text);
+    }
+    close.push_str(end);
+    findings(&mut text, report, extent, lines(&close));
+    if extent == Extent::Details {
+        report.sections.iter().for_each(|one| section(&mut text, one));
+    }
+    text.push('\n');
+    text + &close
+}
+
+fn lines(text: &str) -> usize {
+    text.matches('\n').count()
+}
+
+/// The findings that have room before so many lines, the most important first.
+fn findings(text: &mut String, report: &Report, extent: Extent, after: usize) {
+    let mut shown = 0;
+    for Sentence { text: words, .. } in &report.findings {
+        let mut own = String::new();
+        wrapped(&mut own, "- ", "  ", words);
+        // Two lines are for a blank one and the number of further findings, one for the blank line before what follows.
+        let has_room = shown < FINDINGS && lines(text) + lines(&own) + after + 3 <= LINES;
+        if extent == Extent::Answer && !has_room {
+            break;
+        }
+        if shown == 0 {
+            text.push('\n');
+        }
+        text.push_str(&own);
+        shown += 1;
+    }
+    match report.findings.len() - shown {
+        0 => {}
+        more => drop(writeln!(text, "- {more} more with --details")),
+    }
+}
+
+/// The best rows of a table.
+fn first_rows(table: &Table) -> Table {
+    let mut first = table.clone();
+    first.rows.truncate(ROWS);
+    let more = table.rows.len() - first.rows.len();
+    first.with_notes((more > 0).then(|| format!("{more} more with --details.")))
 }
 
 /// A section with its main tables. A section of text alone is shown completely.
@@ -348,7 +404,7 @@ pub(crate) fn table(text: &mut String, table: &Table) {
         }
     }
     if table.rows.iter().flat_map(|row| &row.cells).any(|cell| *cell == Cell::Unknown) {
-        text.push_str("?: nothing here can tell\n");
+        text.push_str("?: unknown\n");
     }
     for note in &table.notes {
         wrapped(text, "", "  ", note);

@@ -1,7 +1,7 @@
 //! CPU time per packet: application and kernel.
 
 use crate::results::Results;
-use capbench_model::trial::{CpuAccount, Phase, TrialResult};
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::sweep::{Series as SweptSeries, SweepOutcome};
 
 use super::parts::{
@@ -12,10 +12,10 @@ use crate::model::{Axis, Chart, Kind, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
 const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
-                    and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a load that is held: where packets \
+                    and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a sustained load: where packets \
                     are lost, a packet that is lost late has cost as much as one that came.";
 const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
-                       ran on it, the application's time is known as a range. What may belong to either has a layer of its own between the two.";
+                       ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
 pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Section> {
     let mut charts = bench(results);
@@ -27,33 +27,42 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     parts::section("cpu", "CPU time per packet", charts, TEXT, sampled)
 }
 
-/// Owner of the time per packet: one of the two, either (not known which), or both together.
-const PARTS: [&str; 4] = ["application", "application or kernel", "kernel", "application and kernel"];
+/// Owner of the time per packet: one of the two, either (not known which), both together, or none that a clock names.
+const PARTS: [&str; 5] =
+    ["application", "application or kernel", "kernel", "application and kernel", "neither, by the clocks"];
 
 type Parts = [Option<f64>; PARTS.len()];
 
-fn parts_of(cpu: &CpuAccount) -> Parts {
+/// The parts sum up to the total of the tables, if it is known.
+fn parts_of(trial: &TrialResult) -> Parts {
+    let cpu = &trial.cpu;
     let least = cpu.app_ns_per_packet;
-    match (least, cpu.app_ns_per_packet_at_most, cpu.total_ns_per_packet) {
+    match (least, cpu.app_ns_per_packet_at_most, trial.total_ns_per_packet()) {
         (Some(least), Some(most), Some(total)) if cpu.split_is_sampled => {
             let most = most.clamp(least, total.max(least));
-            [Some(least), Some(most - least), Some((total - most).max(0.0)), None]
+            [Some(least), Some(most - least), Some((total - most).max(0.0)), None, None]
         }
-        (_, _, Some(total)) if cpu.split_is_sampled => [None, None, None, Some(total)],
-        (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => [None, None, None, Some(total)],
-        _ => [least, None, cpu.kernel_ns_per_packet, None],
+        (_, _, Some(total)) if cpu.split_is_sampled => [None, None, None, Some(total), None],
+        (None, _, Some(total)) if cpu.kernel_ns_per_packet.is_none() => [None, None, None, Some(total), None],
+        (_, _, total) => {
+            let kernel = cpu.kernel_ns_per_packet;
+            let rest = total.map(|total| total - least.unwrap_or(0.0) - kernel.unwrap_or(0.0));
+            [least, None, kernel, None, rest.filter(|rest| *rest >= 0.5)]
+        }
     }
 }
 
 /// The certain sum of all parts; `None` if nothing is known.
-fn sum(cpu: &CpuAccount) -> Option<f64> {
-    parts_of(cpu).into_iter().flatten().reduce(|sum, part| sum + part)
+fn sum(trial: &TrialResult) -> Option<f64> {
+    parts_of(trial).into_iter().flatten().reduce(|sum, part| sum + part)
 }
 
 /// The mean of a part over trials; `None` if one of them does not know it.
 fn mean(trials: &[&TrialResult], part: usize) -> Option<f64> {
-    let sum: Option<f64> = trials.iter().map(|trial| parts_of(&trial.cpu)[part]).sum();
-    sum.filter(|_| !trials.is_empty()).map(|sum| sum / trials.len() as f64)
+    let known: Vec<f64> = trials.iter().filter_map(|trial| parts_of(trial)[part]).collect();
+    // Only some trials have time that no clock attributes.
+    let is_known = !known.is_empty() && (known.len() == trials.len() || part + 1 == PARTS.len());
+    is_known.then(|| known.iter().sum::<f64>() / trials.len() as f64)
 }
 
 /// Layers of these trials if some trial knows them; with several visits also the spread of their sums.
@@ -66,7 +75,7 @@ fn layers(id: &str, title: String, kind: Kind, x: Axis, placed: &[PlacedTrials<'
     layers.retain(|layer| layer.points.iter().any(|point| point.y.is_some()));
     if !layers.is_empty() && placed.iter().any(|one| one.trials.len() > 1) {
         let total = |one: &PlacedTrials<'_>| {
-            let sums: Option<Vec<f64>> = one.trials.iter().map(|trial| sum(&trial.cpu)).collect();
+            let sums: Option<Vec<f64>> = one.trials.iter().map(|trial| sum(trial)).collect();
             estimated(one.x, sums.and_then(Estimate::of).as_ref(), one.numbers())
         };
         layers.push(series("sum, median of repeats", Role::Total, placed.iter().map(total).collect()));
@@ -108,11 +117,11 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     let missing: Vec<&str> = missing.map(|(method, _)| method.as_str()).collect();
     let note = match (is_held, missing.as_slice()) {
         (false, _) => Some(
-            "No trial here held its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
+            "No trial here sustained its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
         ),
         (true, []) => None,
         (true, missing) => {
-            Some(format!("Did not hold this load, or had no trial at it: {}.", missing.join(", ")))
+            Some(format!("Did not sustain this load, or had no trial at it: {}.", missing.join(", ")))
         }
     };
     let x = names("Method", methods.clone());
@@ -133,7 +142,18 @@ fn swept(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Vec<Chart> {
 
 #[cfg(test)]
 mod tests {
+    use capbench_model::for_tests::{measured, profile};
+    use capbench_model::trial::{CpuAccount, Load};
+    use std::time::Duration;
+
     use super::*;
+
+    fn parts(cpu: CpuAccount) -> Parts {
+        let trial = measured(100, 100, 100, 0);
+        let trial =
+            trial.result(1, Phase::CommonLoad, &profile("recv"), Load::Maximum, Duration::from_secs(1));
+        parts_of(&TrialResult { cpu, ..trial })
+    }
 
     #[test]
     fn parts_of_a_sampled_split_sum_up_to_what_is_certain() {
@@ -145,23 +165,11 @@ mod tests {
             split_is_sampled: true,
             ..CpuAccount::default()
         };
-        assert_eq!(parts_of(&cpu), [Some(100.0), Some(160.0), Some(340.0), None]);
+        assert_eq!(parts(cpu.clone()), [Some(100.0), Some(160.0), Some(340.0), None, None]);
         let disturbed = CpuAccount { total_ns_per_packet: None, ..cpu.clone() };
-        assert_eq!(parts_of(&disturbed), [Some(100.0), None, Some(400.0), None]);
+        assert_eq!(parts(disturbed), [Some(100.0), None, Some(400.0), None, None]);
         let apart = CpuAccount { split_is_sampled: false, ..cpu };
-        assert_eq!(parts_of(&apart), [Some(100.0), None, Some(400.0), None]);
-        assert_eq!((parts_of(&CpuAccount::default()), sum(&CpuAccount::default())), ([None; 4], None));
-    }
-
-    #[test]
-    fn no_part_is_below_nothing() {
-        let cpu = CpuAccount {
-            app_ns_per_packet: Some(300.0),
-            app_ns_per_packet_at_most: Some(900.0),
-            total_ns_per_packet: Some(250.0),
-            split_is_sampled: true,
-            ..CpuAccount::default()
-        };
-        assert_eq!(parts_of(&cpu), [Some(300.0), Some(0.0), Some(0.0), None]);
+        assert_eq!(parts(apart), [Some(100.0), None, Some(400.0), None, Some(100.0)]);
+        assert_eq!(parts(CpuAccount::default()), [None; 5]);
     }
 }

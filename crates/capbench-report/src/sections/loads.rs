@@ -19,12 +19,12 @@ use crate::naming::{self, Numbered, Scene, intended_or_offered, is_sound, load, 
 const SIZES_APART: usize = 3;
 
 const BARS: &str = "Each bar is everything that was to be sent: what was delivered, and above it what each place of the ledger lost, from \
-                    the first on the packets' way. What nothing explains has a layer of its own. At maximum load the generator sends as \
+                    the first on the packets' way. Unexplained frames are a separate layer. At maximum load the generator sends as \
                     fast as it can, so bars are not equally high.";
-const CURVES: &str = "The height of all layers is the load that was to be sent. Where losses begin, the layer tells the place. Trials of one \
-                      load are taken together, long ones and short ones by their time.";
+const CURVES: &str = "The height of all layers is the intended load. Where losses begin, the layer names the place. Trials of one \
+                      load are one point, weighted by their time.";
 const BOUNDS: &str = "Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound.";
-const AT_LEAST: &str = "the bound is held at least: the generator, the link or the load given was the limit.";
+const AT_LEAST: &str = "the bound is a lower one: the generator, the link or the named load was the limit.";
 const MAXIMUM: &str = "At maximum load: what is delivered there may be less than what a method can hold.";
 
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterator<Item = Section> {
@@ -228,7 +228,7 @@ fn searched(results: &Results) -> Vec<Chart> {
         let at_least = searches.iter().filter(|(_, search)| is_at_least(search, goal)).count();
         let limits = (at_least > 0).then(|| format!("Of {at_least} searches here {AT_LEAST}"));
         let words =
-            (&*format!("size-{goal}"), format!("Highest load that is held, by goal {goal},"), "Lower bound");
+            (&*format!("size-{goal}"), format!("Highest sustained load, by goal {goal},"), "Lower bound");
         over_sizes(words, &sizes, searches.clone(), set_up, |x, own| bounds(x, goal, own))
             .marking(mark.clone())
             .noting([BOUNDS])

@@ -8,6 +8,7 @@
 //! | `loads` | delivered frames and losses, over the load or by method; rates against the frame size |
 //! | `sweeps` | what a sweep varied, with intervals; cost regimes; bursts and buffers |
 //! | `cpu` | CPU time per packet of application and kernel |
+//! | `ranking` | the picture of a bench: sustained rates, with CPU time next to them |
 //! | `latency` | percentiles of latency |
 //! | `moments` | when frames were lost during a trial |
 //! | `soak` | a soak over its time |
@@ -19,6 +20,7 @@ mod latency;
 mod loads;
 mod moments;
 mod parts;
+pub(crate) mod ranking;
 mod reproductions;
 mod searches;
 mod soak;

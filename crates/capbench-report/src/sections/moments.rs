@@ -9,7 +9,7 @@ use crate::model::{Cell, Chart, Kind, Mark, Role, Section, Table, Unit};
 use crate::naming::{self, Scene, is_sound, load};
 use crate::tables::shape::Columns;
 
-const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stood still. Curves over time have every \
+const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stalled. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
 type Part = (&'static str, fn(&LossPattern) -> u64);
@@ -100,7 +100,7 @@ fn in_time(at: &str, group: &[Lossy<'_>]) -> Option<Chart> {
     let x = linear("Time in the trial", Unit::Seconds);
     let length = naming::time(seconds(shortest));
     let mut notes = vec![format!(
-        "Frames lost in each {length}, as a rate; a point stands where its stretch begins. The last stretch may be shorter than the \
+        "Frames lost in each {length}, as a rate; a point is where its stretch begins. The last stretch may be shorter than the \
          others, and its rate too low."
     )];
     if lengths.iter().any(|length| *length != shortest) {

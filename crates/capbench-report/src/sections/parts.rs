@@ -56,7 +56,7 @@ impl Chart {
     }
 
     /// Whether it has a known value. Other charts are not shown.
-    fn is_known(&self) -> bool {
+    pub(super) fn is_known(&self) -> bool {
         self.points().any(|point| point.y.is_some())
     }
 
@@ -76,7 +76,7 @@ impl Chart {
             Kind::StackedBars | Kind::Stacked => {
                 "Layers are of all repeats together; whiskers are intervals of the repeats"
             }
-            Kind::Lines | Kind::Points | Kind::Bars => {
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
                 "Points are medians of the repeats, whiskers their intervals"
             }
         };
@@ -130,7 +130,7 @@ pub(super) fn keep_few(charts: &mut Vec<Chart>) -> Option<Sentence> {
     let left_out = charts.len().saturating_sub(MOST_CHARTS);
     charts.truncate(MOST_CHARTS);
     let text = format!(
-        "{left_out} further charts of this kind are left out here; the trials that they are of stand in the table of all trials."
+        "{left_out} further charts of this kind are left out here; their trials are in the table of all trials."
     );
     (left_out > 0).then(|| sentence(text, Vec::new()))
 }
@@ -207,7 +207,7 @@ pub(super) fn stacked(id: &str, title: String, kind: Kind, x: Axis, placed: &[Pl
 pub(super) fn of_unknown(places: &[&str]) -> Option<String> {
     let text = "it would be among what is unexplained.";
     (!places.is_empty())
-        .then(|| format!("Nothing here could tell what was lost {}: {text}", places.join(", ")))
+        .then(|| format!("No counter here reports what was lost {}: {text}", places.join(", ")))
 }
 
 /// The varied setting of a sweep as an axis, with the positions of its points.
@@ -226,7 +226,7 @@ impl Varied {
             AxisKind::Ring => ("Ring", "the ring"),
             AxisKind::Placement => ("Placement", "the placement"),
             AxisKind::Load => ("Intended load", "the load"),
-            AxisKind::Coalesce => ("Interrupts held back for", "the time that interrupts are held back for"),
+            AxisKind::Coalesce => ("Interrupts delayed by", "the delay of interrupts"),
         };
         // The unit of a saved sweep, and the factor that converts its numbers to this unit.
         let known = match outcome.unit.as_deref() {

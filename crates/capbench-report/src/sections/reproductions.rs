@@ -70,7 +70,7 @@ const fn side(column: &Compared) -> &'static str {
     match column.side {
         Side::Published => "published",
         Side::Here => "here",
-        Side::Given => "given",
+        Side::Given => "set",
     }
 }
 

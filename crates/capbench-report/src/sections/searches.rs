@@ -11,8 +11,8 @@ use super::parts::{
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
-const BARS: &str = "A bar reaches from a lower bound, a load that is held, to the upper bound of the same search, one that is not. What \
-                    lies between was not tried, or not for long enough. Searches of one set-up that lie apart by more than their \
+const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. What \
+                    is between was not tried, or not for long enough. Searches of one set-up that differ by more than their \
                     bars show how far a result can be repeated on this host.";
 /// Trials without loss only because buffers absorbed the backlog.
 const BUFFERED: &str = "nothing lost, only because there was room";
@@ -28,8 +28,8 @@ pub(super) fn section(results: &Results, trials: &Numbered<'_>) -> Option<Sectio
     let charts = goals.chain(of_trials).collect();
     let buffered = resting_on(
         buffered(searches),
-        "Some trials lost nothing only because there was room for what was not taken: a longer trial at their load loses frames, so \
-         their load counts as not held.",
+        "Some trials lost nothing only because buffers absorbed the excess: a longer trial at their load loses frames, so \
+         their load counts as not sustained.",
     );
     parts::whole_section("searches", "Searches", charts, BOUNDS, buffered.into_iter().chain(left_out))
 }
@@ -84,7 +84,7 @@ fn of_goal(searches: &[SearchOutcome], goal: &str) -> Chart {
     at_least.dedup();
     let limits = (!at_least.is_empty()).then(|| {
         let searches = at_least.join("; ");
-        format!("Held at least, as the generator, the link or the load given was the limit: {searches}.")
+        format!("At least, because the generator, the link or the named load was the limit: {searches}.")
     });
     chart(&format!("bounds-{goal}"), title, Kind::Points, names("Set-up", scenes), y, spread)
         .noting(["Points are lower bounds, bars reach up to the upper ones."])
@@ -165,7 +165,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
     // Bounds of many searches would clutter this chart: the chart of bounds shows them.
     let one = if let [one] = searches { one.goals.as_slice() } else { &[] };
     let marks = one.iter().flat_map(|result| {
-        let ends = [(&result.lower, "held"), (&result.upper, "not held")];
+        let ends = [(&result.lower, "sustained"), (&result.upper, "not sustained")];
         ends.into_iter().filter_map(|(bound, which)| {
             Some(upright(format!("{} {which}", result.goal.name), bound.as_ref()?.intended_pps))
         })
@@ -174,7 +174,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
         let rates = [buffered.from_pps, buffered.to_pps, buffered.taken_pps];
         let [from, to, taken] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
         format!(
-            "From {from} to {to} packets/s trials lost nothing only because there was room; {taken} packets/s were taken."
+            "From {from} to {to} packets/s trials lost nothing only because buffers had room; {taken} packets/s were read."
         )
     });
     Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))

@@ -95,11 +95,11 @@ fn worst(soak: &SoakRecord) -> Chart {
 fn behind(soak: &SoakRecord) -> Chart {
     let of = |interval: &Interval| per_second(interval.untaken as f64, interval);
     let is_behind = soak.intervals.iter().any(|interval| interval.untaken > 0);
-    let lines = if is_behind { line(soak, "untaken", of) } else { Vec::new() };
+    let lines = if is_behind { line(soak, "backlogged", of) } else { Vec::new() };
     let y = ("Delivered only because of the pause", Unit::PacketsPerSecond);
-    let title = "Frames that lay in buffers when segments ended";
+    let title = "Frames in buffers when segments ended";
     let note = "Without the pauses they would add up until some are lost.";
-    over_time("soak-untaken", title, Kind::Lines, y, lines).noting([note])
+    over_time("soak-backlogged", title, Kind::Lines, y, lines).noting([note])
 }
 
 fn memory(soak: &SoakRecord) -> Chart {

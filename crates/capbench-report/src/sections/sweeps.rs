@@ -18,11 +18,11 @@ use crate::naming::{self, Numbered};
 
 /// If a chart would have more lines than this, each placement and load has a chart.
 const MOST_LINES: usize = 8;
-const TAKEN: &str = "Taken: delivered frames by the time of sending and the time that the application was behind then; what only lay in \
+const TAKEN: &str = "Sustained: delivered frames by the time of sending and the time that the application was behind then; what was only in \
                      buffers does not raise it.";
 
 const BUFFERS: &str = "The longest burst that is delivered whole, from an idle path (RFC 9004). Its time is the implied buffer time; less what was \
-                    taken meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
+                    read meanwhile, at the rate of the overload, it is the drain-corrected one. Where both stop to grow with the ring, something \
                     else is full first.";
 
 /// A figure over the varied setting: its name in links, its words in a title and on the axis, and its value.
@@ -31,9 +31,7 @@ type Figure = (&'static str, &'static str, &'static str, Unit, fn(&Reading) -> O
 const DELIVERED: Figure =
     ("rate", "Delivered rate", "Delivered", Unit::PacketsPerSecond, |reading| Some(&reading.delivered_pps));
 const RATE: Figure =
-    ("rate", "Rate at which frames were taken", "Taken", Unit::PacketsPerSecond, |reading| {
-        Some(&reading.taken_pps)
-    });
+    ("rate", "Sustained rate", "Sustained", Unit::PacketsPerSecond, |reading| Some(&reading.taken_pps));
 const LOSS: Figure = ("loss", "Share of the sent frames that was lost", "Lost", Unit::Ratio, |reading| {
     Some(&reading.sent_loss_ratio)
 });
@@ -177,10 +175,10 @@ pub(super) fn regimes(results: &Results) -> Option<Section> {
         let scenes = grouped(&sweep.series, |line| line.scene()).into_iter();
         scenes.filter_map(move |(scene, lines)| of_scene(results, sweep, scene.as_deref(), &lines))
     });
-    let text = "Where the application is the limit, the time per packet, 1 / (rate x share taken), is its work and what it costs to get a \
+    let text = "Where the application is the limit, the time per packet, 1 / (rate x share read), is its work and what it costs to get a \
          packet. The second is what is left without the first. A level piece is a cost regime: woken for each packet a packet costs \
-         more than where many are taken at a time. Points at which the application kept up show no cost and are not here.";
-    section("cost-regimes", "What a packet costs beside its work", charts.collect(), text, [])
+         more than where many are read at a time. Points at which the application kept up show no cost and are not here.";
+    section("cost-regimes", "What a packet costs besides its work", charts.collect(), text, [])
 }
 
 /// Methods in one set-up, each with its regimes.
@@ -196,8 +194,8 @@ fn of_scene(
         lines.iter().filter_map(|line| Some((*line, cost_regimes(&swept, line)?))).collect();
     let [(first, _), others @ ..] = found.as_slice() else { return None };
     let of = if others.is_empty() { first.name() } else { scene.unwrap_or("all methods").to_string() };
-    let title = format!("Cost of a packet beside its work: {of}");
-    let y = linear("Cost beside the work", Unit::NanosecondsPerPacket);
+    let title = format!("Cost of a packet besides its work: {of}");
+    let y = linear("Cost besides the work", Unit::NanosecondsPerPacket);
     let all = found.iter().flat_map(|(line, regimes)| series_of(&varied, line, regimes)).collect();
     let notes = found.iter().flat_map(|(line, regimes)| {
         let method = if others.is_empty() { String::new() } else { format!("{}: ", line.method) };
@@ -324,7 +322,7 @@ fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
     ];
     let words_of = [
         (BurstEnd::NoneHeld, "lost frames of the shortest burst"),
-        (BurstEnd::NeverFills, "found that the load is held, so that the buffer never fills"),
+        (BurstEnd::NeverFills, "found that the load is sustained, so that the buffer never fills"),
         (BurstEnd::AtLimit, "went to the longest burst allowed without loss"),
         (BurstEnd::GeneratorLimited, "had no burst, as the generator did not reach the rate"),
         (BurstEnd::Invalid, "had a trial that shows nothing"),

@@ -1,259 +1,243 @@
-//! Which methods lose nothing, what the others lose and where, and which is cheapest.
+//! Which method to use, up to which rate, and what the others lack.
 
-mod set_ups;
-use crate::results::Results;
-use capbench_model::statistics::interval::Estimate;
+use capbench_model::figures::percent;
+use capbench_model::places::Place;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_plan::recommendation::{
+    Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained,
+};
 
 use super::sentence;
 use crate::figures::number;
 use crate::groups::grouped;
 use crate::model::{Sentence, Unit};
-use crate::naming::{self, Scene, list, percent, rate, whole};
+use crate::naming::{self, Scene, list, many, rate};
+use crate::results::Results;
 
-pub(super) use set_ups::of_set_ups;
+/// A rate that is known less precisely is only a lower bound.
+const COARSE: f64 = 0.25;
+/// Most methods that a sentence lists.
+const NAMED: usize = 4;
 
-/// A method with its trials at the highest load of each set-up.
-struct Entrant<'r> {
-    method: &'r str,
-    /// In the order in which they ran, with all visits of a set-up; never empty.
-    tops: Vec<&'r TrialResult>,
-}
-
-impl Entrant<'_> {
-    fn is_lossless(&self) -> bool {
-        self.tops.iter().all(|trial| trial.lost() == 0)
-    }
-
-    fn worst(&self) -> &TrialResult {
-        let by_loss =
-            |a: &&&TrialResult, b: &&&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
-        self.tops.iter().max_by(by_loss).expect("an entrant has trials")
-    }
-
-    /// The number of its set-ups, and of those with loss.
-    fn set_ups(&self) -> (usize, usize) {
-        let tops = || self.tops.iter().copied();
-        (scenes(tops()).len(), scenes(tops().filter(|trial| trial.lost() > 0)).len())
-    }
-
-    /// Its offered loads in words: of several set-ups, from the lowest to the highest.
-    fn offered(&self) -> String {
-        let loads = || self.tops.iter().map(|trial| trial.offered_pps);
-        let least = loads().fold(f64::INFINITY, f64::min);
-        let most = loads().fold(f64::NEG_INFINITY, f64::max);
-        let (few, many) = (whole(least), whole(most));
-        match self.set_ups() {
-            _ if few == many => format!("at {}", rate(most)),
-            (1, _) => format!("at up to {}", rate(most)),
-            _ => format!("at {few} to {}", rate(most)),
-        }
-    }
-
-    /// A caveat about its loads if it lost nothing; empty if they were requested and reached.
-    fn care(&self) -> &'static str {
-        if self.tops.iter().any(|trial| trial.verdict == Verdict::GeneratorLimited) {
-            "the generator did not reach that load everywhere"
-        } else if self.tops.iter().any(|trial| !trial.profile.load_independent) {
-            "the receiver slowed the generator, so this is no limit of a method"
-        } else if self.tops.iter().all(|trial| trial.phase == Phase::FixedLoad) {
-            ""
-        } else if self.set_ups().0 == 1 {
-            "the generator sends no more, so each holds at least that"
-        } else {
-            "the generator sends no more, so in each set-up at least what it sent there is held"
-        }
-    }
-}
-
-/// Which methods lose nothing, what the others lose and where, and which is cheapest.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
-    let entrants = entrants(results);
-    if entrants.is_empty() {
+/// Which method to use; then what else decides, the most important first.
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
+    let Some(recommendation) = naming::recommendation(results) else { return nothing(results) };
+    let Some(main) = recommendation.headline() else { return nothing(results) };
+    if main.conclusion == Conclusion::Nothing {
         return nothing(results);
     }
-    let scenes = scenes(&results.trials);
-    let of_loss = [Some(lossless(&entrants, &scenes)), losers(results, &entrants, &scenes)];
-    of_loss.into_iter().chain([cheapest(results, &scenes)]).flatten().collect()
+    let verdict = Sentence { text: verdict(recommendation.question, main), trials: rests_on(main) };
+    let facts = [worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
+    std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
 }
 
-/// Conclusive trials of each method at its highest load.
-fn entrants(results: &Results) -> Vec<Entrant<'_>> {
-    let tops = results.trials.iter().filter(|trial| {
-        matches!(trial.phase, Phase::BestEffort | Phase::FixedLoad) && trial.verdict != Verdict::Invalid
-    });
-    let methods = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
-    methods.map(|(method, tops)| Entrant { method, tops }).collect()
-}
-
-/// Scenes in the order in which they ran.
-fn scenes<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Vec<Scene> {
-    grouped(trials, |trial| Scene::of(trial)).into_iter().map(|(scene, _)| scene).collect()
-}
-
+/// Why no method can be named: the reason of the first invalid trial.
 fn nothing(results: &Results) -> Vec<Sentence> {
     let invalid: Vec<_> = results.trials.iter().filter(|trial| trial.verdict == Verdict::Invalid).collect();
     let Some(first) = invalid.first() else { return Vec::new() };
-    vec![sentence(
-        format!("No trial shows anything about a method: {}.", first.why_invalid()),
-        invalid.iter().map(|trial| trial.number),
-    )]
+    let text = format!("No method can be named: every trial is invalid ({}).", first.why_invalid());
+    vec![sentence(text, invalid.iter().map(|trial| trial.number))]
 }
 
-fn lossless(entrants: &[Entrant<'_>], scenes: &[Scene]) -> Sentence {
-    let clean: Vec<&Entrant<'_>> = entrants.iter().filter(|entrant| entrant.is_lossless()).collect();
-    let all = || entrants.iter().flat_map(|entrant| &entrant.tops);
-    let load = if all().all(|trial| trial.phase == Phase::FixedLoad) {
-        "the load asked for"
-    } else {
-        "maximum load"
+fn rests_on(ranking: &Ranking) -> Vec<u32> {
+    let of = |ranked: &Ranked| {
+        let cost = ranked.cost.iter().flat_map(|cost| &cost.trials);
+        ranked
+            .lossless
+            .trials
+            .iter()
+            .chain(&ranked.nearly_lossless.trials)
+            .chain(cost)
+            .copied()
+            .collect::<Vec<_>>()
     };
-    let place = match scenes {
-        [one] => format!(" ({})", one.words()),
-        many => format!(" in {} set-ups", many.len()),
-    };
-    if clean.is_empty() {
-        let text = match scenes {
-            [_] => format!("At {load}{place} every method lost frames."),
-            many => format!("At {load} every method lost frames in at least one of {} set-ups.", many.len()),
-        };
-        return sentence(text, all().map(|trial| trial.number));
+    sentence(String::new(), ranking.methods.iter().flat_map(of)).trials
+}
+
+fn verdict(question: Question, ranking: &Ranking) -> String {
+    match (&ranking.conclusion, question) {
+        (Conclusion::Use { method, certainty, equal, .. }, _) => {
+            let used = ranking.of(method);
+            let what = match (question, used) {
+                (Question::CheapestAt { pps }, _) => format!("it sustains {} without loss", rate(pps)),
+                (Question::HighestRate, Some(used)) => up_to(&used.lossless),
+                (Question::HighestRate, None) => "its rate is unknown".into(),
+            };
+            let head = match certainty {
+                Certainty::Certain => "Use",
+                Certainty::Likely => "Probably best is",
+            };
+            let verb = if equal.len() == 1 { "is" } else { "are" };
+            let equal = match equal.len() {
+                0 => String::new(),
+                _ => format!("; {} {verb} equal within noise", some(equal)),
+            };
+            format!("{head} {method}: {what}{}{equal}.", used.map_or_else(String::new, cost_of))
+        }
+        (Conclusion::OneOf { methods, settle, .. }, _) => {
+            let certain = match question {
+                Question::CheapestAt { pps } => format!("they sustain {} without loss", rate(pps)),
+                Question::HighestRate => {
+                    let lowest = methods.iter().filter_map(|method| ranking.of(method)?.lossless.lower_pps);
+                    let lowest = lowest.fold(f64::INFINITY, f64::min);
+                    let is_known = lowest.is_finite();
+                    if is_known {
+                        format!("each sustains {} without loss", short(lowest))
+                    } else {
+                        String::new()
+                    }
+                }
+            };
+            let certain = if certain.is_empty() { String::new() } else { format!("{certain}, and ") };
+            format!(
+                "Use one of {}: {certain}this run cannot distinguish them; `capbench {}` settles it.",
+                some(methods),
+                settle.join(" ")
+            )
+        }
+        (Conclusion::NoneLossless { best, place, .. }, _) => {
+            let head = match question {
+                Question::CheapestAt { pps } => format!("No method sustains {} without loss", rate(pps)),
+                Question::HighestRate => "No method sustains any of the tried loads without loss".into(),
+            };
+            let place = place.map_or("", Place::words);
+            match best {
+                Some(best) => format!("{head}: {best} comes closest and loses most {place}."),
+                None if place.is_empty() => format!("{head}."),
+                None => format!("{head}: most frames are lost {place}."),
+            }
+        }
+        (Conclusion::Nothing, _) => String::new(),
     }
-    let each = |entrant: &&Entrant<'_>| {
-        let (own, _) = entrant.set_ups();
-        let part = if own < scenes.len() { format!("in {own} of them, ") } else { String::new() };
-        format!("{} ({part}{})", entrant.method, entrant.offered())
-    };
-    let words: Vec<String> = clean.iter().map(each).collect();
-    let tops = clean.iter().flat_map(|entrant| &entrant.tops);
-    let text = format!("At {load}{place} nothing was lost by {}{}.", list(&words), cares(&clean));
-    sentence(text, tops.map(|trial| trial.number))
 }
 
-/// Caveats about the loads of lossless methods: one for all if it is the same, else by name.
-fn cares(clean: &[&Entrant<'_>]) -> String {
-    let cares = grouped(clean, |entrant| entrant.care());
-    let is_one = cares.len() == 1;
-    let said = cares.iter().filter(|(care, _)| !care.is_empty()).map(|(care, entrants)| {
-        let methods: Vec<&str> = entrants.iter().map(|entrant| entrant.method).collect();
-        if is_one { format!("; {care}") } else { format!("; of {}: {care}", list(&methods)) }
+/// The first methods of a list.
+fn some(methods: &[String]) -> String {
+    match methods.len() {
+        all if all > NAMED => format!("{} and {} more", methods[..NAMED].join(", "), all - NAMED),
+        _ => list(methods),
+    }
+}
+
+/// A sustained rate in words, with its precision.
+fn up_to(sustained: &Sustained) -> String {
+    let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
+    match sustained.precision {
+        Some(share) if share <= COARSE => {
+            format!("{} without loss (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
+        }
+        _ => format!("at least {} without loss", short(pps)),
+    }
+}
+
+/// A rate with three digits, rounded down: `1.42 million packets/s`.
+fn short(pps: f64) -> String {
+    if pps >= 1e6 {
+        return format!("{} million packets/s", (pps / 1e4).floor() / 100.0);
+    }
+    let digit = 10f64.powf((pps.max(1.0).log10().floor() - 2.0).max(0.0));
+    rate((pps / digit).floor() * digit)
+}
+
+fn cost_of(ranked: &Ranked) -> String {
+    let cost = ranked.cost.as_ref().and_then(|cost| cost.app_range());
+    let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
+    match cost {
+        None => String::new(),
+        Some((low, high)) if low >= high => format!(", {} ns of application CPU per packet", ns(low)),
+        Some((low, high)) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
+    }
+}
+
+/// Methods that are worse although the best one is not decided.
+fn worse(ranking: &Ranking) -> Option<Sentence> {
+    let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
+    let verb = if worse.len() == 1 { "sustains" } else { "sustain" };
+    let text = format!("{} {verb} less for certain.", some(worse));
+    (!worse.is_empty()).then(|| sentence(text, rests_on(ranking)))
+}
+
+/// What each method loses at maximum load.
+fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let own = scene(ranking);
+    let tops = results.trials.iter().filter(|trial| {
+        trial.phase == Phase::BestEffort && naming::is_sound(trial) && Scene::of(trial) == own
     });
-    said.collect()
-}
-
-/// The largest loss of the other methods, where, and their sustained loads.
-fn losers(results: &Results, entrants: &[Entrant<'_>], scenes: &[Scene]) -> Option<Sentence> {
-    let mut trials: Vec<u32> = Vec::new();
-    let mut said = |entrant: &Entrant<'_>| {
-        let (method, tops, worst) = (entrant.method, &entrant.tops, entrant.worst());
-        trials.extend(tops.iter().map(|trial| trial.number));
-        let losses = naming::losses(tops.iter().copied());
-        let place = losses.first().map_or("at an unknown place", |(place, _)| place.words());
-        let up_to = if tops.len() == 1 { "" } else { "up to " };
-        let visits = tops.iter().filter(|trial| trial.lost() > 0).count();
-        let (own, lossy) = entrant.set_ups();
-        let times = match scenes.len() {
-            2.. => format!(" in {lossy} of {own} set-ups"),
-            _ if visits < tops.len() => format!(" in {visits} of {} visits", tops.len()),
-            _ => String::new(),
-        };
-        let held = held(results, worst).map_or_else(String::new, |held| {
-            trials.push(held.number);
-            format!(", and held {}", rate(held.offered_pps))
-        });
-        format!("{method} lost {up_to}{}{times}, most {place}{held}", percent(worst.sent_loss_ratio()))
-    };
-    let lossy = entrants.iter().filter(|entrant| !entrant.is_lossless());
-    let words: Vec<String> = lossy.map(&mut said).collect();
-    (!words.is_empty()).then(|| sentence(format!("Others lost frames: {}.", words.join("; ")), trials))
-}
-
-/// The highest load without loss of a method in the set-up of a lossy trial, below all its lossy loads.
-fn held<'r>(results: &'r Results, lossy: &TrialResult) -> Option<&'r TrialResult> {
-    let own = || {
-        results.trials.iter().filter(|trial| {
-            trial.profile.method == lossy.profile.method
-                && Scene::of(trial) == Scene::of(lossy)
-                && trial.verdict != Verdict::Invalid
-        })
-    };
-    let least_lossy =
-        own().filter(|trial| trial.lost() > 0).map(|trial| trial.offered_pps).fold(f64::INFINITY, f64::min);
-    let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
-    own().filter(|trial| trial.lost() == 0 && trial.offered_pps < least_lossy).max_by(by_load)
-}
-
-/// The cost of a method at the common load of a set-up.
-struct Cost<'r> {
-    method: &'r str,
-    /// CPU time per packet in nanoseconds, over its visits.
-    ns: Estimate,
-    /// Largest error of the clocks among its visits, in nanoseconds.
-    uncertainty_ns: f64,
-    /// One trial per visit; never empty.
-    trials: Vec<&'r TrialResult>,
-}
-
-impl<'r> Cost<'r> {
-    fn of(method: &'r str, trials: Vec<&'r TrialResult>) -> Option<Self> {
-        let ns = Estimate::of(trials.iter().filter_map(|trial| trial.cpu.total_ns_per_packet))?;
-        let uncertainty_ns = trials.iter().map(|trial| trial.cpu_uncertainty_ns()).fold(0.0, f64::max);
-        Some(Self { method, ns, uncertainty_ns, trials })
+    let tops = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
+    let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
+    let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
+    worst.sort_by(by_loss);
+    let (clean, lossy): (Vec<&TrialResult>, Vec<&TrialResult>) =
+        worst.iter().partition(|trial| trial.lost() == 0);
+    let mut words: Vec<String> = Vec::new();
+    if !clean.is_empty() {
+        let methods: Vec<&str> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
+        words.push(format!("{} {} nothing", list(&methods), if clean.len() == 1 { "loses" } else { "lose" }));
     }
-
-    /// Whether its cost cannot be distinguished from a lower or equal one, given the errors of clocks and the visits.
-    fn is_same_as(&self, less: &Self) -> bool {
-        let is_within_clocks = self.ns.median - less.ns.median <= self.uncertainty_ns + less.uncertainty_ns;
-        let overlaps = self.ns.low.zip(less.ns.high).is_some_and(|(low, high)| low <= high);
-        is_within_clocks || overlaps
-    }
+    words.extend(lossy.iter().map(|trial| {
+        let place = naming::losses([*trial]);
+        let place = place.first().map_or("at an unknown place", |(place, _)| place.words());
+        let share = percent(trial.sent_loss_ratio());
+        format!("{} {share} of {} {place}", trial.profile.method, rate(trial.offered_pps))
+    }));
+    let text = format!("At maximum load {}.", words.join("; "));
+    (!lossy.is_empty()).then(|| sentence(text, worst.iter().map(|trial| trial.number)))
 }
 
-/// The cost of each method at the common load of a set-up.
-fn at_common_load<'r>(results: &'r Results, scene: &Scene) -> Vec<Cost<'r>> {
-    let common = || {
-        let of_scene = results.trials.iter().filter(|trial| Scene::of(trial) == *scene);
-        of_scene.filter(|trial| trial.phase == Phase::CommonLoad)
-    };
-    // A load that a method did not sustain was lowered.
-    let least = common().filter_map(|trial| trial.intended_pps).fold(f64::INFINITY, f64::min);
-    let held = common().filter(|trial| {
-        trial.intended_pps == Some(least) && trial.sustained_load() && trial.cpu.total_ns_per_packet.is_some()
+/// The methods with the least and the most CPU time at the load that all sustain.
+fn cost(ranking: &Ranking) -> Option<Sentence> {
+    let known = ranking.methods.iter().filter_map(|ranked| {
+        let cost = ranked.cost.as_ref()?;
+        Some((ranked.method.as_str(), cost.total_ns?, cost.total_error_ns, &cost.trials))
     });
-    let methods = grouped(held, |trial| trial.profile.method.as_str()).into_iter();
-    methods.filter_map(|(method, trials)| Cost::of(method, trials)).collect()
+    let mut known: Vec<_> = known.collect();
+    known.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (&(_, least, error, _), &(dearest, most, ..)) = (known.first()?, known.last()?);
+    if known.len() < 2 {
+        return None;
+    }
+    let trials = known.iter().flat_map(|(.., trials)| trials.iter().copied());
+    let is_same = |(_, ns, own, _): &&(&str, f64, f64, &Vec<u32>)| ns - own <= least + error;
+    let same: Vec<&str> = known.iter().filter(is_same).map(|(method, ..)| *method).collect();
+    let at = ranking.equal_load_pps.map_or_else(String::new, |pps| format!("At {} ", rate(pps)));
+    if same.len() == known.len() {
+        return Some(sentence(
+            format!("{at}the CPU time per packet of the methods cannot be distinguished."),
+            trials,
+        ));
+    }
+    let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
+    let verb = if same.len() == 1 { "needs" } else { "need" };
+    let text = format!(
+        "{at}{} {verb} least CPU time with the kernel's part, {} ns per packet; {dearest} needs most, {} ns.",
+        list(&same),
+        ns(least),
+        ns(most)
+    );
+    Some(sentence(text, trials))
 }
 
-fn cheapest(results: &Results, scenes: &[Scene]) -> Option<Sentence> {
-    // Of several set-ups the one with the smallest frames: it has the most packets, so the cost per packet matters most.
-    let mean = |scene: &Scene| {
-        let trial = results.trials.iter().find(|trial| Scene::of(trial) == *scene);
-        trial.map_or(f64::INFINITY, |trial| trial.profile.mean_frame_size)
+fn scene(ranking: &Ranking) -> Scene {
+    let Ranking { frame_size, placement, work, .. } = ranking;
+    Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() }
+}
+
+/// Whether the same method is best in the other set-ups.
+fn elsewhere(recommendation: &Recommendation) -> Option<Sentence> {
+    let (main, others) = recommendation.rankings.split_first()?;
+    let best = recommendation.method()?;
+    let names = |ranking: &&Ranking| match &ranking.conclusion {
+        Conclusion::Use { method, equal, .. } => method == best || equal.iter().any(|one| one == best),
+        Conclusion::OneOf { methods, .. } => methods.iter().any(|one| one == best),
+        Conclusion::NoneLossless { best: closest, .. } => closest.as_deref() == Some(best),
+        Conclusion::Nothing => false,
     };
-    let of_scenes = scenes.iter().map(|scene| (scene, at_common_load(results, scene)));
-    let compared = of_scenes.filter(|(_, costs)| costs.len() > 1);
-    let (scene, costs) = &compared.min_by(|a, b| mean(a.0).total_cmp(&mean(b.0)))?;
-    let by_cost = |a: &&Cost<'_>, b: &&Cost<'_>| a.ns.median.total_cmp(&b.ns.median);
-    let (least, most) = (costs.iter().min_by(by_cost)?, costs.iter().max_by(by_cost)?);
-    let same: Vec<&str> =
-        costs.iter().filter(|cost| cost.is_same_as(least)).map(|cost| cost.method).collect();
-    let ns = |cost: &Cost<'_>| format!("{} ns", number(cost.ns.median, Unit::NanosecondsPerPacket));
-    let intended = least.trials.first().and_then(|trial| trial.intended_pps);
-    let load = intended.map_or_else(String::new, |pps| format!(" of {}", rate(pps)));
-    let at = if scenes.len() > 1 { format!(" ({})", scene.words()) } else { String::new() };
-    let verb = if same.len() == 1 { "costs" } else { "cost" };
-    let rest = if same.len() == costs.len() {
-        ", no two of which can be told apart".to_string()
-    } else {
-        format!(", {} most with {}", most.method, ns(most))
-    };
-    let is_visited = costs.iter().any(|cost| cost.trials.len() > 1);
-    let visits = if is_visited { " (medians of the visits)" } else { "" };
-    let (same, least) = (list(&same), ns(least));
-    Some(sentence(
-        format!(
-            "At the common load{load}{at} {same} {verb} least, {least} of CPU time a packet{rest}{visits}."
-        ),
-        costs.iter().flat_map(|cost| cost.trials.iter().map(|trial| trial.number)),
-    ))
+    let (same, different): (Vec<&Ranking>, Vec<&Ranking>) = others.iter().partition(names);
+    let all = many(others.len() as u64, "other set-up", "other set-ups");
+    let mut words = vec![format!("{best} is best or equal in {} of {all}", same.len())];
+    words.extend(different.iter().take(2).filter_map(|one| {
+        Some(format!("{} is better with {}", one.methods.first()?.method, scene(one).words()))
+    }));
+    let text = format!("The verdict is for {}; {}.", scene(main).words(), words.join("; "));
+    (!others.is_empty()).then(|| sentence(text, others.iter().flat_map(rests_on)))
 }

@@ -16,6 +16,13 @@ pub(crate) fn of(comparison: &Comparison) -> Sentence {
     sentence(conclusion(comparison), evidence(comparison))
 }
 
+/// What the two runs differ in, which could be the reason of a change.
+pub(crate) fn facts(comparison: &Comparison) -> Vec<Sentence> {
+    let differ = comparison.differences.iter().map(|difference| format!("The runs differ: {difference}."));
+    let notes = comparison.notes.iter().map(|note| format!("{}.", note.trim_end_matches('.')));
+    differ.chain(notes).map(|text| sentence(text, [])).collect()
+}
+
 fn evidence(comparison: &Comparison) -> Vec<u32> {
     let worse = comparison.judged(Judgement::Regression);
     let shown = worse.chain(comparison.judged(Judgement::Improvement));
@@ -25,17 +32,14 @@ fn evidence(comparison: &Comparison) -> Vec<u32> {
 fn conclusion(comparison: &Comparison) -> String {
     let count = |judgement| comparison.judged(judgement).count() as u64;
     if comparison.disturbed {
-        return "Inconclusive: the host disturbed most trials of a run, so what is named may be its doing. Measure again while \
-                nothing else runs."
+        return "Inconclusive: the host disturbed most trials of a run; measure again while nothing else runs."
             .into();
     }
     if comparison.damaged {
-        return "Inconclusive: the file of a run is not as it was written, and what is missing or changed could be what became \
-                worse. Measure again."
-            .into();
+        return "Inconclusive: the file of a run is not as it was written; measure again.".into();
     }
     if comparison.is_inconclusive() {
-        return "Inconclusive: there are too few trials to tell anything by.".into();
+        return "Inconclusive: there are too few trials.".into();
     }
     let is_excluded = |contrast: &&Contrast| {
         let threshold = match contrast.measure.scale() {
@@ -61,6 +65,6 @@ fn conclusion(comparison: &Comparison) -> String {
             many(some, "figure", "figures")
         )
     });
-    let untold = where_any(Judgement::TooFewVisits, &|some| format!("{some} with too few trials to tell"));
+    let untold = where_any(Judgement::TooFewVisits, &|some| format!("{some} with too few trials"));
     format!("{regressions}, {improvements}{small}{open}{untold}.")
 }

@@ -8,64 +8,60 @@ use crate::model::Sentence;
 use crate::naming::{list, many};
 
 /// Most claims that are listed one by one.
-const TOLD: usize = 3;
+const NAMED: usize = 3;
 
-/// How many claims still hold, and which have changed.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+/// How many claims hold here, and which do not; then the answers one by one.
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let all = results.reproductions.iter();
-    let claims = all.flat_map(|one| one.findings.iter().map(move |finding| (one.key.as_str(), finding)));
-    let claims: Vec<(&str, &Judgement)> = claims.collect();
-    let sentences = [
-        (!claims.is_empty()).then(|| answers(results, &claims)),
-        told(&claims, Answer::Changed, "Has changed"),
-        told(&claims, Answer::Holds, "Still holds"),
+    let claims: Vec<&Judgement> = all.flat_map(|one| &one.findings).collect();
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let of =
+        |answers: &'static [Answer]| claims.iter().copied().filter(|claim| answers.contains(&claim.answer));
+    let rest = [
+        ("Does not hold here", of(&[Answer::Changed]).collect()),
+        ("Holds here", of(&[Answer::Holds]).collect()),
+        ("Could not be tested", of(&[Answer::Inconclusive, Answer::NotTestable]).collect::<Vec<_>>()),
     ];
-    sentences.into_iter().flatten().collect()
+    let rest = rest.into_iter().filter_map(|(head, claims)| named(head, &claims));
+    std::iter::once(summed(results, &claims)).chain(rest).chain(unfinished(results)).collect()
 }
 
-fn answers(results: &Results, claims: &[(&str, &Judgement)]) -> Sentence {
-    let of_answer = |answer| {
-        let count = claims.iter().filter(|(_, finding)| finding.answer == answer).count();
-        (count > 0).then(|| format!("{count} {}", verb(answer, count)))
-    };
-    let words: Vec<String> = Answer::ALL.into_iter().filter_map(of_answer).collect();
-    let keys = |is_such: fn(&&Reproduction) -> bool| -> Vec<&str> {
-        results.reproductions.iter().filter(is_such).map(|one| one.key.as_str()).collect()
-    };
-    let (names, unfinished) = (keys(|_| true), keys(|one| !one.complete));
-    let care = match unfinished.len() {
-        0 => String::new(),
-        _ => format!("; not all trials of {} were run", list(&unfinished)),
-    };
+/// `3 of 8 claims of dain-2004 hold here, 2 do not, 3 could not be tested.`
+fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
+    let count = |answer| claims.iter().filter(|claim| claim.answer == answer).count();
+    let (holds, changed) = (count(Answer::Holds), count(Answer::Changed));
+    let untested = claims.len() - holds - changed;
+    let verb = if holds == 1 { "holds" } else { "hold" };
+    let keys: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
     let all = many(claims.len() as u64, "claim", "claims");
-    let text = format!("Of {all} of {}, {}{care}.", list(&names), list(&words));
-    let mut trials: Vec<u32> =
-        claims.iter().flat_map(|(_, finding)| finding.trials.iter().copied()).collect();
+    let mut words = vec![format!("{holds} of {all} of {} {verb} here", list(&keys))];
+    if changed > 0 {
+        words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
+    }
+    if untested > 0 {
+        words.push(format!("{untested} could not be tested"));
+    }
+    let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
         trials.extend(results.reproductions.iter().flat_map(|one| one.trials.iter().copied()));
     }
-    sentence(text, trials)
-}
-
-fn verb(answer: Answer, count: usize) -> &'static str {
-    match (answer, count) {
-        (Answer::Holds, 1) => "still holds",
-        (Answer::Holds, _) => "still hold",
-        (Answer::Changed, 1) => "has changed",
-        (Answer::Changed, _) => "have changed",
-        (Answer::Inconclusive, _) => "cannot be told",
-        (Answer::NotTestable, _) => "cannot be tested here",
-    }
+    sentence(format!("{}.", words.join(", ")), trials)
 }
 
 /// The first claims with an answer; `None` if no claim has it.
-fn told(claims: &[(&str, &Judgement)], answer: Answer, head: &str) -> Option<Sentence> {
-    let such = claims.iter().filter(|(_, finding)| finding.answer == answer);
-    let words = such.map(|(key, finding)| {
-        (format!("{} ({key})", finding.claim.trim_end_matches('.')), finding.trials.clone())
-    });
-    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), TOLD)?;
+fn named(head: &str, claims: &[&Judgement]) -> Option<Sentence> {
+    let words =
+        claims.iter().map(|claim| (claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
+    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), NAMED)?;
     Some(Sentence { text: format!("{head}: {text}"), trials })
+}
+
+fn unfinished(results: &Results) -> Option<Sentence> {
+    let unfinished = results.reproductions.iter().filter(|one| !one.complete).map(|one| one.key.as_str());
+    let keys: Vec<&str> = unfinished.collect();
+    (!keys.is_empty()).then(|| sentence(format!("Not all trials of {} were run.", list(&keys)), []))
 }
 
 /// The answers to the claims of each publication, then findings about all trials.

@@ -1,53 +1,87 @@
 //! Throughput, and the results of the tests relative to it.
 use crate::results::Results;
+use capbench_model::trial::{Phase, TrialResult};
 use capbench_plan::rfc2544::recovery::Recovery;
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{SearchOutcome, Status};
 
-use super::{capital, first_of};
+use super::{capital, first_of, sentence};
 use crate::groups::of_search;
 use crate::model::Sentence;
-use crate::naming::{frames, many, percent, rate, time};
+use crate::naming::{frames, is_sound, many, percent, rate, time};
 
 /// Most set-ups that are listed one by one.
-const TOLD: usize = 3;
+const NAMED: usize = 3;
 
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
+    let throughput = contradicted(results).or_else(|| throughput(results));
     let sentences = [
-        throughput(results),
+        throughput,
         tests(results, |found| matches!(found, Found::FrameLoss(_) | Found::BackToBack(_))),
         tests(results, |found| matches!(found, Found::Latency(_) | Found::Recovery(_))),
     ];
     sentences.into_iter().flatten().collect()
 }
 
+/// A throughput at or below which other trials of the run lost frames.
+fn contradicted(results: &Results) -> Option<Sentence> {
+    results.searches.iter().find_map(|search| {
+        let lower = search.goals.first()?.lower.as_ref()?;
+        let trial = contradiction(search, lower.achieved_pps, &results.trials)?;
+        let text = format!(
+            "Not repeatable: the search found a throughput of {} for {}, but {} of the frames were lost at {} in the same \
+             run; run it again with longer trials or on a quiet host.",
+            rate(lower.achieved_pps),
+            of_search(search),
+            percent(trial.sent_loss_ratio()),
+            rate(trial.offered_pps)
+        );
+        Some(sentence(text, lower.trials.iter().copied().chain([trial.number])))
+    })
+}
+
+/// The trial of another test that lost the largest share at a load that the search found to be lossless.
+fn contradiction<'t>(search: &SearchOutcome, pps: f64, trials: &'t [TrialResult]) -> Option<&'t TrialResult> {
+    let is_own = |trial: &&TrialResult| {
+        search.method.as_deref() == Some(trial.profile.method.as_str())
+            && search.frame_size.as_ref() == Some(&trial.profile.frame_size)
+            && search.placement.as_deref() == Some(trial.profile.placement.as_str())
+    };
+    // Loads of one rate differ by less than one frame.
+    let is_below = |trial: &&TrialResult| trial.offered_pps <= pps * 1.001;
+    let is_other = |trial: &&TrialResult| matches!(trial.phase, Phase::FrameLoss | Phase::Latency);
+    let own = trials.iter().filter(is_own).filter(is_other).filter(is_below);
+    let lossy = own.filter(|trial| is_sound(trial) && trial.lost() > 0);
+    lossy.max_by(|a, b| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio()))
+}
+
 fn throughput(results: &Results) -> Option<Sentence> {
     let of = |search: &SearchOutcome| {
         let goal = search.goals.first()?;
         let of = of_search(search);
-        let Some(lower) = &goal.lower else { return Some((format!("no load was held by {of}"), Vec::new())) };
+        let Some(lower) = &goal.lower else { return Some((format!("{of} sustained no load"), Vec::new())) };
         let pps = rate(lower.achieved_pps);
         let words = match goal.status {
             Status::Regular => format!("the throughput of {of} is {pps}"),
-            Status::AtLeast => format!("at least {pps} is held by {of}, which is no throughput"),
-            Status::Irregular => format!("the throughput of {of} is not settled, and {pps} is held"),
+            Status::AtLeast => format!("{of} sustains at least {pps}; the generator sends no more"),
+            Status::Irregular => format!("the throughput of {of} is not settled; {pps} was sustained"),
         };
         Some((words, lower.trials.clone()))
     };
-    let told: Vec<_> = results.searches.iter().filter_map(of).collect();
-    let Sentence { text, trials } = first_of(&told, TOLD)?;
+    let found: Vec<_> = results.searches.iter().filter_map(of).collect();
+    let Sentence { text, trials } = first_of(&found, NAMED)?;
     Some(Sentence { text: capital(&text), trials })
 }
 
 fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
     let such: Vec<&Tested> = results.rfc2544.iter().filter(|tested| is_such(&tested.found)).collect();
     let has_several = results.rfc2544.iter().any(|tested| scene(tested) != scene(&results.rfc2544[0]));
-    let told = such.iter().filter_map(|tested| {
+    let found = such.iter().filter_map(|tested| {
         let words = outcome(&tested.found)?;
         let words = if has_several { format!("{}: {words}", scene(tested)) } else { words };
         Some((words, tested.trials.clone()))
     });
-    let Sentence { text, trials } = first_of(&told.take(TOLD).collect::<Vec<_>>(), TOLD)?;
+    let Sentence { text, trials } = first_of(&found.take(NAMED).collect::<Vec<_>>(), NAMED)?;
     Some(Sentence { text: capital(&text), trials })
 }
 
@@ -71,12 +105,12 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
             let first = loss.points.first()?;
             let clean =
                 loss.points.iter().find(|point| point.loss_percent == 0.0 && !point.generator_limited);
-            let held = clean.map_or_else(
+            let clean = clean.map_or_else(
                 || ", and some at every load tried".into(),
                 |point| format!(", and none at {} %", point.load_percent),
             );
             format!(
-                "at {} % of {} {} of the frames are lost{held}",
+                "at {} % of {} {} of the frames are lost{clean}",
                 first.load_percent,
                 rate(loss.maximum.pps.get()),
                 percent(first.loss_percent / 100.0)
@@ -106,9 +140,9 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
                     time(average)
                 ),
                 None if all == 0 => return None,
-                None if unknown == all => format!("whether it recovers cannot be told of {overloads}"),
+                None if unknown == all => format!("whether it recovers is unknown for {overloads}"),
                 None if unknown > 0 => {
-                    format!("it recovered from {recovered} of {overloads}, and of {unknown} nobody can tell")
+                    format!("it recovered from {recovered} of {overloads}; {unknown} are unknown")
                 }
                 None => format!("it recovered from {recovered} of {overloads}"),
             }

@@ -1,61 +1,104 @@
-//! NDR, PDR and the rate sustained without any loss; the limit; unsettled goals.
+//! What each method sustains; the limit; unsettled goals; repeated searches.
 
 mod findings;
 use crate::results::Results;
-use capbench_plan::search::{self, Bound, GoalResult, Held, SearchOutcome, Status};
+use capbench_plan::search::{self, Bound, GoalResult, SearchOutcome, Status};
 
-use super::sentence;
+use super::{first_of, sentence};
 use crate::groups::{grouped, of_search};
 use crate::model::Sentence;
-use crate::naming::{list, rate, whole};
+use crate::naming::{frames, list, many, percent, place, rate, whole};
 
 pub(super) use findings::find;
 
-/// Most searches that are listed one by one; of more, the ends of the list.
-const TOLD: usize = 4;
+/// Most methods that are listed one by one.
+const NAMED: usize = 4;
 
-/// The numbers of each search, the limit, and unsettled goals.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+/// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let searches = &results.searches;
-    [rates(searches), limits(searches), unsettled(searches)].into_iter().flatten().collect()
+    let repeated = repeated(searches);
+    [sustained(searches), limits(searches), unsettled(searches), repeated].into_iter().flatten().collect()
 }
 
 pub(crate) fn goals(searches: &[SearchOutcome]) -> impl Iterator<Item = (&SearchOutcome, &GoalResult)> {
     searches.iter().flat_map(|search| search.goals.iter().map(move |goal| (search, goal)))
 }
 
-/// The related numbers of each search, or of the best and the worst.
-fn rates(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let decided: Vec<&SearchOutcome> = searches.iter().filter(|search| search.method.is_some()).collect();
-    if let Some(repeated) = repeated(&decided) {
-        return Some(repeated);
+/// The goals of searches in the order of a ranking: by set-up and goal, the highest rate first.
+pub(crate) fn ranked(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalResult)> {
+    let key = |(search, goal): &(&SearchOutcome, &GoalResult)| (set_up(search), goal.goal.name.clone());
+    let mut groups = grouped(goals(searches), key);
+    let pps = |goal: &GoalResult| goal.best_bounds().map_or(0.0, |(lower, _)| lower.achieved_pps);
+    let pps = |goal: &GoalResult| goal.lower.as_ref().map_or(pps(goal), |lower| lower.achieved_pps);
+    for (_, group) in &mut groups {
+        group.sort_by(|a, b| pps(b.1).total_cmp(&pps(a.1)));
     }
-    let pps = |search: &&&SearchOutcome| search.numbers.ndr.pps.unwrap_or(0.0);
-    let most = decided.iter().max_by(|a, b| pps(a).total_cmp(&pps(b)))?;
-    let least = decided.iter().min_by(|a, b| pps(a).total_cmp(&pps(b)))?;
-    let (told, of_many) = match decided.len() {
-        all if all > TOLD => (vec![*most, *least], format!("; the other {} lie between", all - 2)),
-        _ => (decided.clone(), String::new()),
+    groups.into_iter().flat_map(|(_, group)| group).collect()
+}
+
+/// What a goal allows: `without loss`.
+fn goal_words(goal: &GoalResult) -> String {
+    match goal.goal.loss_ratio.get() {
+        0.0 => "without loss".into(),
+        ratio => format!("with up to {} loss", percent(ratio)),
+    }
+}
+
+fn set_up(search: &SearchOutcome) -> (Option<String>, Option<String>, Option<String>) {
+    let size = search.frame_size.as_ref().map(ToString::to_string);
+    (size, search.placement.clone(), search.work.clone())
+}
+
+/// What the methods of the first set-up sustain by the first goal.
+fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
+    let ranked = ranked(searches);
+    let (first, goal) = *ranked.first()?;
+    let is_same = |(search, own): &&(&SearchOutcome, &GoalResult)| {
+        set_up(search) == set_up(first) && own.goal.name == goal.goal.name
     };
-    let words: Vec<String> = told.iter().map(|search| numbers(search)).collect();
-    let trials = told.iter().flat_map(|search| {
-        let bounds = search.goals.iter().flat_map(|goal| [&goal.lower, &goal.upper]).flatten();
-        let bounds = bounds.flat_map(|bound| bound.trials.clone());
-        bounds.chain(search.numbers.strict_lossless.trials.clone())
-    });
-    Some(sentence(format!("{}{of_many}.", words.join("; ")), trials))
+    let by: Vec<String> = [
+        Some(goal_words(goal)),
+        first.frame_size.as_ref().map(frames),
+        first.placement.as_ref().map(|placement| place(placement, first.work.as_deref().unwrap_or("none"))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut known: Vec<&str> = Vec::new();
+    let mut words: Vec<(String, Vec<u32>)> = Vec::new();
+    for (search, own) in ranked.iter().filter(is_same) {
+        let method = search.method.as_deref().unwrap_or("a method that did not run");
+        if known.contains(&method) {
+            continue;
+        }
+        known.push(method);
+        let verb = if words.is_empty() { "sustains " } else { "" };
+        let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
+        let bounds = [&own.lower, &own.upper].into_iter().flatten();
+        words.push((
+            format!("{method} {verb}{}{scene}", found(own)),
+            bounds.flat_map(|bound| bound.trials.clone()).collect(),
+        ));
+    }
+    let others = grouped(ranked.iter(), |(search, _)| set_up(search)).len() - 1;
+    let others = match others {
+        0 => String::new(),
+        others => format!("; {} in the table", many(others as u64, "other set-up is", "other set-ups are")),
+    };
+    let Sentence { text, trials } = first_of(&words, NAMED)?;
+    Some(Sentence { text: format!("{}{others}.", text.trim_end_matches('.')), trials })
 }
 
 /// The spread of results of a set-up that was searched several times.
-fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
-    let owned: Vec<SearchOutcome> = searches.iter().map(|search| (*search).clone()).collect();
-    let repeats = search::ranking::repeated(&owned);
-    let told = || repeats.iter().take(TOLD);
-    let words: Vec<String> = told()
+fn repeated(searches: &[SearchOutcome]) -> Option<Sentence> {
+    let repeats = search::ranking::repeated(searches);
+    let first = || repeats.iter().take(NAMED);
+    let words: Vec<String> = first()
         .map(|repeat| {
             let found = repeat.searches.saturating_sub(repeat.without);
             let care =
-                [(repeat.coarser, "by fewer trials than it asks for"), (repeat.at_least, "held at least")];
+                [(repeat.coarser, "by fewer trials than it asks for"), (repeat.at_least, "only at least")];
             let care = care.iter().filter(|(count, _)| *count > 0);
             let care: Vec<String> = care.map(|(count, words)| format!("{count} {words}")).collect();
             let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
@@ -72,16 +115,8 @@ fn repeated(searches: &[&SearchOutcome]) -> Option<Sentence> {
             format!("{} of {} is {pps} {spread}{care}", said(&repeat.goal), repeat.method)
         })
         .collect();
-    let trials = told().flat_map(|repeat| repeat.trials.clone());
+    let trials = first().flat_map(|repeat| repeat.trials.clone());
     (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), trials))
-}
-
-/// The result of each goal, next to the rate sustained without any loss: on a noisy host one of them alone misleads.
-fn numbers(search: &SearchOutcome) -> String {
-    let mut words: Vec<String> =
-        search.goals.iter().map(|result| format!("{} {}", said(&result.goal.name), found(result))).collect();
-    words.push(format!("without any loss {}", held(&search.numbers.strict_lossless)));
-    format!("{}: {}", of_search(search), words.join(", "))
 }
 
 /// NDR and PDR are written in capitals.
@@ -108,15 +143,6 @@ fn found(result: &GoalResult) -> String {
     }
 }
 
-fn held(held: &Held) -> String {
-    match (held.pps, held.upper_pps) {
-        (Some(pps), _) if held.at_least => format!("at least {}", rate(pps)),
-        (Some(pps), _) => rate(pps),
-        (None, Some(upper)) => format!("below {}", rate(upper)),
-        (None, None) => "not decided".into(),
-    }
-}
-
 /// The limit, from where the next load lost frames.
 fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
     let limited = goals(searches).filter_map(|(search, goal)| {
@@ -131,7 +157,7 @@ fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
     let words: Vec<String> = limits.iter().map(of).collect();
     let bounds = limits.iter().flat_map(|(_, group)| group.iter().map(|(.., bound)| bound));
     let trials = bounds.flat_map(|bound| bound.trials.iter().copied());
-    let text = format!("What limits, by where frames were lost: {}.", words.join("; "));
+    let text = format!("Limited by {}.", words.join("; "));
     (!limits.is_empty()).then(|| sentence(text, trials))
 }
 

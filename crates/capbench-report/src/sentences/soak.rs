@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use crate::results::{Finding, Results};
 use capbench_plan::soak::record::{Interval, SoakRecord};
 
-use super::{capital, finding, odd_frames, rate, sentence};
+use super::{capital, finding, odd_frames, sentence};
 use crate::figures::count;
 use crate::model::Sentence;
 use crate::naming::{self, Scene, list, many, percent, time};
@@ -13,15 +13,15 @@ use crate::naming::{self, Scene, list, many, percent, time};
 const NOTED: f64 = 1e-3;
 
 /// Whether the load was sustained, and when frames were lost.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(record) = &results.soak else { return Vec::new() };
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = || record.kept.iter().map(|trial| trial.number);
-    let texts = [Some(held(record, whole)), lost(record, whole), beside(record, whole)];
+    let texts = [Some(sustained(record, whole)), lost(record, whole), doubts(record, whole)];
     texts.into_iter().flatten().map(|text| sentence(text, kept())).collect()
 }
 
-fn held(record: &SoakRecord, whole: &Interval) -> String {
+fn sustained(record: &SoakRecord, whole: &Interval) -> String {
     let method = record.kept.first().map_or_else(
         || "the method".into(),
         |trial| format!("{} ({})", trial.profile.method, Scene::of(trial).words()),
@@ -71,7 +71,7 @@ fn lost(record: &SoakRecord, whole: &Interval) -> Option<String> {
 }
 
 /// Why the result does not show a sustained load.
-fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
+fn doubts(record: &SoakRecord, whole: &Interval) -> Option<String> {
     let mut words = Vec::new();
     if record.unsent_ratio() > NOTED {
         words.push(format!("the generator did not send {} of the load", percent(record.unsent_ratio())));
@@ -86,7 +86,7 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
         words.push(format!("{} frames are unexplained", whole.counts.unexplained));
     }
     if whole.invalid > 0 {
-        words.push(format!("{} show nothing", many(whole.invalid, "segment", "segments")));
+        words.push(format!("{} are invalid", many(whole.invalid, "segment", "segments")));
     }
     (!words.is_empty()).then(|| capital(&format!("{}.", list(&words))))
 }
@@ -94,28 +94,10 @@ fn beside(record: &SoakRecord, whole: &Interval) -> Option<String> {
 pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let Some(whole) = &record.whole else { return Vec::new() };
     let kept = || record.kept.iter().map(|trial| trial.number);
-    let mut texts = vec![if whole.lost() == 0 {
-        format!(
-            "nothing of {} frames was lost in {:.0} s at {}.",
-            whole.counts.sent,
-            whole.sending_s,
-            rate(whole.offered_pps())
-        )
-    } else {
-        let places: Vec<_> = whole.lost.iter().map(|(place, count)| format!("{count} at {place}")).collect();
-        format!(
-            "{} of {} frames were lost ({:.3e}), in {} of {} segments: {}.",
-            whole.lost(),
-            whole.counts.sent,
-            record.loss_ratio(),
-            whole.lossy,
-            whole.segments,
-            if places.is_empty() { "where nothing here counts".into() } else { places.join(", ") }
-        )
-    }];
+    let mut texts = Vec::new();
     if let Some(worst) = &record.worst {
         texts.push(format!(
-            "the worst segment began after {:.0} s and lost {} of {} frames, {} of them within 100 ms at most.",
+            "The worst segment began after {:.0} s and lost {} of {} frames, {} of them within 100 ms at most.",
             worst.from_s,
             worst.lost(),
             worst.counts.sent,
@@ -133,7 +115,7 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     }
     if whole.buffered > 0 {
         texts.push(format!(
-            "at the end of {} of {} segments frames lay in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
+            "At the end of {} of {} segments frames were in buffers, up to {:.3} s of work: {} of {} ({:.3e}) were delivered only \
              because the generator paused, and without pauses they would have added up until some were lost.",
             whole.buffered,
             whole.segments,
@@ -146,10 +128,10 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
     if unsent > 0 {
         let intended = whole.counts.intended;
-        texts.push(format!("the generator did not send {unsent} of {intended} intended frames."));
+        texts.push(format!("The generator did not send {unsent} of {intended} intended frames."));
     }
     texts.push(match whole.counts.unexplained {
-        0 if whole.invalid == 0 => "every packet is accounted for: unexplained is 0 in the sum.".into(),
+        0 if whole.invalid == 0 => "Every packet is accounted for: unexplained is 0 in the sum.".into(),
         unexplained => format!(
             "{unexplained} packets are not explained by any counter; the account of {} segments contradicts itself.",
             whole.invalid
@@ -160,14 +142,14 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
     if odd.iter().any(|frames| *frames > 0) {
         texts.push(odd_frames(odd));
     }
-    texts.extend(record.noise.iter().map(|(reason, segments)| {
-        format!("Take {} with care: {reason}.", many(*segments, "segment", "segments"))
-    }));
+    texts.extend(
+        record.noise.iter().map(|(reason, segments)| {
+            format!("Noisy: {}: {reason}.", many(*segments, "segment", "segments"))
+        }),
+    );
     if record.further_noise > 0 {
         let (times, stored) = (many(record.further_noise, "time", "times"), record.noise.len());
-        texts.push(format!(
-            "further reasons for care came up {times}; the {stored} stored ones are the first."
-        ));
+        texts.push(format!("Further reasons of noise came up {times}; the first {stored} are stored."));
     }
     texts.into_iter().map(|text| finding(text, kept())).collect()
 }

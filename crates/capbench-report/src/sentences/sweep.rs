@@ -1,4 +1,4 @@
-//! Where each method of a sweep starts to lose, its cost, where one overtakes another, and the most that it delivers.
+//! Up to where each method of a sweep keeps up, its cost, where one overtakes another, and the most that it delivers.
 
 mod buffers;
 mod cheapest;
@@ -18,17 +18,16 @@ use crate::model::Sentence;
 use crate::naming::{self, many};
 
 pub(crate) use buffers::bursts_of;
-pub(crate) use onset::onset;
 
 /// Most series that are listed one by one.
-const TOLD: usize = 3;
+const MOST: usize = 3;
 /// A drop of the delivered rate by less than this share of the higher rate does not count.
 const FALLS: f64 = 0.05;
 
-/// Where each method starts to lose, and the most that it delivers.
-pub(super) fn verdict(results: &Results) -> Vec<Sentence> {
+/// Up to which point each method keeps up; then the most that is delivered.
+pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let sweeps = &results.sweeps;
-    [onsets(sweeps), most(sweeps), bursts(sweeps)].into_iter().flatten().collect()
+    [kept_up(sweeps), bursts(sweeps), most(sweeps)].into_iter().flatten().collect()
 }
 
 fn all(sweeps: &[SweepOutcome]) -> impl Iterator<Item = (&SweepOutcome, &Series)> {
@@ -40,10 +39,47 @@ pub(crate) fn is_of_bursts(series: &Series) -> bool {
     series.readings.iter().any(|reading| reading.back_to_back.is_some())
 }
 
-fn onsets(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let of_loads = all(sweeps).filter(|(_, series)| !is_of_bursts(series));
-    let told: Vec<_> = of_loads.filter_map(|(sweep, series)| onset(sweep, series)).collect();
-    first_of(&told, TOLD)
+/// Series whose points are loads, those that keep up at most points first.
+pub(crate) fn ranked(sweeps: &[SweepOutcome]) -> Vec<(&SweepOutcome, &Series)> {
+    let mut ranked: Vec<_> = all(sweeps).filter(|(_, series)| !is_of_bursts(series)).collect();
+    let kept = |series: &Series| series.readings.iter().filter(|reading| !reading.falls_short()).count();
+    ranked.sort_by_key(|(_, series)| std::cmp::Reverse(kept(series)));
+    ranked
+}
+
+/// Up to which point each series keeps up. What all share is said once.
+fn kept_up(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+    let ranked = ranked(sweeps);
+    let scene = ranked.first()?.1.scene();
+    let is_shared = ranked.iter().all(|(_, series)| series.scene() == scene);
+    let words = ranked.iter().map(|(sweep, series)| {
+        let name = if is_shared { series.method.clone() } else { series.name() };
+        let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
+        let points = keeps_up(sweep, series);
+        (format!("{name} keeps up {}", points.strip_prefix("up ").unwrap_or(&points)), trials)
+    });
+    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), MOST)?;
+    let scene = scene.filter(|_| is_shared).map_or_else(String::new, |scene| format!("With {scene}: "));
+    Some(Sentence { text: format!("{scene}{text}"), trials })
+}
+
+/// The points of a series at which it neither loses frames nor only buffers them.
+pub(crate) fn keeps_up(sweep: &SweepOutcome, series: &Series) -> String {
+    let readings = &series.readings;
+    let kept: Vec<&Reading> = readings.iter().filter(|reading| !reading.falls_short()).collect();
+    let first_short = readings.iter().position(Reading::falls_short).unwrap_or(readings.len());
+    match kept.as_slice() {
+        [] => "at no point".into(),
+        all if all.len() == readings.len() => "at every point".into(),
+        [.., last] if sweep.unit.is_some() && kept.len() == first_short => {
+            format!("up to {}", sweep.label(last))
+        }
+        some => {
+            let labels: Vec<&str> = some.iter().take(MOST).map(|reading| sweep.label(reading)).collect();
+            let more = if some.len() > MOST { ", …" } else { "" };
+            format!("only at {}{more}", labels.join(", "))
+        }
+    }
 }
 
 /// The method and point with the highest delivered rate, and its loss.
@@ -56,7 +92,7 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let lost = if reading.loses() {
         format!(" and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
     } else if reading.is_saturated() {
-        " and lost nothing of it only because buffers held what was not taken".into()
+        " and lost nothing only because buffers absorbed the excess".into()
     } else if reading.is_clean() {
         " and lost nothing".into()
     } else {
@@ -74,18 +110,18 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
 
 /// The longest bursts without loss, if they were searched for.
 fn bursts(sweeps: &[SweepOutcome]) -> Option<Sentence> {
-    let told: Vec<(String, &Series)> = all(sweeps)
+    let found: Vec<(String, &Series)> = all(sweeps)
         .filter_map(|(sweep, series)| {
             Some((format!("{} {}", series.name(), bursts_of(sweep, series)?), series))
         })
-        .take(TOLD)
+        .take(MOST)
         .collect();
-    let words: Vec<&str> = told.iter().map(|(words, _)| words.as_str()).collect();
-    let readings = told.iter().flat_map(|(_, series)| &series.readings);
+    let words: Vec<&str> = found.iter().map(|(words, _)| words.as_str()).collect();
+    let readings = found.iter().flat_map(|(_, series)| &series.readings);
     let bursts = readings.filter_map(|reading| reading.back_to_back.as_ref());
     let trials = bursts.flat_map(|bursts| bursts.searches.iter().flat_map(|search| search.trials.clone()));
     let text = format!("Longest bursts without loss: {}.", words.join("; "));
-    (!told.is_empty()).then(|| sentence(text, trials))
+    (!found.is_empty()).then(|| sentence(text, trials))
 }
 
 /// All findings of a sweep beyond those of its single trials.

@@ -8,20 +8,20 @@ use capbench_model::disturbance::Stall;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
-use super::{bench, finding, numbers, odd_frames, rate};
+use super::{finding, many, numbers, odd_frames, rate};
 
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
-    let mut findings = bench::of_set_ups(trials);
-    findings.extend(dependence(trials));
+    let mut findings: Vec<Finding> = invalid(trials).collect();
     findings.extend(account(trials));
-    findings.extend(loss::find(trials));
-    findings.extend(tracer(trials));
-    findings.extend(trials.iter().filter_map(invalid));
     findings.extend(livelock(trials));
-    findings.extend(set_aside(trials));
-    findings.extend(standstills(trials));
-    findings.extend(trust(trials));
+    findings.extend(dependence(trials));
+    findings.extend(odd(trials));
+    findings.extend(loss::find(trials));
     findings.extend(reports(trials));
+    findings.extend(unverified(trials));
+    findings.extend(stalls(trials));
+    findings.extend(retried(trials));
+    findings.extend(tracer(trials));
     findings.extend(noise(trials));
     findings
 }
@@ -46,7 +46,7 @@ fn dependence(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
         Some(((&trial.profile.placement, reason), trial))
     });
     by(reasons).into_iter().map(|((placement, reason), trials)| {
-        let text = format!("Placement {placement}: loss figures are not those of a wire: {reason}.");
+        let text = format!("Placement {placement}: the offered load depends on the receiver ({reason}), so rates there are no limits of a method.");
         finding(text, numbers(&trials))
     })
 }
@@ -69,15 +69,19 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
     findings.extend(open.map(|trial| {
         about(trial, &format!(": {} packets are not explained by any counter.", trial.unexplained))
     }));
+    findings
+}
+
+/// Frames that are no delivered ones of the trial, or out of order.
+fn odd(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let is_odd = |trial: &&TrialResult| {
         trial.foreign + trial.duplicates + trial.corrupt + trial.truncated + trial.reordered > 0
     };
-    findings.extend(trials.iter().filter(is_odd).map(|trial| {
+    trials.iter().filter(is_odd).map(|trial| {
         let TrialResult { foreign, duplicates, reordered, truncated, corrupt, .. } = trial;
         let odd = [foreign, duplicates, reordered, truncated, corrupt].map(|frames| *frames);
         about(trial, &format!(": {}", odd_frames(odd)))
-    }));
-    findings
+    })
 }
 
 fn tracer(trials: &[TrialResult]) -> Option<Finding> {
@@ -97,9 +101,14 @@ fn tracer(trials: &[TrialResult]) -> Option<Finding> {
     ))
 }
 
-fn invalid(trial: &TrialResult) -> Option<Finding> {
-    let reason = trial.invalid_because.as_ref()?;
-    Some(about(trial, &format!(" shows nothing: {reason}.")))
+/// Invalid trials, by reason.
+fn invalid(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+    let reasons = trials.iter().filter_map(|trial| Some((trial.invalid_because.as_ref()?, trial)));
+    by(reasons).into_iter().map(|(reason, own)| {
+        let are = if own.len() == 1 { "is" } else { "are" };
+        let all = many(trials.len() as u64, "trial", "trials");
+        finding(format!("{} of {all} {are} invalid: {reason}.", own.len()), numbers(&own))
+    })
 }
 
 /// Set-ups that deliver less at higher load: the worst trial against the best.
@@ -111,8 +120,7 @@ fn livelock(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
         });
         let (trial, best) = worst?;
         let text = format!(
-            "Livelock: {} delivered {} of {} (trial {}), and more of less: {} of {} (trial {}; {}-byte frames, placement {}, \
-             work {}).",
+            "Livelock: {} delivered {} of {} (trial {}), but {} of only {} (trial {}; {}-byte frames, placement {}, work {}).",
             trial.profile.method,
             rate(trial.delivered_pps),
             rate(trial.offered_pps),
@@ -128,7 +136,7 @@ fn livelock(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     })
 }
 
-fn set_aside(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+fn retried(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let guards = trials.iter().filter_map(|trial| trial.guarding.as_ref());
     let attempts = guards.flat_map(|guard| &guard.discarded);
     let reasons =
@@ -137,13 +145,13 @@ fn set_aside(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
         let list: Vec<_> =
             attempts.iter().map(|trial| format!("{} ({})", trial.number, trial.profile.method)).collect();
         let plural = if attempts.len() == 1 { "" } else { "s" };
-        let text = format!("Attempt{plural} {} set aside and repeated: {reason}.", list.join(", "));
+        let text = format!("Attempt{plural} {} discarded and repeated: {reason}.", list.join(", "));
         finding(text, numbers(&attempts))
     })
 }
 
 /// Stalled CPUs, and frames of the longest loss bursts that were sent meanwhile.
-fn standstills(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+fn stalls(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let stalled = trials.iter().flat_map(|trial| {
         let cpus = trial.disturbance.cpus.iter();
         cpus.filter_map(move |cpu| {
@@ -159,7 +167,7 @@ fn standstills(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
         };
         let plural = if affected.len() == 1 { "" } else { "s" };
         let mut text = format!(
-            "CPU {cpu} stood still {times} in {} trial{plural}, for up to {:.1} ms (at least {:.1} ms, by its timer tick): the \
+            "CPU {cpu} stalled {times} in {} trial{plural}, for up to {:.1} ms (at least {:.1} ms, by its timer tick): the \
              hypervisor ran something else, or interrupts were off.",
             affected.len(),
             longest_ms(|stall| stall.at_most_ns),
@@ -194,12 +202,12 @@ fn lost_meanwhile(trial: &TrialResult, stalls: &[Stall]) -> u64 {
 }
 
 /// Frames that only the method itself has seen.
-fn trust(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
+fn unverified(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let reasons = trials
         .iter()
         .filter_map(|trial| Some(((&trial.profile.method, trial.unverified_because.as_ref()?), trial)));
     by(reasons).into_iter().map(|((method, reason), trials)| {
-        finding(format!("Taken on trust from {method}: {reason}."), numbers(&trials))
+        finding(format!("The counts of {method} are unverified: {reason}."), numbers(&trials))
     })
 }
 
@@ -217,7 +225,7 @@ fn noise(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
             1 => format!("1 trial of {}", names.join(", ")),
             several => format!("{several} trials of {}", names.join(", ")),
         };
-        finding(format!("Take {who} with care: {reason}."), numbers(&noisy))
+        finding(format!("Noisy: {who}: {reason}."), numbers(&noisy))
     })
 }
 

@@ -18,7 +18,7 @@ const JUDGEMENTS: [(Judgement, &str, &str); 5] = [
     (Judgement::Improvement, "better", "Improvements"),
     (Judgement::BelowThreshold, "small", "Changed, by less than the threshold"),
     (Judgement::NotShown, "alike", "No difference shown"),
-    (Judgement::TooFewVisits, "untold", "Too few trials to tell"),
+    (Judgement::TooFewVisits, "undecided", "Too few trials to decide"),
 ];
 
 /// The sections of methods that took turns, one per comparison.
@@ -48,6 +48,28 @@ pub(crate) fn section(id: &str, comparison: &Comparison) -> Section {
     }
     let text = text.into_iter().map(|text| Sentence { text, trials: Vec::new() }).collect();
     Section { id: id.into(), heading, text, charts: Vec::new(), tables }
+}
+
+/// The largest changes of a comparison, regressions first; `None` without any.
+pub(crate) fn changes(comparison: &Comparison) -> Option<Table> {
+    let kinds = [(Judgement::Regression, "worse"), (Judgement::Improvement, "better")];
+    let rows = kinds.into_iter().flat_map(|(judgement, words)| {
+        let mut own: Vec<(&str, &Contrast)> =
+            comparison.judged(judgement).map(|contrast| (words, contrast)).collect();
+        own.sort_by(|a, b| b.1.change.middle.abs().total_cmp(&a.1.change.middle.abs()));
+        own
+    });
+    let columns = Columns::new()
+        .words("judgement", "change", |(words, _): &(&str, &Contrast)| *words)
+        .words("setup", "set-up", |(_, contrast)| contrast.setup.scene().to_string())
+        .words("method", "method", |(_, contrast)| contrast.setup.method.clone().unwrap_or("all".into()))
+        .words("measure", "figure", |(_, contrast)| contrast.measure.words())
+        .words("then", "A", |(_, contrast)| figure(contrast.measure, contrast.then.median))
+        .words("now", "B", |(_, contrast)| figure(contrast.measure, contrast.now.median))
+        .with(Column::named("change_ratio", "by"), |(_, contrast)| change(contrast));
+    let trials =
+        |(_, one): &(&str, &Contrast)| one.then.trials.iter().chain(&one.now.trials).copied().collect();
+    columns.table("summary", "Changes beyond the threshold, from A to B", rows, trials)
 }
 
 /// The contrasts with this judgement: single set-ups, and several together, which have no figures.
@@ -146,7 +168,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
         ),
         format!(
             "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames, where the change is a \
-             difference in points. Loss in most trials where there was none in any is named whatever its size. An interval \
+             difference in points. Loss in most trials where there was none in any is always named. An interval \
              holds the true change with a probability of {:.0} %, each by itself: larger changes are excluded.",
             plain(thresholds.relative * 100.0),
             plain(thresholds.loss * 100.0),
@@ -159,7 +181,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
             false => format!("{visits} visits in each run (bench --visits {visits})"),
         };
         lines.push(format!(
-            "Some set-ups have too few trials to be judged by themselves, whatever these show. To judge each figure of each \
+            "Some set-ups have too few trials to be judged by themselves. To judge each figure of each \
              set-up takes {how}; fewer set-ups need fewer. Several set-ups together need less."
         ));
     }

@@ -65,7 +65,7 @@ pub(super) fn by_method(results: &Results) -> Option<Table> {
     let trials = |sum: &Sum<'_>| naming::numbers(sum.iter().copied());
     Some(columns.table("ledger-by-method", caption, rows, trials)?.with_notes([
         named("Nothing was lost", &clean),
-        named("Nobody here can tell how many were lost", &unknown),
+        named("Losses that no counter here reports", &unknown),
     ]))
 }
 
@@ -79,13 +79,13 @@ pub(super) fn sources(results: &Results) -> Option<Table> {
     };
     let columns = Columns::new()
         .words("place", "place", |(place, ..): &OfPlace<'_>| places::about(*place).key)
-        .words("meaning", "a frame stands here because of", |(place, ..)| places::about(*place).meaning)
+        .words("meaning", "frames counted here", |(place, ..)| places::about(*place).meaning)
         .count("lost", "lost", |(_, known, _)| {
             let counts = known.iter().filter_map(|entry| entry.count);
             Cell::count((!known.is_empty()).then(|| counts.fold(0, u64::saturating_add)))
         })
         .words("source", "who counted", move |(_, known, _)| said(known))
-        .count("unknown_trials", "trials that cannot tell", |(.., unknown)| unknown.len())
+        .count("unknown_trials", "trials without the count", |(.., unknown)| unknown.len())
         .words("unknown_because", "why they cannot", move |(.., unknown)| said(unknown));
     let entries = |place| {
         let all = results.trials.iter().flat_map(|trial| &trial.ledger);

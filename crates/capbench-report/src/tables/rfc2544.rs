@@ -183,7 +183,7 @@ fn back_to_back(all: &[Tested]) -> Option<Table> {
     });
     let caption = "Back-to-back frames (26.4, RFC 9004)";
     let table = columns.table("rfc2544-back-to-back", caption, rows, |(tested, _)| tested.trials.clone())?;
-    let note = "The corrected time takes off the frames that were taken out meanwhile.".to_string();
+    let note = "The corrected time leaves out the frames that were read meanwhile.".to_string();
     let ended = notes(all, |found| matches!(found, Found::BackToBack(_)));
     Some(table.without_empty_columns().with_notes([note]).with_notes(ended).main())
 }

@@ -68,7 +68,7 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     let apart = |apart: Apart| match apart.nearest {
         _ if apart.is_told() => format!("yes (chance {:.3})", apart.by_chance),
         Some([from, to]) => {
-            format!("no (chance {:.2}); told apart are {} and {}", apart.by_chance, rate(from), rate(to))
+            format!("no (chance {:.2}); distinguished are {} and {}", apart.by_chance, rate(from), rate(to))
         }
         None => format!("no (chance {:.2}), and no two loads are", apart.by_chance),
     };
@@ -88,9 +88,9 @@ fn goals(searches: &[SearchOutcome]) -> Option<Table> {
         .words("so_far", "known so far, by a coarser target", move |(_, goal)| {
             goal.so_far.as_ref().map(so_far)
         })
-        .words("apart", "bounds told apart", move |(_, goal)| goal.apart.map(apart))
+        .words("apart", "bounds distinguished", move |(_, goal)| goal.apart.map(apart))
         .words("attributes", "what was asked for", |(_, goal)| goal.goal.to_string());
-    let caption = "Goals: the highest load that is held and the lowest that is not";
+    let caption = "Goals: the highest load that was sustained and the lowest that was not";
     let trials = |(_, goal): &OfGoal<'_>| {
         let bounds = [&goal.lower, &goal.upper].into_iter().flatten();
         bounds.flat_map(|bound| bound.trials.clone()).collect()
@@ -235,10 +235,10 @@ fn buffered(searches: &[SearchOutcome]) -> Option<Table> {
         .part(which(), |(search, _): &(&SearchOutcome, &Buffered)| *search)
         .named("from_pps", "from", |(_, buffered)| buffered.from_pps)
         .named("to_pps", "to", |(_, buffered)| buffered.to_pps)
-        .named("taken_pps", "taken at most", |(_, buffered)| buffered.taken_pps)
+        .named("taken_pps", "read at most", |(_, buffered)| buffered.taken_pps)
         .named("behind_s", "behind at most", |(_, buffered)| buffered.behind_s);
     let rows = searches.iter().filter_map(|search| Some((search, search.buffered.as_ref()?)));
-    let caption = "Loads that lost nothing only because there was room; what lay in buffers counts as lost";
+    let caption = "Loads that lost nothing only because buffers had room; frames in buffers count as lost";
     columns.table("searches-buffered", caption, rows, |(_, buffered)| buffered.trials.clone())
 }
 
@@ -264,7 +264,7 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         .named("sending_s", "traffic", |search| search.sending_s)
         .named("spent_s", "in all", |search| search.spent_s)
         .words("ended", "how it ended", |search| search.ended.to_string())
-        .words("warnings", "to be taken with care", |search| {
+        .words("warnings", "notes", |search| {
             (!search.warnings.is_empty()).then(|| search.warnings.join("; "))
         });
     let table = columns.table("searches-conduct", "How each search went", searches, |one| one.trials.clone());

@@ -50,10 +50,10 @@ pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
 fn ledger(record: &SoakRecord) -> Option<Table> {
     let columns = Columns::new()
         .words("place", "place", |entry: &&Entry| places::about(entry.place).key)
-        .words("meaning", "a frame stands here because of", |entry| places::about(entry.place).meaning)
+        .words("meaning", "frames counted here", |entry| places::about(entry.place).meaning)
         .count("lost", "lost", |entry| Cell::count(entry.count))
         .words("source", "who counted", |entry| entry.source.as_str());
-    let caption = "The ledger of the whole soak; unknown where one segment could not tell";
+    let caption = "The ledger of the whole soak; unknown where one segment does not know it";
     columns.table("soak-ledger", caption, &record.ledger, |_| kept(record))
 }
 
@@ -87,9 +87,9 @@ fn bursts(record: &SoakRecord) -> Option<Table> {
 
 fn care(record: &SoakRecord) -> Option<Table> {
     let columns = Columns::new()
-        .words("care", "to be taken with care because", |(reason, _): &(&String, &u64)| reason.as_str())
+        .words("care", "noisy because", |(reason, _): &(&String, &u64)| reason.as_str())
         .count("segments", "segments", |(_, segments)| **segments);
-    let caption = "Reasons for care, by how many segments had them";
+    let caption = "Reasons of noise, by their number of segments";
     let table = columns.table("soak-care", caption, &record.noise, |_| kept(record))?;
     let further = (record.further_noise > 0)
         .then(|| format!("Further reasons came up {} times.", count(record.further_noise)));

@@ -1,14 +1,16 @@
 //! The table directly after the verdict: the main numbers of this kind of run.
 
 use crate::results::Results;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::limit::Limit;
+use capbench_model::places::Place;
+use capbench_plan::recommendation::{Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{Bound, GoalResult, Status};
 use capbench_plan::soak::record::Interval;
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::searches::OfGoal;
-use super::shape::{Columns, set_up};
+use super::shape::Columns;
 use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
 use crate::model::{Cell, Table, Unit};
@@ -16,12 +18,11 @@ use crate::naming::{self, Kind, Scene};
 use crate::sentences;
 use crate::sentences::search::goals as of_goals;
 use crate::sentences::sweep::is_of_bursts;
-use capbench_model::statistics::by_key as grouped;
 
 /// The table of a run; `None` without data.
 pub(crate) fn table(results: &Results) -> Option<Table> {
     match Kind::of(results) {
-        Kind::Bench => bench(&results.trials),
+        Kind::Bench => bench(results),
         Kind::Search => search(results),
         Kind::Sweep => sweep(results),
         Kind::Rfc2544 => tests(results),
@@ -30,211 +31,70 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
     }
 }
 
-/// Trials of a method in a set-up at one load, one per visit.
-struct Visits<'r>(Vec<&'r TrialResult>);
-
-impl<'r> Visits<'r> {
-    /// Those of this phase, at the load of the last one: a load that a method did not sustain was lowered.
-    fn of(trials: &'r [TrialResult], scene: &Scene, method: &str, phases: &[Phase]) -> Self {
-        let is_own = |trial: &&TrialResult| {
-            phases.contains(&trial.phase) && trial.profile.method == method && Scene::of(trial) == *scene
-        };
-        let own: Vec<&'r TrialResult> = trials.iter().filter(is_own).collect();
-        let Some(last) = own.last().copied() else { return Self(Vec::new()) };
-        let is_same = |trial: &&TrialResult| {
-            trial.phase == last.phase && trial.intended_pps == last.intended_pps && trial.load == last.load
-        };
-        Self(own.into_iter().filter(is_same).collect())
-    }
-
-    /// Those in which the method sustained the load.
-    fn held(mut self) -> Self {
-        self.0.retain(|trial| trial.sustained_load());
-        self
-    }
-
-    /// The conclusive ones; all of them if none is.
-    fn shown(&self) -> Vec<&'r TrialResult> {
-        let valid = self.0.iter().copied().filter(|trial| trial.verdict != Verdict::Invalid);
-        let valid: Vec<&'r TrialResult> = valid.collect();
-        if valid.is_empty() { self.0.clone() } else { valid }
-    }
-
-    /// Their median, with its interval if there are several.
-    fn median(&self, of: fn(&TrialResult) -> Option<f64>) -> Cell {
-        Cell::median(self.shown().into_iter().map(of))
-    }
-
-    /// Upper bound of the application's time, if only its sum with the kernel's is certain.
-    fn app_at_most(&self) -> Cell {
-        let is_open = |trial: &&TrialResult| {
-            let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
-            trial.cpu.split_is_sampled && range.is_some_and(|(most, least)| most - least >= 0.5)
-        };
-        match self.shown().iter().any(is_open) {
-            true => self.median(|trial| trial.cpu.app_ns_per_packet_at_most),
-            false => Cell::Empty,
-        }
-    }
-
-    /// Whether a trial needs caution.
-    fn is_doubtful(&self) -> bool {
-        self.0.iter().any(|trial| !trial.noise.is_empty() || trial.verdict == Verdict::Invalid)
-    }
-
-    /// The place with the most losses; with a plus if other places lost frames, too.
-    fn place(&self) -> String {
-        let shown = self.shown();
-        let losses = naming::losses(shown.iter().copied());
-        match &losses[..] {
-            _ if shown.iter().any(|trial| trial.unexplained != 0) => "unknown".into(),
-            [] => String::new(),
-            [(place, _)] => place.word().into(),
-            [(place, _), ..] => format!("{}+", place.word()),
-        }
-    }
-
-    /// The verdict, or how many visits have which verdict.
-    fn verdict(&self) -> String {
-        let word = |verdict: &Verdict| naming::key(*verdict).replace('_', " ");
-        match &grouped(&self.0, |trial| trial.verdict)[..] {
-            [(verdict, _)] => word(verdict),
-            several => {
-                let words = several.iter().map(|(verdict, own)| format!("{} {}", own.len(), word(verdict)));
-                words.collect::<Vec<_>>().join(", ")
-            }
-        }
-    }
+/// The methods of the deciding set-up, best first.
+fn bench(results: &Results) -> Option<Table> {
+    ranking("summary", naming::recommendation(results)?.headline()?)
 }
 
-/// A method in a set-up: its trials at the highest load, and those at the common load.
-struct Entrant<'r> {
-    shown: Visits<'r>,
-    cost: Visits<'r>,
+/// The rankings of the other set-ups.
+pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
+    let recommendation = naming::recommendation(results);
+    let others = recommendation.iter().flat_map(|all| all.rankings.iter().skip(1));
+    others.filter_map(|one| ranking("ranking", one)).collect()
 }
 
-impl<'r> Entrant<'r> {
-    fn of(trials: &'r [TrialResult], scene: &Scene, method: &str) -> Option<Self> {
-        let of = |phases: &[Phase]| Visits::of(trials, scene, method, phases);
-        let highest = of(&[Phase::BestEffort, Phase::FixedLoad]);
-        let shown = if highest.0.is_empty() { of(&[Phase::CommonLoad]) } else { highest };
-        let cost = of(&[Phase::CommonLoad, Phase::FixedLoad]).held();
-        (!shown.0.is_empty()).then_some(Self { shown, cost })
-    }
-
-    fn trials(&self) -> Vec<u32> {
-        let mut trials = naming::numbers(self.shown.0.iter().copied());
-        let more = self.cost.0.iter().map(|trial| trial.number);
-        trials.extend(more.filter(|number| self.shown.0.iter().all(|shown| shown.number != *number)));
-        trials
-    }
-}
-
-/// Methods by set-up: results at the highest load, and cost at the common load.
-fn bench(trials: &[TrialResult]) -> Option<Table> {
-    // By set-up, like the tables on a terminal.
-    let scenes = grouped(trials, |trial| Scene::of(trial)).into_iter();
-    let rows: Vec<Entrant<'_>> = scenes
-        .flat_map(|(scene, own)| {
-            let methods = grouped(own, |trial| trial.profile.method.as_str()).into_iter();
-            methods.filter_map(move |(method, _)| Entrant::of(trials, &scene, method))
-        })
-        .collect();
-    let is_visited = rows.iter().any(|row| row.shown.0.len() > 1 || row.cost.0.len() > 1);
-    let columns = Columns::new()
-        .part(set_up(), |row: &Entrant<'_>| &row.shown.0[0].profile)
-        .named("offered_pps", "offered", |row| row.shown.median(|trial| Some(trial.offered_pps)))
-        .named("delivered_pps", "delivered", |row| row.shown.median(|trial| Some(trial.delivered_pps)))
-        .named("sent_loss_ratio", "lost", |row| row.shown.median(|trial| Some(trial.sent_loss_ratio())))
-        .words("lost_where", "where", |row| row.shown.place())
-        .named("app_ns_per_packet", "app", |row| row.cost.median(|trial| trial.cpu.app_ns_per_packet))
-        .named("app_ns_per_packet_at_most", "app at most", |row| row.cost.app_at_most())
-        .named("total_ns_per_packet", "cpu", |row| row.cost.median(|trial| trial.cpu.total_ns_per_packet))
-        .named("busy_cores", "busy", |row| row.cost.median(|trial| trial.cpu.busy_cores))
-        .words("verdict", "verdict", |row| row.shown.verdict())
-        .words("care", "care", |row| (row.shown.is_doubtful() || row.cost.is_doubtful()).then_some("*"));
-    let loads: Vec<String> = costs_at(trials);
-    let caption =
-        "Each method at the highest load that was put on it; CPU time a packet at the load that all held";
-    let note = match &loads[..] {
-        [] => String::new(),
-        [one] => format!("CPU time: at {one}."),
-        many => format!("CPU time: at {}, by set-up.", many.join(", ")),
+fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
+    let scene = Scene {
+        frame_size: ranking.frame_size.clone(),
+        placement: ranking.placement.clone(),
+        work: ranking.work.clone(),
     };
-    let has_invalid = trials.iter().any(|trial| trial.verdict == Verdict::Invalid);
-    let table = columns.table("summary", caption, rows, Entrant::trials)?.without_empty_columns();
-    let has_care = table.columns.iter().any(|column| column.key == "care");
-    let notes = [
-        (is_visited, "Medians of the visits to a load, with their intervals."),
-        (has_invalid, "A trial with the verdict invalid shows nothing."),
-        (has_care, "*: noisy or invalid trials; the findings say why."),
-    ];
-    let notes = notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note.to_string());
-    let notes = std::iter::once(note).chain(notes).chain(costs(trials)).chain(cpus(trials));
-    Some(table.with_notes(notes))
-}
-
-/// The meaning of the CPU time columns, and the methods for which it is only approximate.
-fn costs(trials: &[TrialResult]) -> Vec<String> {
-    let verify = trials.iter().map(|trial| trial.cpu.verify_ns_per_packet).filter(|ns| *ns > 0.0);
-    let Some(least) = verify.clone().min_by(f64::total_cmp) else { return Vec::new() };
-    let ns = |value: f64| number(value.round(), Unit::NanosecondsPerPacket);
-    let most = verify.fold(0.0, f64::max);
-    let mut notes = vec![format!(
-        "app: application time, with verifying every frame ({} to {} ns); cpu: with the kernel's receive work; busy: CPUs of \
-         the host.",
-        ns(least),
-        ns(most)
-    )];
-    let mut coarse: Vec<&str> = Vec::new();
-    for trial in trials.iter().filter(|trial| trial.phase != Phase::BestEffort) {
-        let total = trial.cpu.total_ns_per_packet.unwrap_or(f64::INFINITY);
-        if trial.cpu_uncertainty_ns() > total / 10.0 && !coarse.contains(&trial.profile.method.as_str()) {
-            coarse.push(&trial.profile.method);
-        }
-    }
-    let coarse = (!coarse.is_empty()).then(|| {
-        format!("cpu is known to a tenth at best, as the clocks are coarse: {}.", coarse.join(", "))
-    });
-    let has_programs = trials.iter().any(|trial| trial.cpu.verify_ns_per_packet == 0.0);
-    let of_programs = "Programs (cmd:) do their own work; files that they write are verified afterwards.";
-    notes.extend(coarse.into_iter().chain(has_programs.then(|| of_programs.into())));
-    notes
-}
-
-/// The role of each CPU, by placement.
-fn cpus(trials: &[TrialResult]) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
-    for profile in trials.iter().map(|trial| &trial.profile) {
-        let kernel = profile.cpus.kernel.map_or_else(|| "an unknown CPU".into(), |cpu| format!("CPU {cpu}"));
-        let note = format!(
-            "Placement {}: CPU {} generates, {kernel} receives in the kernel, CPU {} runs the application.",
-            profile.placement, profile.cpus.generator, profile.cpus.application
-        );
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
-}
-
-/// The common loads of a bench, each once: the last one of each set-up, after lowering.
-fn costs_at(trials: &[TrialResult]) -> Vec<String> {
-    let held = trials.iter().filter(|trial| trial.phase == Phase::CommonLoad && trial.sustained_load());
-    let last = grouped(held, |trial| Scene::of(trial)).into_iter().filter_map(|(_, own)| own.last().copied());
-    grouped(last.map(naming::load), String::clone).into_iter().map(|(load, _)| load).collect()
+    let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
+        (SustainedStatus::Unknown, _) => Cell::Unknown,
+        (_, None) => Cell::text("no load"),
+        (SustainedStatus::AtLeast, Some(pps)) => Cell::AtLeast(pps.floor()),
+        (_, Some(pps)) => Cell::Number(pps.floor()),
+    };
+    let columns = Columns::new()
+        .words("method", "method", |row: &&Ranked| row.method.as_str())
+        .named("lossless_pps", "lossless up to", move |row| rate(&row.lossless))
+        .named("nearly_lossless_pps", "≤ 0.1 % lost up to", move |row| rate(&row.nearly_lossless))
+        .named("app_ns_per_packet", "app CPU", |row| {
+            match row.cost.as_ref().and_then(|cost| cost.app_range()) {
+                None => Cell::Unknown,
+                Some((low, high)) if low >= high => Cell::Number(low),
+                Some((low, high)) => Cell::Range { low, high },
+            }
+        })
+        .named("total_ns_per_packet", "total CPU", |row| {
+            Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
+        })
+        .words("limit", "limited by", |row| match (row.lost_at, row.limited_by) {
+            (_, Some(Limit::Generator)) => Some("generator"),
+            (place, _) => place.map(Place::word),
+        });
+    let at_least = ranking.methods.iter().any(|row| row.lossless.status == SustainedStatus::AtLeast);
+    let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
+    let precision =
+        ranking.precision.map(|share| format!("Rates are known to {} %.", number(share, Unit::Ratio)));
+    let notes = [precision, at_least.then(|| "≥: the generator sends no more.".to_string()), load];
+    let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let trials = |row: &&Ranked| {
+        let cost = row.cost.iter().flat_map(|cost| &cost.trials);
+        let trials = row.lossless.trials.iter().chain(&row.nearly_lossless.trials).chain(cost);
+        trials.copied().collect::<std::collections::BTreeSet<u32>>().into_iter().collect()
+    };
+    let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
+    Some(columns.table(id, &caption, &ranking.methods, trials)?.with_notes([note]))
 }
 
 fn search(results: &Results) -> Option<Table> {
     let columns = Columns::new()
         .part(searches::which(), |(search, _): &OfGoal<'_>| *search)
         .words("goal", "goal", |(_, goal)| goal.goal.name.as_str())
-        .named("lower_pps", "lower bound", |(_, goal)| searches::lower(goal.status, bounds(goal).0))
-        .named("upper_pps", "upper bound", |(_, goal)| {
+        .named("lower_pps", "sustained", |(_, goal)| searches::lower(goal.status, bounds(goal).0))
+        .named("upper_pps", "not sustained", |(_, goal)| {
             Cell::number(bounds(goal).1.map(|bound| bound.intended_pps.floor()))
-        })
-        .named("conditional_throughput_pps", "conditional throughput", |(_, goal)| {
-            Cell::where_known(goal.conditional_throughput_pps.map(f64::floor))
         })
         .named("relative_width_ratio", "width", |(_, goal)| {
             let so_far = goal.so_far.as_ref().map(|so_far| so_far.relative_width);
@@ -243,13 +103,17 @@ fn search(results: &Results) -> Option<Table> {
         .words("status", "result", |(_, goal)| match goal.so_far {
             Some(_) => "so far *",
             None => searches::worth(goal.status),
+        })
+        .words("limit", "limited by", |(_, goal)| {
+            let upper = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
+            upper.and_then(|losses| losses.lost.first()).map(|lost| lost.place.word())
         });
     let trials = |(_, goal): &OfGoal<'_>| {
         let (lower, upper) = bounds(goal);
         [lower, upper].into_iter().flatten().flat_map(|bound| bound.trials.clone()).collect()
     };
-    let caption = "Goals: the highest load that is held, and the lowest that is not";
-    let table = columns.table("summary", caption, of_goals(&results.searches), trials)?;
+    let caption = "The highest load that was sustained, and the lowest that was not";
+    let table = columns.table("summary", caption, sentences::search::ranked(&results.searches), trials)?;
     let is_so_far = of_goals(&results.searches).any(|(_, goal)| goal.so_far.is_some());
     let note =
         is_so_far.then(|| "* by fewer trials than the goal asks for: the search ended before.".to_string());
@@ -266,46 +130,41 @@ fn bounds(goal: &GoalResult) -> (Option<&Bound>, Option<&Bound>) {
 
 fn sweep(results: &Results) -> Option<Table> {
     type OfSeries<'r> = (&'r SweepOutcome, &'r Series);
-    let best = move |series: &'_ Series| -> Option<Reading> {
-        let by_rate = |a: &&Reading, b: &&Reading| a.delivered_pps.median.total_cmp(&b.delivered_pps.median);
-        series.readings.iter().max_by(by_rate).filter(|_| !is_of_bursts(series)).cloned()
+    let most = |series: &Series| {
+        let of = |reading: &Reading| reading.taken_pps.median.min(reading.delivered_pps.median);
+        let best = series.readings.iter().max_by(|a, b| of(a).total_cmp(&of(b)))?;
+        Some((of(best), best.clone()))
     };
     let columns = Columns::new()
         .words("axis", "sweep", |(sweep, _): &OfSeries<'_>| sweep.axis.to_string())
         .words("method", "method", |(_, series)| series.method.as_str())
         .words("placement", "placement", |(_, series)| series.placement.as_deref())
         .words("load", "load", |(_, series)| series.load.as_deref())
-        .count("points", "points", |(_, series)| series.readings.len())
-        .count("lossy_points", "with loss", move |(_, series)| match is_of_bursts(series) {
-            // Each search lengthens a burst until it loses.
+        .words("keeps_up", "keeps up", |(sweep, series)| match is_of_bursts(series) {
+            true => sentences::sweep::bursts_of(sweep, series),
+            false => Some(sentences::sweep::keeps_up(sweep, series)),
+        })
+        .words("lost_where", "then lost in", |(_, series)| {
+            let lossy = series.readings.iter().find(|reading| reading.loses())?;
+            Some(lossy.lost.first()?.place.word())
+        })
+        .named("sustained_pps", "sustained most", move |(_, series)| match is_of_bursts(series) {
             true => Cell::Empty,
-            false => series.readings.iter().filter(|reading| reading.loses()).count().into(),
+            false => Cell::where_known(most(series).map(|(pps, _)| pps.floor())),
         })
-        .words("onset", "outcome", move |(sweep, series)| {
-            if is_of_bursts(series) {
-                return sentences::sweep::bursts_of(sweep, series);
-            }
-            let (words, _) = sentences::sweep::onset(sweep, series)?;
-            Some(words.strip_prefix(&series.name()).unwrap_or(&words).trim_start().to_string())
-        })
-        .named("delivered_pps", "delivered most", move |(_, series)| {
-            best(series).map_or(Cell::Empty, |reading| Cell::from(&reading.delivered_pps))
-        })
-        .words("delivered_at", "at", move |(sweep, series)| {
-            best(series).map(|reading| sweep.label(&reading).to_string())
+        .words("sustained_at", "at", move |(sweep, series)| {
+            let reading = most(series).filter(|_| !is_of_bursts(series))?.1;
+            Some(sweep.label(&reading).to_string())
         });
-    let all =
-        || results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
+    let bursts =
+        results.sweeps.iter().flat_map(|sweep| sweep.series.iter().map(move |series| (sweep, series)));
+    let bursts = bursts.filter(|(_, series)| is_of_bursts(series));
+    let all = sentences::sweep::ranked(&results.sweeps).into_iter().chain(bursts);
     let trials =
         |(_, series): &OfSeries<'_>| series.readings.iter().flat_map(|one| one.trials.clone()).collect();
-    let table = columns.table("summary", "Each series of the sweep, and what came out", all(), trials)?;
-    let of_loads = all().filter(|(_, series)| !is_of_bursts(series));
-    let is_few = |reading: &&Reading| !reading.loses() && !reading.is_clean();
-    let few = of_loads.flat_map(|(_, series)| &series.readings).filter(is_few).count() as u64;
-    let points = naming::many(few, "other point", "other points");
-    let note = (few > 0)
-        .then(|| format!("With loss: points whose median visit lost frames; at {points} fewer visits did."));
-    Some(table.without_empty_columns().with_notes(note))
+    let table =
+        columns.table("summary", "Where each method keeps up, and the most that it sustains", all, trials)?;
+    Some(table.without_empty_columns())
 }
 
 fn tests(results: &Results) -> Option<Table> {
@@ -314,12 +173,12 @@ fn tests(results: &Results) -> Option<Table> {
         .words("test", "test", |(_, goal)| format!("throughput ({})", goal.goal.name))
         .words("outcome", "outcome", |(_, goal)| match (&goal.lower, goal.status) {
             (Some(lower), Status::AtLeast) => {
-                format!("at least {}, which is no throughput", naming::rate(lower.achieved_pps))
+                format!("at least {}; the generator sends no more", naming::rate(lower.achieved_pps))
             }
             (Some(lower), status) => {
                 format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))
             }
-            (None, _) => "no load was held".into(),
+            (None, _) => "no load was sustained".into(),
         });
     let others = Columns::new()
         .part(rfc2544::set_up(), |tested: &&Tested| *tested)
@@ -331,10 +190,11 @@ fn tests(results: &Results) -> Option<Table> {
                 _ => "nothing was found".into(),
             })
         });
-    let held = |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
+    let sustained =
+        |(_, goal): &OfGoal<'_>| goal.lower.iter().flat_map(|lower| lower.trials.clone()).collect();
     let caption = "Tests and what they found";
     let tables = [
-        throughput.table("summary", caption, of_goals(&results.searches), held),
+        throughput.table("summary", caption, of_goals(&results.searches), sustained),
         others.table("summary", caption, &results.rfc2544, |tested| tested.trials.clone()),
     ];
     tables.into_iter().flatten().reduce(|mut all, more| {
@@ -364,74 +224,4 @@ fn whole(results: &Results) -> Option<Table> {
         )
     });
     Some(columns.table("summary", &caption, rows, |_| soak::kept(record))?.with_notes(note))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use capbench_model::arrivals::Arrivals;
-    use capbench_model::evidence::Evidence;
-    use capbench_model::trial::{CpuAccount, Cpus, Load, Measured, Profile, SizeLabel};
-
-    use super::*;
-    use crate::formats::text;
-
-    /// A trial of one second at maximum load.
-    fn trial(method: &str, sent: u64, delivered: u64, cpu: &CpuAccount) -> TrialResult {
-        let profile = Profile {
-            method: method.into(),
-            frame_size: SizeLabel::Octets(64),
-            mean_frame_size: 64.0,
-            traffic: String::new(),
-            transmit: "packet-tx".into(),
-            placement: "same".into(),
-            cpus: Cpus { generator: 0, kernel: Some(1), application: 1 },
-            load_independent: true,
-            load_depends_because: None,
-            work: "none".into(),
-        };
-        let measured = Measured {
-            intended: sent,
-            evidence: Evidence {
-                sent,
-                delivered,
-                read: delivered,
-                transmit_drops: Some(sent - delivered),
-                ..Evidence::default()
-            },
-            arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
-            sending: Duration::from_secs(1),
-            cpu: cpu.clone(),
-            ..Measured::default()
-        };
-        measured.result(1, Phase::FixedLoad, &profile, Load::Maximum, Duration::from_secs(1))
-    }
-
-    #[test]
-    fn times_that_clocks_leave_open_are_ranges_and_named_and_lines_fit() {
-        let slow = CpuAccount {
-            app_ns: Some(10_204 * 9_000),
-            app_charged_ns: Some(14_874 * 9_000),
-            total_ns: Some(19_999 * 10_000),
-            kernel_resolution_ns: Some(10_000_000),
-            split_is_sampled: true,
-            busy_cores: Some(1.27),
-            ..CpuAccount::default()
-        };
-        let busy = CpuAccount { busy_cores: Some(128.0), ..slow.clone() };
-        for (sent, cpu) in [(1_436_330, &slow), (14_436_330, &slow), (14_436_330, &busy)] {
-            let trials = [
-                trial("recv", 10_000, 10_000, cpu),
-                trial("cmd:tcpdump", sent, sent, &CpuAccount::default()),
-                trial("packet-v3+napi-thread", sent, sent / 2, cpu),
-            ];
-            let mut printed = String::new();
-            text::table(&mut printed, &bench(&trials).unwrap());
-            assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
-            for field in ["9,184", "13,387", "transmit", "packet-v3+napi-thread", "cmd:tcpdump"] {
-                assert!(printed.contains(field), "{field}: {printed}");
-            }
-        }
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::results::Results;
 use capbench_model::ledger::LostAt;
+use capbench_model::statistics::interval::Estimate;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
@@ -55,14 +56,20 @@ fn places<'r>(lost: impl IntoIterator<Item = &'r LostAt>, between: &str) -> Stri
     words.collect::<Vec<_>>().join(between)
 }
 
+/// The delivered rate without what was only buffered when sending ended.
+fn sustained(reading: &Reading) -> &Estimate {
+    if reading.is_saturated() { &reading.taken_pps } else { &reading.delivered_pps }
+}
+
 fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let detail = |key, heading| Column::new(key, heading, Unit::Count).detail();
     let columns = point(sweep)
         .with(detail("visits", "visits"), |(_, reading)| reading.trials.len())
         .with(detail("lossless", "without loss"), |(_, reading)| reading.lossless)
         .named("offered_pps", "offered", |(_, reading)| &reading.offered_pps)
-        .with(Column::named("delivered_pps", "delivered").whole(), |(_, reading)| &reading.delivered_pps)
-        .with(Column::named("taken_pps", "taken").detail(), |(_, reading)| &reading.taken_pps)
+        .with(Column::named("sustained_pps", "sustained").whole(), |(_, reading)| sustained(reading))
+        .with(Column::named("delivered_pps", "delivered").detail(), |(_, reading)| &reading.delivered_pps)
+        .with(Column::named("taken_pps", "read").detail(), |(_, reading)| &reading.taken_pps)
         .named("sent_loss_ratio", "lost", |(_, reading)| &reading.sent_loss_ratio)
         .words("lost_where", "where", |(_, reading)| {
             let more = if reading.lost.len() > 1 { "+" } else { "" };
@@ -70,7 +77,7 @@ fn readings(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
         })
         .with(Column::words("lost", "lost, by place").detail(), |(_, reading)| places(&reading.lost, ", "))
         .named("total_ns_per_packet", "CPU time", |(_, one)| Cell::estimate(one.total_ns_per_packet.as_ref()))
-        .with(detail("invalid", "trials that show nothing"), |(_, reading)| reading.invalid.len());
+        .with(detail("invalid", "invalid trials"), |(_, reading)| reading.invalid.len());
     let rows = points(sweep).filter(|(_, reading)| reading.back_to_back.is_none());
     let trials =
         |(_, reading): &OfPoint<'_>| reading.trials.iter().chain(&reading.invalid).copied().collect();
@@ -127,7 +134,7 @@ fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
     let caption =
         format!("Sweep of {}: the longest burst without loss (RFC 2544 26.4, RFC 9004)", sweep.axis);
     let table = columns.table(&format!("sweep{mark}-bursts"), &caption, rows, trials)?;
-    let note = "The drain-corrected time takes off the rate at which frames were taken in that overload, not the throughput of RFC 9004.";
+    let note = "The drain-corrected time subtracts the rate at which frames were read in that overload, not the throughput of RFC 9004.";
     let means = format!("Means of up to {} visits. Seed {}.", sweep.repeats, sweep.seed);
     Some(table.without_empty_columns().with_notes([note.into(), means, stopped(sweep)]).main())
 }
@@ -136,7 +143,7 @@ fn bursts(sweep: &SweepOutcome, mark: &str) -> Option<Table> {
 pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
     const ALL: [(BurstEnd, &str); 7] = [
         (BurstEnd::Found, "found"),
-        (BurstEnd::NoneHeld, "none held"),
+        (BurstEnd::NoneHeld, "none sustained"),
         (BurstEnd::NeverFills, "never fills"),
         (BurstEnd::AtLimit, "at the limit"),
         (BurstEnd::GeneratorLimited, "generator-limited"),

@@ -4,7 +4,7 @@ use crate::results::{Results, trial_fields, trial_heads};
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::{Burst, LossPattern};
 use capbench_model::statistics::by_key as grouped;
-use capbench_model::trial::{CpuAccount, TrialResult};
+use capbench_model::trial::TrialResult;
 
 use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;
@@ -25,7 +25,7 @@ const SIGNED: [&str; 1] = ["unexplained"];
 pub(crate) fn table(results: &Results) -> Table {
     let head = trial_heads();
     let mut columns: Vec<Column> = head.iter().map(|key| column(key)).collect();
-    columns.push(Column::words("care", "to be taken with care because"));
+    columns.push(Column::words("care", "noisy because"));
     let mut rows = Vec::with_capacity(results.trials.len());
     for trial in &results.trials {
         let fields = trial_fields(trial);
@@ -39,9 +39,9 @@ pub(crate) fn table(results: &Results) -> Table {
     let aside: usize = guards.map(|guarding| guarding.discarded.len()).sum();
     let note = match aside {
         0 => String::new(),
-        1 => "One attempt was set aside and is in results.json, inside the trial that it belongs to.".into(),
+        1 => "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
         many => format!(
-            "{many} attempts were set aside and are in results.json, inside the trials that they belong to."
+            "{many} attempts were discarded and are in results.json, inside the trials that they belong to."
         ),
     };
     let caption = "Every trial; names and units as in results.json and trials.csv".into();
@@ -94,27 +94,33 @@ pub(super) fn engines(results: &Results) -> Option<Table> {
     columns.table("engines", "Library, version and mode, by method", rows, trials).map(Table::main)
 }
 
+/// The application's time with what may be the kernel's.
+fn app_at_most(trial: &TrialResult) -> Option<f64> {
+    let most = trial.cpu.app_ns_per_packet_at_most.filter(|_| trial.cpu.split_is_sampled);
+    most.or(trial.cpu.app_ns_per_packet)
+}
+
 /// CPU cost of packets.
 pub(super) fn cpu(results: &Results) -> Option<Table> {
     let groups = groups::of(results);
-    type Figure = fn(&CpuAccount) -> Option<f64>;
-    let figures: [(&str, &str, Figure); 9] = [
-        ("app_ns_per_packet", "application", |cpu| cpu.app_ns_per_packet),
-        ("kernel_ns_per_packet", "kernel", |cpu| cpu.kernel_ns_per_packet),
-        ("total_ns_per_packet", "together", |cpu| cpu.total_ns_per_packet),
-        ("verify_ns_per_packet", "of it verifying", |cpu| Some(cpu.verify_ns_per_packet)),
-        ("tracer_ns_per_packet", "of it the tracer", |cpu| cpu.tracer_ns_per_packet),
-        ("busy_cores", "busy", |cpu| cpu.busy_cores),
-        ("frames_per_batch", "frames a batch", |cpu| cpu.frames_per_batch),
-        ("frames_per_wakeup", "frames a wake-up", |cpu| cpu.frames_per_wakeup),
-        ("steal_ratio", "stolen", |cpu| cpu.steal_ratio),
+    type Figure = fn(&TrialResult) -> Option<f64>;
+    let figures: [(&str, &str, Figure); 10] = [
+        ("app_ns_per_packet", "application at least", |trial| trial.cpu.app_ns_per_packet),
+        ("app_ns_per_packet_at_most", "at most", app_at_most),
+        ("kernel_ns_per_packet", "kernel", |trial| trial.cpu.kernel_ns_per_packet),
+        ("total_ns_per_packet", "together", TrialResult::total_ns_per_packet),
+        ("verify_ns_per_packet", "of it verifying", |trial| Some(trial.cpu.verify_ns_per_packet)),
+        ("tracer_ns_per_packet", "of it the tracer", |trial| trial.cpu.tracer_ns_per_packet),
+        ("busy_cores", "busy", |trial| trial.cpu.busy_cores),
+        ("frames_per_batch", "frames a batch", |trial| trial.cpu.frames_per_batch),
+        ("frames_per_wakeup", "frames a wake-up", |trial| trial.cpu.frames_per_wakeup),
+        ("steal_ratio", "stolen", |trial| trial.cpu.steal_ratio),
     ];
     let columns = group().named("delivered_pps", "delivered", |group| {
         Cell::median(group.trials.iter().map(|trial| Some(trial.delivered_pps)))
     });
     let columns = figures.into_iter().fold(columns, |columns, (key, heading, of)| {
-        columns
-            .named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(&trial.cpu))))
+        columns.named(key, heading, move |group| Cell::median(group.trials.iter().map(|trial| of(trial))))
     });
     let columns = columns
         .words("split", "how application and kernel divide", |group| split(&group.trials))
@@ -140,7 +146,7 @@ fn split(trials: &[&TrialResult]) -> Cell {
     }
     let most = sampled.iter().filter_map(|trial| trial.cpu.app_ns_per_packet_at_most).fold(0.0, f64::max);
     let most = number(most, Unit::NanosecondsPerPacket);
-    Cell::text(format!("a range: the application takes up to {most} ns"))
+    Cell::text(format!("a range: the application uses up to {most} ns"))
 }
 
 type OfLeg<'r> = (&'r TrialResult, &'static str, &'r Delays);
@@ -187,7 +193,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
         let aside = guarding.discarded.iter();
-        rows.extend(aside.map(|aside| (trial, &aside.trial, "set aside", aside.because.join("; "))));
+        rows.extend(aside.map(|aside| (trial, &aside.trial, "discarded", aside.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };
             let why = format!("after the overload of trial {}; the path {had} recovered", recovery.after);
@@ -205,7 +211,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
         .count("delivered", "delivered", |(_, kept, ..)| kept.delivered)
         .words("lost_where", "lost", |(_, kept, ..)| naming::places(&kept.losses(), kept.unexplained))
         .words("verdict", "verdict", |(_, kept, ..)| key(kept.verdict));
-    let caption = "Attempts set aside and probes: kept with their trial, and no results";
+    let caption = "Discarded attempts and probes: stored with their trial, no results";
     columns.table("guards-attempts", caption, rows, |(trial, ..)| vec![trial.number])
 }
 
@@ -213,7 +219,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
 fn care(trial: &TrialResult) -> String {
     let mut care = trial.noise.clone();
     care.extend(trial.disturbance.reasons().into_iter().map(String::from));
-    care.extend(trial.invalid_because.iter().map(|why| format!("shows nothing: {why}")));
+    care.extend(trial.invalid_because.iter().map(|why| format!("invalid: {why}")));
     care.extend(trial.livelock.as_ref().map(|livelock| {
         format!(
             "livelock: trial {} delivered {} of {}",
@@ -233,9 +239,9 @@ pub(super) fn marks(results: &Results) -> Option<Table> {
         .words("method", "method", |trial| trial.profile.method.as_str())
         .words("phase", "run for", |trial| naming::phase(trial.phase))
         .words("load", "load", |trial| naming::load(trial))
-        .words("care", "to be taken with care because", |trial| care(trial));
+        .words("care", "noisy because", |trial| care(trial));
     let rows = results.trials.iter().filter(|trial| !care(trial).is_empty());
-    let caption = "Trials that stand and are to be taken with care";
+    let caption = "Noisy and invalid trials";
     columns.table("guards-marks", caption, rows, |trial| vec![trial.number])
 }
 

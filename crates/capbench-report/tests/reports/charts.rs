@@ -13,8 +13,19 @@ use capbench_report::{figures, formats, report, save};
 #[path = "runs/charted.rs"]
 mod runs;
 
+/// The sections, with the picture of the verdict back in its own.
 fn sections(results: &Results) -> Vec<Section> {
-    report::report(&super::run(results.clone())).sections
+    const CHARTED: [&str; 6] = ["reproduction", "searches", "sweep", "soak", "delivered-and-lost", "buffers"];
+    let mut report = report::report(&super::run(results.clone()));
+    let is_moved = report.picture.iter().all(|chart| chart.kind != Kind::Ranked);
+    let is_own = |section: &&mut Section| {
+        section.id != "sweep-points" && CHARTED.iter().any(|id| section.id.starts_with(id))
+    };
+    let own = report.sections.iter_mut().find(is_own);
+    if let Some(own) = own.filter(|_| is_moved) {
+        own.charts.splice(0..0, report.picture);
+    }
+    report.sections
 }
 
 /// The drawing of each chart by its name.

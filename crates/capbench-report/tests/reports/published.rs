@@ -7,6 +7,7 @@
 mod decimal;
 mod printed;
 
+use capbench_report::formats::text::Extent;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -169,7 +170,7 @@ fn reader(results: &Results) -> Read<'static> {
         ["html", "markdown", "csv"].iter().filter_map(|name| formats::named(name)).collect();
     let run = Run::new(results.clone(), Path::new("/nowhere"));
     let files = save::files(&run, &wanted).unwrap();
-    let terminal = text::text(&report::report(&run));
+    let terminal = text::text(&report::report(&run), Extent::Details);
     Box::new(move |medium, table| {
         let file = |path: String| {
             let found = files.iter().find(|file| file.path == Path::new(&path));
@@ -230,7 +231,7 @@ fn compare((name, _, columns): &Source, data: &Data, medium: Medium, table: &Pri
 fn tables_of_publications_fit_a_terminal() {
     let results = runs::reproduced::all();
     let report = report::report(&Run::new(results, Path::new("/nowhere")));
-    let printed = text::text(&report);
+    let printed = text::text(&report, Extent::Details);
     assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
     insta::assert_snapshot!(&printed[printed.find("dain-2004: published and here").unwrap()..]);
 }

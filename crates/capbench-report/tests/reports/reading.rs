@@ -36,7 +36,11 @@ fn refusal(content: &[u8]) -> String {
 /// Everything that is made of a run.
 fn make(run: &Run) {
     let report = report(run);
-    let _ = (html::html(&report), markdown::markdown(&report, Some("charts")), text::text(&report));
+    let _ = (
+        html::html(&report),
+        markdown::markdown(&report, Some("charts")),
+        text::text(&report, text::Extent::Details),
+    );
     csv::tidy(run).unwrap();
     for table in report.tables() {
         csv::table(table).unwrap();
@@ -131,7 +135,11 @@ fn a_file_that_is_cut_keeps_its_whole_trials() {
     );
     make(&run);
     let report = report(&run);
-    assert!(report.warnings.iter().any(|warning| warning.contains("not complete")), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|warning| warning.contains("stopped or interrupted")),
+        "{:?}",
+        report.warnings
+    );
 }
 
 #[test]
@@ -208,8 +216,6 @@ fn harmed() -> impl Strategy<Value = (Vec<u8>, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
-
     #[test]
     fn no_cut_of_a_file_panics((content, at) in harmed()) {
         if let Ok(run) = parse(&content[..at], &file()) {

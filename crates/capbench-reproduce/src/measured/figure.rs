@@ -73,7 +73,7 @@ impl Figure {
             Self::ApplicationLoad => load(trial, trial.cpu.app_ns),
             Self::KernelLoad => load(trial, trial.cpu.kernel_ns),
             Self::WholeLoad => load(trial, trial.cpu.total_ns),
-            Self::PacketNs => trial.cpu.total_ns_per_packet,
+            Self::PacketNs => trial.total_ns_per_packet(),
             Self::Sent => Some(sent),
             Self::Received => Some(Self::Dropped.of(trial)? + delivered),
             Self::Dropped => {

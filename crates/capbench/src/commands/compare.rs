@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use capbench_plan::comparison::{Comparison, Field};
 use capbench_report::compare::{Document, NamedRun, of_runs};
-use capbench_report::formats::text;
+use capbench_report::formats::text::{self, Extent};
 use capbench_report::read::Run;
 use capbench_report::report;
 use clap::Args;
@@ -37,6 +37,9 @@ pub struct CompareFlags {
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
+    /// Print every figure that was compared, too
+    #[arg(long)]
+    details: bool,
 }
 
 pub fn run(flags: &CompareFlags) -> Result<Exit> {
@@ -53,7 +56,7 @@ pub fn run(flags: &CompareFlags) -> Result<Exit> {
         print_json(&document)?;
     } else {
         let sides = [(flags.then.as_path(), &then.results), (flags.now.as_path(), &now.results)];
-        print(&text::text(&report::compared(sides, &comparison)))?;
+        print(&text::text(&report::compared(sides, &comparison), Extent::with(flags.details)))?;
     }
     Ok(exit)
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use capbench_report::figures::many;
-use capbench_report::formats::{self, Format, Written, text};
+use capbench_report::formats::text::{self, Extent};
+use capbench_report::formats::{self, Format, Written};
 use capbench_report::read::{self, Run};
 use capbench_report::{report, save};
 use clap::Args;
@@ -33,6 +34,9 @@ pub struct ReportFlags {
     /// Directory for the files; of several RESULTS each has one of its own in it [default: next to each results.json]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print every finding and the main tables, too
+    #[arg(long)]
+    details: bool,
     /// Print the report instead: one format of one run; of csv the tidy rows
     #[arg(long, conflicts_with = "out")]
     stdout: bool,
@@ -56,7 +60,7 @@ pub fn run(flags: &ReportFlags) -> Result<Exit> {
     for (nth, (run, folder)) in runs.iter().zip(&folders).enumerate() {
         if flags.format.is_empty() {
             let gap = if nth > 0 { "\n" } else { "" };
-            print(&format!("{gap}{}", text::text(&report::report(run))))?;
+            print(&format!("{gap}{}", text::text(&report::report(run), Extent::with(flags.details))))?;
         } else {
             warn(run);
         }

@@ -142,7 +142,7 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
             tell!("capbench: {error}; the results are saved, and `capbench report {path}` writes it again");
         }
     }
-    print(&text::ended(&report, directory.path(), &files))?;
+    print(&text::ended(&report, directory.path(), &files, scene.run.extent()))?;
     if let Some(failure) = failure {
         return Err(failure.into());
     }

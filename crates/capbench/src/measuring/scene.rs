@@ -18,6 +18,7 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::SizeLabel;
 use capbench_model::work::{WorkModel, WorkPlan};
+use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
 use clap::{Arg, Args};
 
@@ -116,6 +117,16 @@ pub struct RunFlags {
     /// Print the plan with its estimated time and stop
     #[arg(long)]
     pub dry_run: bool,
+    /// Print every finding and the main tables, too
+    #[arg(long)]
+    pub details: bool,
+}
+
+impl RunFlags {
+    /// How much of the report is printed at the end.
+    pub fn extent(&self) -> Extent {
+        Extent::with(self.details)
+    }
 }
 
 /// Adds a command's default to a flag's help.

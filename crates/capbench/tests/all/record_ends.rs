@@ -172,7 +172,7 @@ fn root_files_that_end_at_any_boundary_are_whole_and_together_all() {
         assert_eq!((&verified["right"], &verified["packets"]), (&true.into(), &2000.into()), "{rotation}");
         let last = File::read(&folder.file(names.last().unwrap()), 7, None, None);
         assert_eq!(last.last_statistics(0).accepted, Some(2000), "{rotation}");
-        for name in names.iter().step_by(names.len().div_ceil(10)).chain(names.last()) {
+        for name in names.iter().step_by(names.len().div_ceil(3)).chain(names.last()) {
             let file = File::read(&folder.file(name), 7, None, None);
             let packets = file.packets.len() as u64;
             assert_eq!(

@@ -60,7 +60,7 @@ fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
 }
 
 #[test]
-fn root_alone_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
+fn root_lengthy_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_of() {
     let Some(scratch) = scratch_of_root() else { return };
     // With 500 us of work no host holds more than 2,000 packets/s and what the ring has room for, and any sends four times
     // that.

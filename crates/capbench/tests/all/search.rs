@@ -161,7 +161,7 @@ fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
 }
 
 #[test]
-fn root_alone_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
+fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
     let ended = search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m");

@@ -106,7 +106,7 @@ fn root_expressions_run_here_as_in_the_kernel() {
             })
             .collect();
         let mut kept = vec![0; EXPRESSIONS.len()];
-        let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::with_cases(600) });
+        let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::default() });
         let outcome = runner.run(&frame(), |frame| {
             for (text, (software, kernel)) in EXPRESSIONS.iter().zip(&both) {
                 let here = software.matches(&plain(&frame));

@@ -56,8 +56,6 @@ fn listed(program: &[FilterInstruction]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
-
     #[test]
     fn the_kernel_takes_the_same_programs_and_runs_them_alike(
         program in program(),

@@ -84,7 +84,7 @@ fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
     let place = Place::with_pair();
     place.inside(|| {
         let compiler = RefCell::new(Compiler::open(&interface_of(&place), SnapLength::EVERYTHING).unwrap());
-        let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::with_cases(2000) });
+        let mut runner = TestRunner::new(Config { source_file: Some(file!()), ..Config::default() });
         let rows = proptest::collection::vec((select(words), select(&[" ", "\n", "  "][..])), 1..12);
         let outcome = runner.run(&rows, |row| {
             let text: String = row.into_iter().flat_map(|(word, space)| [word, space]).collect();

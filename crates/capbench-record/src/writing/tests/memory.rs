@@ -17,8 +17,6 @@ fn packets(output: Output) -> (Ending, u64, u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
-
     #[test]
     fn a_full_disk_keeps_whole_records_and_every_packet_is_counted(
         fills in prop::collection::vec(0..3000_usize, 1..60),

@@ -16,8 +16,6 @@ fn limit(largest: u64) -> impl Strategy<Value = Option<u64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
-
     #[test]
     fn all_files_together_are_the_input_and_each_is_within_its_limits(
         packets in prop::collection::vec((0..2000_usize, 0..2 * SECOND), 1..120),

@@ -11,8 +11,8 @@ use crate::model::{
 };
 use crate::palette::Palette;
 
-/// From this number of runs of trial numbers on, the list is folded.
-const MANY: usize = 6;
+/// Findings of the first screen.
+const FACTS: usize = 3;
 /// Limits in characters: one line, then a wide column.
 const BRIEF: usize = 32;
 const WORDY: usize = 160;
@@ -33,7 +33,10 @@ pub fn page(report: &Report) -> Value {
         title => &report.title,
         subtitle => &report.subtitle,
         warnings => &report.warnings,
-        verdict => view.sentences(&report.verdict),
+        verdict => context! { text => &report.verdict.text },
+        picture => report.picture.iter().map(|chart| view.figure(chart)).collect::<Value>(),
+        facts => view.sentences(&report.findings[..report.findings.len().min(FACTS)]),
+        caveats => view.sentences(&report.caveats),
         summary => report.summary.as_ref().map(|table| view.table(table)),
         sections => report.sections.iter().map(|section| view.section(section)).collect::<Value>(),
         findings => view.sentences(&report.findings),
@@ -82,6 +85,7 @@ impl View {
             notes => drawing.notes,
             points => self.grid(&points, &spots),
             // Selected points get a dot; bars are visible without.
+            is_ranked => chart.kind == Kind::Ranked,
             has_dots => !matches!(chart.kind, Kind::Bars | Kind::StackedBars),
         }
     }
@@ -105,7 +109,7 @@ impl View {
         let numbers: Vec<String> = trials.iter().map(u32::to_string).collect();
         let runs = self.runs(&trials);
         (!trials.is_empty()).then(|| {
-            context! { count => trials.len(), numbers => numbers.join(" "), is_long => runs.len() > MANY, runs }
+            context! { count => trials.len(), numbers => numbers.join(" "), runs }
         })
     }
 
@@ -159,13 +163,6 @@ fn shown(table: &Table, cites: bool, mut of_row: impl FnMut(&Row, Value) -> Valu
         rows => table.rows.iter().map(&mut row).collect::<Value>(),
         notes => &table.notes,
         cites,
-        // How tightly the table is set on paper.
-        density => match table.columns.len() {
-            0..=9 => "",
-            10..=20 => " wide",
-            21..=32 => " widest",
-            _ => " crammed",
-        },
     }
 }
 
@@ -192,6 +189,7 @@ fn field(cell: &Cell, kind: (Unit, bool)) -> Value {
         Cell::Number(value)
         | Cell::AtLeast(value)
         | Cell::AtMost(value)
+        | Cell::Range { low: value, .. }
         | Cell::Interval { middle: value, .. } => value.is_finite().then(|| value.to_string()),
     };
     let class = class(cell, kind);

@@ -51,6 +51,16 @@ impl Pen {
         pen
     }
 
+    /// Starts a drawing of this height that fills the width of its place.
+    pub(super) fn within(height: f64, attributes: &str) -> Self {
+        let mut pen = Self { out: String::with_capacity(4 << 10) };
+        let height = pixels(height);
+        pen.raw(&format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" height=\"{height}\" {attributes}>\n"
+        ));
+        pen
+    }
+
     /// A text element without position: `title`, `desc`.
     pub(super) fn words(&mut self, element: &str, text: &str) {
         let _ = writeln!(self.out, "<{element}>{}</{element}>", escaped(text));
@@ -110,6 +120,11 @@ impl Pen {
 
     pub(super) fn text(&mut self, text: &str, at: [f64; 2], style: Style) {
         let [x, y] = at.map(pixels);
+        self.placed_text(text, [&x, &y], style);
+    }
+
+    /// A text at a place that may be in percent.
+    pub(super) fn placed_text(&mut self, text: &str, [x, y]: [&str; 2], style: Style) {
         let anchor = match style.anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",

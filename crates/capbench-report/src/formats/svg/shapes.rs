@@ -94,6 +94,8 @@ impl Plot<'_> {
         match self.chart.kind {
             Kind::Lines => self.each(pen, Self::line),
             Kind::Points => self.each(pen, Self::scattered),
+            // Lying bars have a drawing without axes.
+            Kind::Ranked => {}
             Kind::Bars => self.each(pen, Self::bars),
             Kind::Stacked | Kind::StackedBars => {
                 let layers = layers(self.chart);
@@ -139,7 +141,7 @@ impl Plot<'_> {
                 let shape = || {
                     let y = self.y.at(drawable(point.y?)?);
                     Some(match self.chart.kind {
-                        Kind::Lines | Kind::Points => [place + aside, y, y],
+                        Kind::Lines | Kind::Points | Kind::Ranked => [place + aside, y, y],
                         Kind::Bars => [place + middle, top, bottom],
                         // Slightly larger than the mark, so that it is hit before the layer below.
                         _ if series.role == Role::Total => [place, y, y + 6.0],

@@ -7,16 +7,17 @@ use super::shapes::{self, Plot, coloured, dash, draw_marker, filling, layers, ow
 use crate::model::{Chart, Kind, Mark, Place, Point, Role, Scale};
 use crate::palette::{Look, Palette};
 
-pub(super) const WIDTH: f64 = 780.0;
-pub(super) const PLOT_HEIGHT: f64 = 340.0;
+pub(super) const WIDTH: f64 = 560.0;
+pub(super) const PLOT_HEIGHT: f64 = 250.0;
 pub(super) const EDGE: f64 = 14.0;
 /// Fonts of similar widths; every system has one of them.
-const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
-const TITLE: Style = Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
+pub(super) const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+pub(super) const TITLE: Style =
+    Style { size: 16.0, is_pale: false, anchor: Anchor::Start, is_bold: true, turned: 0.0 };
 const HEADING: Style = Style { size: 13.0, is_bold: false, anchor: Anchor::Middle, ..TITLE };
 const TICK: Style = Style { size: 12.0, ..HEADING };
 const LEGEND: Style = Style { size: 12.5, anchor: Anchor::Start, ..HEADING };
-const NOTE: Style = Style { size: 11.5, is_pale: true, ..LEGEND };
+pub(super) const NOTE: Style = Style { size: 11.5, is_pale: true, ..LEGEND };
 /// Width factor of bold letters.
 const BOLD: f64 = 1.07;
 /// Longest rotated name that is written in full.
@@ -65,7 +66,7 @@ impl<'a> Sheet<'a> {
         take_in(&marks, chart, &mut across, &mut up);
         let ends = match chart.kind {
             Kind::Stacked => Ends::Tight,
-            Kind::Lines | Kind::Points | Kind::Bars | Kind::StackedBars => Ends::Padded,
+            Kind::Lines | Kind::Points | Kind::Bars | Kind::StackedBars | Kind::Ranked => Ends::Padded,
         };
         let plot = Plot {
             chart,
@@ -219,7 +220,7 @@ impl<'a> Sheet<'a> {
             pen.text(line, [EDGE, EDGE + 14.0 + 20.0 * nth as f64], TITLE);
         }
         self.draw_plot(&mut pen);
-        self.draw_legend(&mut pen, &rows, legend);
+        draw_legend(&mut pen, self.plot.chart, &self.plot.looks, &rows, legend);
         for (nth, line) in notes.iter().enumerate() {
             pen.text(line, [EDGE, below + 8.0 + 15.0 * nth as f64], NOTE);
         }
@@ -349,19 +350,19 @@ impl<'a> Sheet<'a> {
         }
         rows
     }
+}
 
-    fn draw_legend(&self, pen: &mut Pen, rows: &[Vec<usize>], top: f64) {
-        let Plot { chart, looks, .. } = &self.plot;
-        for (nth, row) in rows.iter().enumerate() {
-            let (mut x, y) = (EDGE, top + 19.0 * nth as f64);
-            for &which in row {
-                let (series, look) = (&chart.series[which], &looks[which]);
-                pen.group(&coloured(look, "sample"));
-                sample(pen, chart, series.role, look, [x, y - 4.0]);
-                pen.end();
-                pen.text(&series.name, [x + SWATCH, y], LEGEND);
-                x += SWATCH + width(&series.name, LEGEND.size) + GAP;
-            }
+/// Samples and names of series, in rows of their numbers.
+pub(super) fn draw_legend(pen: &mut Pen, chart: &Chart, looks: &[Look], rows: &[Vec<usize>], top: f64) {
+    for (nth, row) in rows.iter().enumerate() {
+        let (mut x, y) = (EDGE, top + 19.0 * nth as f64);
+        for &which in row {
+            let (series, look) = (&chart.series[which], &looks[which]);
+            pen.group(&coloured(look, "sample"));
+            sample(pen, chart, series.role, look, [x, y - 4.0]);
+            pen.end();
+            pen.text(&series.name, [x + SWATCH, y], LEGEND);
+            x += SWATCH + width(&series.name, LEGEND.size) + GAP;
         }
     }
 }
@@ -376,7 +377,7 @@ fn sample(pen: &mut Pen, chart: &Chart, role: Role, look: &Look, [x, y]: [f64; 2
                 draw_marker(pen, [x + 12.0, y], look, "", "");
             }
         }
-        Kind::Stacked | Kind::Bars | Kind::StackedBars if role != Role::Total => {
+        Kind::Stacked | Kind::Bars | Kind::StackedBars | Kind::Ranked if role != Role::Total => {
             pen.rectangle([x + 6.0, y - 6.0], [16.0, 12.0], &filling(chart, look), "");
         }
         _ => draw_marker(pen, [x + 16.0, y], look, "", ""),
@@ -405,7 +406,7 @@ fn values(chart: &Chart) -> (Vec<f64>, Vec<f64>) {
             let layers = layers(chart).into_iter().flatten().flatten();
             layers.flat_map(|layer| [layer.low, layer.high]).chain(ends).collect()
         }
-        Kind::Lines | Kind::Points | Kind::Bars => {
+        Kind::Lines | Kind::Points | Kind::Bars | Kind::Ranked => {
             points(chart).filter_map(|point| point.y).chain(ends).filter_map(drawable).collect()
         }
     };

@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::{embedded, svg};
+use super::{Spot, embedded, svg};
 use crate::model::{Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Series, Unit};
 use crate::palette::Palette;
 
-const KINDS: [Kind; 5] = [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars];
+const KINDS: [Kind; 6] =
+    [Kind::Lines, Kind::Points, Kind::Stacked, Kind::Bars, Kind::StackedBars, Kind::Ranked];
 
 fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
     Axis { label: label.into(), unit, scale }
@@ -110,6 +111,25 @@ fn everything_that_a_chart_says_is_in_its_drawing() {
     }
     // One point alone before the unknown one, two behind it.
     assert_eq!(text.matches("stroke-linejoin").count(), 1, "{text}");
+}
+
+#[test]
+fn lying_bars_have_a_row_with_its_values_for_each_name() {
+    let mut chart = chart(Kind::Ranked, &[(0.0, Some(1.42e6)), (1.0, Some(7e5))]);
+    chart.x.scale = Scale::Names(vec!["packet-v3".into(), "recv".into(), "libpcap".into()]);
+    chart.series[0].points[1].interval = Some([7e5, 1e6]);
+    let text = sound(&chart);
+    for said in [">packet-v3<", ">1.42<", ">recv<", ">0.7<", ">libpcap<", ">?<", ">million packets/s<"] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(text.contains("width=\"96.15%\"") && text.contains("width=\"47.4%\""), "{text}");
+    assert_eq!(text.matches("<line ").count(), 1, "a line for the interval: {text}");
+    let page = embedded(&chart, &Palette::of([&chart]));
+    assert!(page.plot.contains("width=\"100%\"") && !page.plot.contains("viewBox"), "{}", page.plot);
+    assert_eq!(
+        page.spots,
+        [[Some(Spot { place: 0.0, shape: None }), Some(Spot { place: 1.0, shape: None })]]
+    );
 }
 
 #[test]
@@ -265,8 +285,6 @@ fn some_mark() -> impl Strategy<Value = Mark> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn whatever_the_chart_the_drawing_is_sound(
         text in "\\PC{0,200}",

@@ -79,9 +79,9 @@ fn doubt(goal: &GoalResult) -> Option<String> {
     let chance = goal.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
         let told = match apart.nearest.map(|loads| loads.map(grouped)) {
             Some([from, to]) => {
-                format!("the nearest loads that are told apart are {from} and {to} packets/s")
+                format!("the nearest loads that are distinguished are {from} and {to} packets/s")
             }
-            None => "no loads that were tried around them are told apart".into(),
+            None => "no loads that were tried around them are distinguished".into(),
         };
         let (low, high, chance) = (share(low), share(high), apart.by_chance);
         format!(
@@ -104,7 +104,7 @@ fn loss(goal: &GoalResult) -> Option<String> {
     let lost = upper.losses.as_ref().map(|losses| format!("lost {}", places(losses)));
     let untaken = upper.backlogged.map(|untaken| {
         format!(
-            "of {} frames that count as lost {} still lay in buffers when sending had ended",
+            "of {} frames that count as lost {} were still in buffers when sending had ended",
             grouped(untaken.of as f64),
             grouped(untaken.frames as f64)
         )
@@ -216,7 +216,7 @@ fn of_ranking(ranking: &Ranking) -> Finding {
         text.push_str(match ranking.is_above_next(nth) {
             None => ", ",
             Some(true) => ", then ",
-            Some(false) => ", not told from ",
+            Some(false) => ", not distinguished from ",
         });
         text.push_str(&bounds(next));
     }
@@ -226,7 +226,7 @@ fn of_ranking(ranking: &Ranking) -> Finding {
             few => format!("{few} searches each"),
         };
         text.push_str(&format!(
-            "; {searches}: the order may be chance, the more so the nearer they are; {} of each can tell it",
+            "; {searches}: the order may be chance; {} of each decide it",
             ranking.needed
         ));
     }

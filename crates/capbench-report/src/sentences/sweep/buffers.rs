@@ -43,7 +43,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
         (BurstEnd::NoneHeld, "even the shortest burst loses frames"),
         (
             BurstEnd::NeverFills,
-            "the application takes frames as fast as they come, so the buffer never fills and its length cannot be told: what \
+            "the application reads frames as fast as they come, so the buffer never fills and its length is unknown: what \
              limits is the load",
         ),
         (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),

@@ -43,7 +43,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
 
 /// The cost per packet in each trial of a method that keeps up; `None` if it does not, or a trial does not know its cost.
 fn costs(swept: &Swept<'_>, reading: &Reading) -> Option<Vec<f64>> {
-    let cost = |trial: &TrialResult| trial.cpu.total_ns_per_packet;
+    let cost = |trial: &TrialResult| trial.total_ns_per_packet();
     keeps_up(swept, reading).then(|| swept.of(reading).map(cost).collect())?
 }
 
@@ -135,7 +135,7 @@ impl<'r> Costs<'_, 'r> {
                     let list: Vec<_> =
                         alike.iter().map(|method| format!("{method} ({})", range(held, method))).collect();
                     format!(
-                        "of the methods that keep up without loss, the cheapest by CPU time per packet cannot be told \
+                        "of the methods that keep up without loss, the cheapest by CPU time per packet cannot be distinguished \
                          from each other: {}",
                         list.join(", ")
                     )
@@ -218,7 +218,9 @@ impl<'r> Costs<'_, 'r> {
         match (doubtful.as_slice(), told) {
             ([], None) => {}
             ([], Some(evidence)) => text.push_str(&format!(" ({evidence})")),
-            (methods, _) => text.push_str(&format!(", from which {} cannot be told", methods.join(", "))),
+            (methods, _) => {
+                text.push_str(&format!(", from which {} cannot be distinguished", methods.join(", ")))
+            }
         }
         let alike = held.iter().filter(|other| other.cost_ns - first.cost_ns <= SAME * other.cost_ns);
         if let Some(smallest) = alike.min_by_key(|held| held.reading.point) {

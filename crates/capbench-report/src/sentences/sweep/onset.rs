@@ -3,7 +3,7 @@ use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_model::limit::Limit;
 use capbench_model::trial::{TrialResult, Verdict};
-use capbench_plan::sweep::outcome::{Reading, Series, SweepOutcome};
+use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::outcome::{Swept, numbers};
 
 use super::about;
@@ -65,7 +65,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
         }
     };
     format!(
-        "{whence}: there {}, which lay in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
+        "{whence}: there {}, which was in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
         taken(short),
         swept.label(lossy)
     )
@@ -74,7 +74,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
 /// The share of arriving frames that the application read.
 fn taken(reading: &Reading) -> String {
     format!(
-        "it takes {} of {} frames a second and only has room for the rest",
+        "it reads {} of {} frames a second and only has room for the rest",
         grouped(reading.taken_pps.median),
         grouped(reading.offered_pps.median)
     )
@@ -183,85 +183,4 @@ fn places(reading: &Reading) -> String {
         .collect();
     let places = if list.is_empty() { "where nothing here counts".into() } else { list.join(", ") };
     format!("{} of the frames, {places}", percent(ratio))
-}
-
-/// The points at which a method loses frames.
-pub(crate) fn onset(sweep: &SweepOutcome, series: &Series) -> Option<(String, Vec<u32>)> {
-    let readings = &series.readings;
-    let (first, last) = (readings.first()?, readings.last()?);
-    let lossy: Vec<usize> =
-        readings.iter().enumerate().filter(|(_, reading)| reading.loses()).map(|(at, _)| at).collect();
-    let name = series.name();
-    let (from, to) = (lossy.first().copied(), lossy.last().copied());
-    let point = |at: usize| readings.get(at).map_or("", |reading| sweep.label(reading));
-    let place = |at: usize| {
-        let lost = readings.get(at).and_then(|reading| reading.lost.first());
-        lost.map_or_else(String::new, |lost| format!(", most {}", lost.place.words()))
-    };
-    let losing: Vec<&Reading> = readings.iter().filter(|reading| reading.loses()).collect();
-    let how = how_often(&losing);
-    let is_clean = readings.iter().filter(|reading| !reading.loses()).all(Reading::is_clean);
-    let care = if is_clean { "" } else { " in most visits" };
-    let is_run = from.zip(to).is_some_and(|(from, to)| to - from + 1 == lossy.len());
-    let words = match (from, to) {
-        (Some(0), Some(to)) if is_run && to + 1 == readings.len() => {
-            format!("{name} loses frames{how} at every point{}", place(to))
-        }
-        (Some(from), Some(to)) if is_run && to + 1 == readings.len() => {
-            format!(
-                "{name} loses frames{how} from {} on{}, and none{care} up to {}",
-                point(from),
-                place(to),
-                point(from - 1)
-            )
-        }
-        (Some(0), Some(to)) if is_run => {
-            format!(
-                "{name} loses frames{how} up to {}{}, and none{care} from {} on",
-                point(to),
-                place(0),
-                point(to + 1)
-            )
-        }
-        (Some(from), Some(to)) => format!(
-            "{name} loses frames{how} at {} of {} points, the first {}, the last {}{}{}",
-            lossy.len(),
-            readings.len(),
-            point(from),
-            point(to),
-            place(to),
-            if is_clean { "" } else { ", and at others in fewer visits" }
-        ),
-        _ if readings.len() == 1 => format!("{name} loses nothing{care} at {}", sweep.label(first)),
-        _ => format!("{name} loses nothing{care} from {} to {}", sweep.label(first), sweep.label(last)),
-    };
-    let words = format!("{words}{}", only_buffered(sweep, readings));
-    let evidence: Vec<&Reading> = match from {
-        Some(_) => lossy.iter().filter_map(|at| readings.get(*at)).collect(),
-        None => readings.iter().collect(),
-    };
-    Some((words, evidence.iter().flat_map(|reading| reading.trials.clone()).collect()))
-}
-
-/// Points without loss only as long as buffers have room for the backlog.
-fn only_buffered(sweep: &SweepOutcome, readings: &[Reading]) -> String {
-    let all: Vec<&Reading> = readings.iter().filter(is_hidden).collect();
-    let at = match all.as_slice() {
-        [] => return String::new(),
-        [one] => sweep.label(one).into(),
-        [first, ..] => format!("{} points, the first {},", all.len(), sweep.label(first)),
-    };
-    format!(", at {at} only because buffers hold what it does not take")
-}
-
-/// The share of visits with loss at points whose median visit has loss; empty if all visits have it.
-fn how_often(losing: &[&Reading]) -> &'static str {
-    if losing.iter().all(|reading| reading.lossless == 0) {
-        ""
-    } else if losing.iter().all(|reading| reading.trials.len() > 2 * reading.lossless as usize) {
-        " in most visits"
-    } else {
-        // The median of two visits is above 0 if one of them lost frames.
-        " in half of the visits or more"
-    }
 }

@@ -27,7 +27,7 @@ fn costs(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
             series.readings.iter().filter(|reading| reading.is_saturated()).collect();
         let points = many(saturated.len() as u64, "point", "points");
         let text = format!(
-            "the application is the limit at {points}: too few, or too crooked a line, to tell what a packet costs."
+            "the application is the limit at {points}: too few, or too crooked a line, to compute what a packet costs."
         );
         return (!saturated.is_empty()).then(|| about(series, text, numbers(saturated)));
     };
@@ -47,18 +47,18 @@ fn costs(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
         [] => {
             let (first, last) = (found.costs_ns[0], found.costs_ns[found.costs_ns.len() - 1]);
             format!(
-                "beside the work a packet costs {} at {} and {} at {}, without a plateau.",
+                "besides the work a packet costs {} at {} and {} at {}, without a plateau.",
                 time(first),
                 label(0),
                 time(last),
                 label(saturated.len() - 1)
             )
         }
-        [one] => format!("one cost regime: beside the work a packet costs {}.", span(one)),
+        [one] => format!("one cost regime: besides the work a packet costs {}.", span(one)),
         several => {
             let list: Vec<_> = several.iter().map(span).collect();
             format!(
-                "{} cost regimes: beside the work a packet costs {}.",
+                "{} cost regimes: besides the work a packet costs {}.",
                 several.len(),
                 list.join(", then ")
             )
@@ -119,7 +119,7 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
         )
     });
     let text = format!(
-        "kernel-limited {at}: up to {} of the frames are lost {place}, and the application takes those that are left, {} \
+        "kernel-limited {at}: up to {} of the frames are lost {place}, and the application reads those that are left, {} \
          packets/s.{kernel} That is no cost of the application, and no cost regime is read off there.",
         percent(worst.sent_loss_ratio.median),
         grouped(worst.taken_pps.median)

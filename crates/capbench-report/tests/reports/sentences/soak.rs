@@ -32,7 +32,7 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
     };
     let mut path = SimulatedLaboratory::new(1e6, vec![method]);
     let text = said(plan.run(&mut path, &mut Collected::default()).unwrap().record);
-    assert!(text.contains("at the end of 10 of 10 segments"), "{text}");
+    assert!(text.contains("At the end of 10 of 10 segments"), "{text}");
 }
 
 #[test]
@@ -46,5 +46,5 @@ fn reasons_for_care_beyond_those_stored_are_counted() {
         record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
     }
     let text = said(record);
-    assert!(text.contains("further reasons for care came up 37 times"), "{text}");
+    assert!(text.contains("Further reasons of noise came up 37 times"), "{text}");
 }

@@ -196,7 +196,7 @@ fn what_the_kernel_refuses_is_no_limit_of_the_application() {
     );
     let text = texts(&run);
     let told = "recv: kernel-limited at 3 points, from work ns:0 to work ns:10000: up to 50 % of the frames are lost in the \
-                softirq backlog, and the application takes those that are left, 50,000 packets/s. Its receive work takes \
+                softirq backlog, and the application reads those that are left, 50,000 packets/s. Its receive work takes \
                 2.00 µs for every frame that it lets through, 10 % of a CPU.";
     assert!(text.contains(told), "{text}");
     assert!(text.contains("the application is the limit at 2 points"), "{text}");

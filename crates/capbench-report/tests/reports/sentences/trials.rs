@@ -45,7 +45,7 @@ fn what_programs_report_is_said_beside_what_was_found() {
 }
 
 #[test]
-fn what_shows_nothing_and_what_was_set_aside_is_said_with_its_reason() {
+fn invalid_and_discarded_trials_are_listed_with_their_reason() {
     let invalid = TrialResult {
         verdict: Verdict::Invalid,
         invalid_because: Some("11 frames were delivered of 10 sent (negative loss)".into()),
@@ -56,8 +56,8 @@ fn what_shows_nothing_and_what_was_set_aside_is_said_with_its_reason() {
     let text =
         texts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
     for expected in [
-        "Trial 7 (recv) shows nothing: 11 frames were delivered of 10 sent (negative loss). [7]",
-        "Attempt 1 (recv) set aside and repeated: a host slept. [1]",
+        "1 of 2 trials is invalid: 11 frames were delivered of 10 sent (negative loss). [7]",
+        "Attempt 1 (recv) discarded and repeated: a host slept. [1]",
     ] {
         assert!(text.contains(expected), "{text}");
     }
@@ -68,8 +68,8 @@ fn livelock_is_said_of_the_worst_trial_against_the_best() {
     let mut trials = [trial(1, "recv", 1_000_000, 100_000), trial(2, "recv", 400_000, 400_000)];
     livelock::mark(&mut trials);
     let text = texts(&trials);
-    let expected = "Livelock: recv delivered 100,000 packets/s of 1.000 million packets/s (trial 1), and more of less: \
-                    400,000 packets/s of 400,000 packets/s (trial 2; 64-byte frames, placement same, work none). [2, 1]";
+    let expected = "Livelock: recv delivered 100,000 packets/s of 1.000 million packets/s (trial 1), but 400,000 \
+                    packets/s of only 400,000 packets/s (trial 2; 64-byte frames, placement same, work none). [2, 1]";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -119,7 +119,7 @@ fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
             ..trial(1, "recv", 100_000, 99_000)
         }])
     };
-    let stood = "CPU 1 stood still once in 1 trial, for up to 5.0 ms (at least 3.0 ms, by its timer tick): the hypervisor ran \
+    let stood = "CPU 1 stalled once in 1 trial, for up to 5.0 ms (at least 3.0 ms, by its timer tick): the hypervisor ran \
                  something else, or interrupts were off.";
     let meanwhile =
         "Of 1000 frames lost in them, most in the softirq backlog, at least 700 were sent in those moments.";

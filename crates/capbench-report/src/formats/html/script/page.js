@@ -1,4 +1,4 @@
-// Puts the page to work: tables and charts, and what is folded for the printer.
+// Starts the scripts of tables, charts and links.
 
 const KEYS =
   "Left and right go through the places, up and down through the points of one, Enter goes to the trial, " +
@@ -11,22 +11,18 @@ function prepareCharts() {
   document.querySelectorAll("figure.chart").forEach((figure) => new Chart(figure));
 }
 
-// On paper nothing can be unfolded.
-function unfoldForPaper() {
-  const opened = new Set();
-  window.addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll(".evidence details:not([open])")) {
-      opened.add(details);
-      details.open = true;
-    }
-  });
-  window.addEventListener("afterprint", () => {
-    for (const details of opened) details.open = false;
-    opened.clear();
-  });
+// A link to something that is folded opens what it is in.
+function unfoldTargets() {
+  const unfold = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    target?.scrollIntoView();
+  };
+  window.addEventListener("hashchange", unfold);
+  unfold();
 }
 
 watchEvidence();
 prepareTables();
 prepareCharts();
-unfoldForPaper();
+unfoldTargets();

@@ -1,0 +1,115 @@
+//! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
+
+use capbench_plan::recommendation::{NEARLY, Ranked, Ranking, Sustained};
+use capbench_plan::search::{GoalResult, SearchOutcome};
+
+use super::parts::{chart, grouped, linear, names, point, series};
+use crate::model::{Chart, Kind, Point, Role, Series, Unit};
+use crate::naming::{self, Kind as Purpose, Scene, list};
+use crate::results::Results;
+use crate::sentences::search::ranked;
+
+const WHISKERS: &str =
+    "A line reaches to the lowest load that was not sustained. Without a line, the generator sends no more.";
+
+/// The charts of the deciding set-up of a bench or a search; none for other runs.
+pub(crate) fn charts(results: &Results) -> Vec<Chart> {
+    let charts = match Purpose::of(results) {
+        Purpose::Bench => {
+            let recommendation = naming::recommendation(results);
+            let main = recommendation.as_ref().and_then(|all| all.headline());
+            main.map_or_else(Vec::new, |ranking| vec![rates(ranking), costs(ranking)])
+        }
+        Purpose::Search => vec![searched(&results.searches)],
+        _ => Vec::new(),
+    };
+    charts.into_iter().filter(|chart| chart.is_known()).collect()
+}
+
+fn rates(ranking: &Ranking) -> Chart {
+    let of = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
+        let at = |(nth, row): (usize, &Ranked)| {
+            let own = sustained(row);
+            let interval = own.lower_pps.zip(own.at_most_pps.or(own.upper_pps)).filter(|_| has_whisker);
+            let interval = interval.map(|(low, high)| [low, high]);
+            Point { interval, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
+        };
+        ranking.methods.iter().enumerate().map(at).collect()
+    };
+    let tolerated = format!("with up to {} % loss", NEARLY * 100.0);
+    let lossless = series("without loss", Role::Delivered, of(|row| &row.lossless, true));
+    let nearly = series(tolerated, Role::Account, of(|row| &row.nearly_lossless, false));
+    let Ranking { frame_size, placement, work, .. } = ranking;
+    let scene = Scene { frame_size: frame_size.clone(), placement: placement.clone(), work: work.clone() };
+    let title = format!("Sustained rate, {}", scene.words());
+    rows(
+        "ranking-rates",
+        title,
+        "Sustained rate",
+        Unit::PacketsPerSecond,
+        methods(ranking),
+        vec![lossless, nearly],
+    )
+    .noting([WHISKERS])
+}
+
+fn costs(ranking: &Ranking) -> Chart {
+    let of = |cost: fn(&Ranked) -> Option<f64>| -> Vec<Point> {
+        let trials = |row: &Ranked| row.cost.iter().flat_map(|cost| cost.trials.clone()).collect();
+        let rows = ranking.methods.iter().enumerate();
+        rows.map(|(nth, row)| point(nth as f64, cost(row), trials(row))).collect()
+    };
+    let application = series("application", Role::Account, of(|row| Some(row.cost.as_ref()?.app_range()?.1)));
+    let total = series("application and kernel", Role::Account, of(|row| row.cost.as_ref()?.total_ns));
+    let title = match ranking.equal_load_pps {
+        Some(pps) => format!("CPU time per packet at {}", naming::rate(pps)),
+        None => "CPU time per packet".into(),
+    };
+    let unit = Unit::NanosecondsPerPacket;
+    rows("ranking-costs", title, "CPU time per packet", unit, methods(ranking), vec![application, total])
+}
+
+/// What the methods of the first set-up of a search sustain, by goal.
+fn searched(searches: &[SearchOutcome]) -> Chart {
+    let all = ranked(searches);
+    let scene = |search: &SearchOutcome| {
+        let parts = [
+            search.frame_size.as_ref().map(naming::frames),
+            search.placement.as_ref().map(|placement| format!("placement {placement}")),
+            search.work.as_ref().filter(|work| *work != "none").map(|work| format!("work {work}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let first = all.first().map(|(search, _)| scene(search)).unwrap_or_default();
+    let own: Vec<&(&SearchOutcome, &GoalResult)> =
+        all.iter().filter(|(search, _)| scene(search) == first).collect();
+    let method = |search: &SearchOutcome| search.method.clone().unwrap_or_default();
+    let methods: Vec<String> =
+        grouped(own.iter(), |(search, _)| method(search)).into_iter().map(|(name, _)| name).collect();
+    let goals = grouped(own.iter(), |(_, goal)| goal.goal.name.clone());
+    let is_first = |name: &String| goals.first().is_some_and(|(first, _)| first == name);
+    let line = |(name, results): &(String, Vec<&&(&SearchOutcome, &GoalResult)>)| {
+        let at = |(nth, wanted): (usize, &String)| {
+            let (_, goal) = results.iter().find(|(search, _)| method(search) == *wanted)?;
+            let (lower, upper) = (goal.lower.as_ref()?, goal.upper.as_ref());
+            let interval =
+                upper.filter(|_| is_first(name)).map(|upper| [lower.achieved_pps, upper.intended_pps]);
+            Some(Point { interval, ..point(nth as f64, lower.achieved_pps, lower.trials.clone()) })
+        };
+        let role = if is_first(name) { Role::Delivered } else { Role::Account };
+        series(name.to_uppercase(), role, methods.iter().enumerate().filter_map(at).collect())
+    };
+    let lines: Vec<Series> = goals.iter().map(line).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+    let title = format!("Sustained rate by {}, {first}", list(&names));
+    rows("ranking-searches", title, "Sustained rate", Unit::PacketsPerSecond, methods, lines)
+        .noting([WHISKERS])
+}
+
+fn rows(id: &str, title: String, what: &str, unit: Unit, methods: Vec<String>, lines: Vec<Series>) -> Chart {
+    chart(id, title, Kind::Ranked, names("Method", methods), linear(what, unit), lines)
+}
+
+fn methods(ranking: &Ranking) -> Vec<String> {
+    ranking.methods.iter().map(|ranked| ranked.method.clone()).collect()
+}

@@ -1,0 +1,67 @@
+//! One line each: how noisy the trials are, and what could not be measured.
+
+use super::sentence;
+use crate::groups::grouped;
+use crate::model::Sentence;
+use crate::naming::{frames, list, many};
+use crate::results::Results;
+use capbench_plan::session::NotMeasured;
+
+/// Reasons of noise in a few words, by a part of their text in results files, the first that fits.
+const CAUSES: [(&str, &str); 8] = [
+    ("slower than", "a CPU ran slower than its best (shared core or lowered clock)"),
+    ("steal", "the hypervisor took CPU time away"),
+    ("foreign load", "other work ran on their CPUs"),
+    ("stood still", "a CPU stalled"),
+    ("stalled", "a CPU stalled"),
+    ("clock", "the host's clock was changed"),
+    ("suspended", "the host was suspended"),
+    ("CPU chosen", "the kernel's receive work ran on another CPU than the chosen one"),
+];
+
+/// The caveats of a run.
+pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
+    noise(results).into_iter().chain(not_measured(&results.not_measured)).collect()
+}
+
+/// How many trials are noisy, and the most frequent reason.
+fn noise(results: &Results) -> Option<Sentence> {
+    if let Some(record) = &results.soak {
+        let (reason, segments) = record.noise.iter().max_by_key(|(_, segments)| **segments)?;
+        let all = record.whole.as_ref().map_or(0, |whole| whole.segments);
+        let text =
+            format!("{segments} of {} are noisy: {}.", many(all, "segment", "segments"), cause(reason));
+        return Some(sentence(text, []));
+    }
+    let noisy: Vec<_> = results.trials.iter().filter(|trial| !trial.noise.is_empty()).collect();
+    let reasons = grouped(noisy.iter().flat_map(|trial| &trial.noise), |reason| cause(reason));
+    let (reason, _) = reasons.into_iter().max_by_key(|(_, all)| all.len())?;
+    let are = if noisy.len() == 1 { "is" } else { "are" };
+    let all = many(results.trials.len() as u64, "trial", "trials");
+    let text = format!("{} of {all} {are} noisy: {reason}.", noisy.len());
+    Some(sentence(text, noisy.iter().map(|trial| trial.number)))
+}
+
+fn cause(reason: &str) -> String {
+    let known = CAUSES.iter().find(|(part, _)| reason.contains(part));
+    known.map_or_else(|| reason.into(), |(_, words)| (*words).into())
+}
+
+/// What could not be measured, by the reason.
+fn not_measured(missing: &[NotMeasured]) -> Option<Sentence> {
+    let by_reason = grouped(missing, |one| one.reason.trim_end_matches('.').to_string());
+    let words = by_reason.iter().map(|(reason, own)| {
+        let names: Vec<String> = own.iter().map(|one| what(one)).collect();
+        format!("{} ({reason})", list(&names))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| sentence(format!("Not measured: {}.", words.join("; ")), []))
+}
+
+fn what(missing: &NotMeasured) -> String {
+    let mut what = vec![missing.method.clone()];
+    what.extend(missing.test.iter().map(|test| format!("test {test}")));
+    what.extend(missing.frame_size.iter().map(frames));
+    what.extend(missing.placement.iter().map(|placement| format!("placement {placement}")));
+    what.join(" ")
+}
