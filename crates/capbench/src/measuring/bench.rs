@@ -115,7 +115,7 @@ fn requirements(flags: &BenchFlags, plan: &BenchPlan) -> Result<Vec<Requirement>
         ))
         .into());
     }
-    match (&flags.require[..], flags.rate, flags.max_loss) {
+    match (&flags.require[..], plan.rate, flags.max_loss) {
         ([], Some(rate), Some(_)) => {
             let of = |method: &MethodSpec| Requirement { method: method.to_string(), rate };
             Ok(plan.methods.iter().map(of).collect())
