@@ -11,7 +11,7 @@ use crate::naming::{self, Kind};
 use crate::read::Run;
 use crate::{links, sections, sentences, tables};
 
-/// Charts in front of the findings that show a verdict for which there is no ranking.
+/// Number of charts that show a verdict without a ranking.
 const PICTURES: usize = 1;
 
 /// The report of a run.
@@ -30,9 +30,12 @@ pub fn report(run: &Run) -> Report {
     let mut sections = together(sections::sections(results), tables::sections(results));
     let mut picture = sections::ranking::charts(results);
     if picture.is_empty() {
-        let charts =
-            sections.iter_mut().find(|section| !section.charts.is_empty()).map(|section| &mut section.charts);
-        picture.extend(charts.into_iter().flat_map(|charts| charts.drain(..PICTURES)));
+        let has_charts = |section: &Section| !section.charts.is_empty();
+        let is_curve = |section: &Section| section.id == "loss-against-load" && has_charts(section);
+        let curve = sections.iter().position(is_curve).filter(|_| Kind::of(results) == Kind::Rfc2544);
+        if let Some(at) = curve.or_else(|| sections.iter().position(has_charts)) {
+            picture.extend(sections[at].charts.drain(..PICTURES));
+        }
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
     let mut report = Report {

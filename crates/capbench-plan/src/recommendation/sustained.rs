@@ -24,7 +24,7 @@ impl Sustained {
                 .find(|result| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal)
         });
         let tried = Tried::of(trials, loss_ratio);
-        match searched.and_then(|result| Bounds::of(result)) {
+        match searched.and_then(Bounds::of) {
             Some(bounds) => tried.with(bounds),
             None => tried.alone(),
         }
@@ -120,7 +120,7 @@ impl<'r> Tried<'r> {
     fn alone(&self) -> Sustained {
         let upper = self.failed.first().copied();
         let below = |trial: &&&TrialResult| upper.is_none_or(|upper| trial.offered_pps < upper.offered_pps);
-        let lower = self.held.iter().filter(below).next_back().copied();
+        let lower = self.held.iter().rfind(below).copied();
         let trials = lower.iter().chain(&upper).map(|trial| trial.number).collect();
         let lower_pps = lower.map(|trial| trial.offered_pps);
         let at_most = self.at_most(lower_pps.unwrap_or(0.0));

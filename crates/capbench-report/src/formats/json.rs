@@ -6,7 +6,7 @@ use crate::error::{ReportError, Result};
 use crate::model::Report;
 
 /// Version of `report.json`. It is raised when a reader of older files would misunderstand newer ones.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The written form of a report.
 #[derive(Serialize, schemars::JsonSchema)]

@@ -158,7 +158,7 @@ impl Counter<'_> {
     ) -> Result<(Tallies, Option<CaptureError>)> {
         let mut failure: Option<(CaptureError, Instant)> = None;
         loop {
-            if let Err(error) = capture.for_each(TICK, |frame| tallies.note(&frame)) {
+            if let Err(error) = capture.for_each(TICK, |frame| tallies.note(frame)) {
                 match failure {
                     None => failure = Some((error, Instant::now())),
                     Some(_) => break,

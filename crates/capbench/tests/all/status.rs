@@ -30,7 +30,7 @@ fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_pla
         assert!(lines.len() >= 2, "{arguments}: {text:?}");
         let buffers = if arguments == record { "  buffers 0/" } else { "  dropped" };
         for line in lines {
-            assert!(line.starts_with("0 packets  0 packets/s  0 bit/s  ring 0 %"), "{line:?}");
+            assert!(line.starts_with("0 packets  0 packets/s  0 bit/s L2, 0 bit/s L1  ring 0 %"), "{line:?}");
             assert!(line.contains(buffers) && line.ends_with("dropped: none"), "{line:?}");
         }
         assert!(text.contains("\x1b[K0 packets captured\r"), "{arguments}: {text:?}");
@@ -51,7 +51,7 @@ fn root_elsewhere_count_writes_lines_that_say_the_same() {
     };
     let text = count(&[]).out;
     let line = text.lines().next().unwrap();
-    assert!(line.ends_with(" packets/s         0 dropped  ring 0 %"), "{text}");
+    assert!(line.ends_with("0 bit/s L2, 0 bit/s L1         0 dropped  ring 0 %"), "{text}");
     assert!(text.contains("\ndropped by place: none; how full the ring was at most: 0 %\n"), "{text}");
     let text = count(&["--json"]).out;
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -125,10 +125,10 @@ fn what_chance_can_explain_is_not_the_cheapest() {
     };
     let one = said(&loads, 1);
     let doubt = "40,000 packets/s to 80,000 packets/s: of the methods that keep up without loss, the cheapest by CPU time per \
-                 packet cannot be told from each other: recv (1.80 µs), packet-v2 (600 ns).";
+                 packet cannot be distinguished from each other: recv (1.80 µs), packet-v2 (600 ns).";
     assert!(one.contains(doubt), "{one}");
     let one = said(&rings, 1);
-    assert!(one.contains("packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be told; of those"), "{one}");
+    assert!(one.contains("packet-v2 with ring 1MiB, one block costs least, 600 ns of CPU time per packet, from which recv cannot be distinguished; of those"), "{one}");
     let several = said(&rings, 6);
     assert!(several.contains("costs least, 600 ns of CPU time per packet (p < 0.0001 by ranks"), "{several}");
 }
