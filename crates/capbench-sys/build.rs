@@ -15,7 +15,7 @@ mod dpdk {
     const LIBRARIES: [&str; 4] = ["rte_ethdev", "rte_mbuf", "rte_mempool", "rte_eal"];
 
     /// Compiles src/dpdk/shim.c with DPDK's own compiler flags (its headers need them, `-include` among them, which is
-    /// why they are taken as words) and links DPDK's shared libraries.
+    /// why they are passed as words) and links DPDK's shared libraries.
     pub fn build() {
         println!("cargo::rerun-if-changed=src/dpdk/shim.c");
         println!("cargo::rerun-if-changed=src/dpdk/shim.h");

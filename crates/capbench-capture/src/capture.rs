@@ -141,8 +141,8 @@ pub trait Batch {
         None
     }
 
-    /// Earliest and latest time of the frames. Reads every frame: frames of one ring are sometimes out of order, and a V3
-    /// block header has the times at which the kernel opened and closed the block. `None` without frames.
+    /// Earliest and latest time of the frames. Reads every frame, because frames of one ring are sometimes out of order. A V3 block
+    /// header only has the times at which the kernel opened and closed the block. `None` without frames.
     fn time_span(&self) -> Option<TimeSpan> {
         self.frames().fold(None, |span, frame| Some(TimeSpan::widened(span, frame.time_ns)))
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use capbench_sys::packet::{Frame, PacketType};
 
-use crate::filter::{Beside, Compiler, FilterText, Listing, Optimise, SoftwareFilter, Tags};
+use crate::filter::{Compiler, FilterText, FrameMetadata, Listing, Optimise, SoftwareFilter, Tags};
 use crate::{Filter, Interface};
 use capbench_model::units::SnapLength;
 
@@ -30,8 +30,10 @@ fn run(filter: &Filter, data: &[u8]) {
         hash: None,
         status: 0,
     };
-    for tags in [Tags::Beside, Tags::InFrames] {
-        if let Ok(mut filter) = SoftwareFilter::new(filter, SnapLength::EVERYTHING, &Beside::tags(tags)) {
+    for tags in [Tags::InMetadata, Tags::InFrames] {
+        if let Ok(mut filter) =
+            SoftwareFilter::new(filter, SnapLength::EVERYTHING, &FrameMetadata::tags(tags))
+        {
             assert_eq!(filter.matches(&frame), filter.pass(&frame));
         }
     }

@@ -96,7 +96,7 @@ impl Method {
         let refuse = |reason: String| Err(CaptureError::Spec { method: spec.to_string(), reason });
         if spec.names_code() && identity::is_elevated() {
             return refuse(
-                "this program has privileges of its own file (setcap, set-user-id), so its caller cannot name a device or \
+                "this program's file grants privileges (setcap, set-user-id), so its caller cannot name a device or \
                  a library; run it with sudo"
                     .into(),
             );
@@ -104,21 +104,25 @@ impl Method {
         if let (None, Some(argument)) = (&self.argument, spec.argument()) {
             return refuse(format!("{} takes no \":{argument}\"", spec.name()));
         }
-        for (position, given) in spec.settings().iter().enumerate() {
-            let Some(known) = self.settings.iter().find(|known| known.name == given.name) else {
+        for (position, setting) in spec.settings().iter().enumerate() {
+            let Some(known) = self.settings.iter().find(|known| known.name == setting.name) else {
                 let names: Vec<_> = self.settings.iter().map(|known| known.name).collect();
                 let known = if names.is_empty() { "it has none".into() } else { names.join(", ") };
-                return refuse(format!("{} has no setting \"{}\"; known: {known}", spec.name(), given.name));
+                return refuse(format!(
+                    "{} has no setting \"{}\"; known: {known}",
+                    spec.name(),
+                    setting.name
+                ));
             };
-            match (&given.value, known.value) {
+            match (&setting.value, known.value) {
                 (Some(_), None) => return refuse(format!("+{} takes no value", known.name)),
                 (None, Some(wanted)) if !known.optional => {
                     return refuse(format!("write +{}={wanted}, {}", known.name, known.summary));
                 }
                 _ => {}
             }
-            if spec.settings()[..position].iter().any(|earlier| earlier.name == given.name) {
-                return refuse(format!("+{} is given twice", given.name));
+            if spec.settings()[..position].iter().any(|earlier| earlier.name == setting.name) {
+                return refuse(format!("+{} appears twice", setting.name));
             }
         }
         Ok(())

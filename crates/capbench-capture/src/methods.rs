@@ -28,7 +28,7 @@ pub trait MembersVisitor {
     fn visit<C: Capture>(self, members: Vec<C>) -> Self::Output;
 }
 
-/// The options of a group of captures that are opened together, if the method allows so many.
+/// The options of a group of captures that are opened together, if the method allows that many.
 fn of_members(
     spec: &MethodSpec,
     interface: &Interface,

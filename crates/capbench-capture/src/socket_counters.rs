@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_reading_is_told_from_an_earlier_one() {
+    fn only_a_later_reading_counts_as_new() {
         let sum = Accumulator::default();
         let before = sum.add(PacketStatistics { packets: 10, drops: 3, freezes: Some(1) }).total();
         let now = sum.clone().add(PacketStatistics { packets: 20, drops: 4, freezes: Some(2) });

@@ -1,4 +1,4 @@
-//! Which libpcap answers where several are, or have been, open in one process. A test binary of its own: what stays open
+//! Which libpcap answers where several are, or have been, open in one process. A separate test binary: what stays open
 //! here stays open for all of its tests.
 
 #[path = "libpcap/stand_in.rs"]
@@ -28,7 +28,7 @@ fn open(library: &Path) -> Result<PcapLibrary, String> {
     PcapLibrary::open(library.to_str().unwrap()).map_err(|error| error.to_string())
 }
 
-/// The system's file of a name, without asking the loader: what a process of its own finds.
+/// The system's file of a name, without asking the loader: what a separate process finds.
 fn system() -> Option<(&'static str, String)> {
     let name = NAMES.into_iter().find(|name| {
         let linked = Command::new("cc")
@@ -43,7 +43,7 @@ fn system() -> Option<(&'static str, String)> {
 }
 
 #[test]
-fn the_systems_library_and_others_of_its_name_are_told_apart_in_any_order() {
+fn libraries_of_one_name_are_distinguished_in_any_order() {
     let Some((name, file)) = system() else {
         return missing("libpcap (package libpcap0.8)");
     };

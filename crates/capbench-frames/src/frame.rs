@@ -10,7 +10,7 @@ use crate::{Flow, FrameLayout, FrameSize, Network, Stamp, Transport};
 ///
 /// # Slots
 /// A slot is at least as long as the frame. It holds zeros, or a frame that any `FrameWriter` wrote. All octets after the
-/// stamp are zero, so writing costs the same for every size: the writer clears the octets that a longer head may have left
+/// stamp are zero, so writing costs the same for every size. The writer clears the octets that a longer head may have left
 /// and never touches the rest.
 #[derive(Debug, Clone)]
 pub struct FrameWriter {
@@ -41,7 +41,7 @@ impl FrameWriter {
     ///
     /// # Panics
     /// On a slot shorter than the frame, a flow that the layout does not have, or a size below the layout's
-    /// minimum; a [`FramePlan`](crate::plan::FramePlan) yields none of these.
+    /// minimum. A [`FramePlan`](crate::plan::FramePlan) yields none of these.
     #[inline]
     pub fn write(&self, slot: &mut [u8], size: FrameSize, flow: Flow, stamp: Stamp) -> usize {
         let length = size.captured();

@@ -1,4 +1,4 @@
-//! Recognises an intact, uncut frame in one pass: the common case, whose cost every received frame pays.
+//! Recognises an intact, uncut frame in one pass: the common case, on which every received frame spends this time.
 //!
 //! Octets of the head that are equal in all frames of a layout are compared in machine words under a mask. Lengths, checksums
 //! and flow are checked by arithmetic. It accepts only frames that are correct in every octet. [`crate::classify`] classifies

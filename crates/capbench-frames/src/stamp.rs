@@ -2,8 +2,8 @@
 //!
 //! 14 octets, big-endian: trial 16 bits, stream 8, sequence number 40, planned send time 48. UDP carries it as the first 14
 //! octets of payload. TCP carries octets 0..4 as sequence number, 4..8 as acknowledgement number, 8..10 as urgent pointer and
-//! 10..14 as the first payload octets, so that the 58-octet frame of `dain-2004` (54 of headers, 4 of payload) holds all of
-//! it. It has no checksum: that of UDP or TCP covers it.
+//! 10..14 as the first payload octets. So the 58-octet frame of `dain-2004` (54 of headers, 4 of payload) contains the whole
+//! stamp. It has no checksum: that of UDP or TCP covers it.
 
 use serde::{Deserialize, Serialize};
 

@@ -207,7 +207,7 @@ fn root_nothing_is_left_of_a_dropped_bed() {
 #[test]
 fn root_real_interfaces_are_guarded() {
     let Some(()) = privileges() else { return };
-    // The interfaces are real to the bed; that they are a pair in a namespace of their own keeps the host out of it.
+    // The interfaces are real to the bed. They are a pair in a separate namespace, so the host is not touched.
     let bed = bed(KernelWork::SenderContext);
     let name = bed.transmit_side().name().to_owned();
     let refused = |isolated| {
@@ -234,8 +234,8 @@ fn root_real_interfaces_are_guarded() {
     assert!(Bed::real("no-such-if", "no-such-if", true).unwrap_err().to_string().contains("does not exist"));
 }
 
-/// The example, as a copy that any user may run, in a folder that goes with it; `None` where it was not built (`cargo test
-/// --test bed` does not).
+/// A copy of the example that any user may run, in a temporary folder. `None` if it was not built (`cargo test --test bed`
+/// does not).
 fn probe() -> Option<(Scratch, PathBuf)> {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent)?.join("examples/bed_probe");
@@ -298,7 +298,7 @@ fn a_missing_interface_is_named() {
     assert!(Links::of_current_namespace().unwrap().by_name("lo").is_ok());
 }
 
-/// Frames that a veth polls stand in its own counters, under the name that the kernel gives them.
+/// The counters of a veth contain the frames that it polls, under the kernel's name.
 #[test]
 fn root_a_veth_s_own_counters_are_read() {
     let Some(()) = privileges() else { return };
@@ -336,7 +336,7 @@ fn root_a_veth_s_own_counters_are_read() {
 
 /// An interface without a driver is no error, and one that is gone is.
 #[test]
-fn interfaces_without_counters_of_their_own() {
+fn interfaces_without_separate_counters() {
     let lo = NicSnapshot::take("lo").unwrap();
     assert!(lo.since(&lo).is_empty() && lo.driver().is_none());
     assert!(NicSnapshot::take("no-such-if").unwrap_err().to_string().contains("no-such-if"));

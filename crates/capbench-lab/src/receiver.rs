@@ -28,7 +28,7 @@ use capbench_host::accounts::threads::ThreadTimes;
 use capbench_model::arrivals::Arrivals;
 use capbench_model::evidence::QueueAccount;
 use capbench_model::latency::{Latency, Recording};
-use capbench_model::loss_shape::LossRecord;
+use capbench_model::loss_pattern::LossRecord;
 use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Emptying, ProgramReport, TICK};
 use queue::Queue;

@@ -1,5 +1,5 @@
 //! CSV (RFC 4180) of untrusted names. A spreadsheet evaluates a cell that begins with `=`, `+`, `-` or `@`, also after a tab
-//! or a carriage return: such a name could read other cells or start a program. It gets a leading `'`, which marks text in
+//! or a carriage return. Such a name could read other cells or start a program. It gets a leading `'`, which marks text in
 //! spreadsheets. Numbers stay numbers, also negative ones.
 
 use std::borrow::Cow;

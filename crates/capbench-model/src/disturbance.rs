@@ -18,8 +18,8 @@ const SLEW_PPM: f64 = 500.0;
 /// Upper bound of the error of reading two clocks in turn. Over a short trial this looks like a slew.
 const READING_NS: f64 = 50_000.0;
 
-/// A CPU ran slow during a trial if a loop took this many times its best time right before or after: its core was shared, or
-/// its clock was lowered. Turbo clocks differ by less with the number of busy cores.
+/// A CPU ran slow during a trial if a loop took this many times its best time right before or after. Then its core was shared,
+/// or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
 const SLOW: f64 = 1.15;
 
 /// Disturbances by the host during a trial.
@@ -62,23 +62,23 @@ pub struct CpuDisturbance {
     /// Time of the window that the kernel's CPU accounting does not report. That accounting is sampled and counts ticks.
     #[serde(default)]
     pub unaccounted_ns: u64,
-    /// Time taken by the hypervisor while frames were sent (steal). Counted in ticks, so it can be off by one tick.
+    /// Time that the hypervisor stole while frames were sent (steal). Counted in ticks, so it can be off by one tick.
     pub steal_ns: u64,
     /// Time of other work in the window: a lower bound. Where the kernel charges interrupts to the running thread, some of it
     /// counts as the trial's time.
     pub foreign_ns: u64,
     /// The last 64 stalls while frames were sent. Absent if not monitored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stalls: Option<Vec<Standstill>>,
+    pub stalls: Option<Vec<Stall>>,
     /// Its speed right before and after the trial. Absent if not measured, as between the segments of a soak.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
+    #[serde(rename = "pace", default, skip_serializing_if = "Option::is_none")]
+    pub core_speed: Option<CoreSpeed>,
 }
 
 /// Time per iteration of a loop that keeps a core's arithmetic units busy, while all CPUs of the trial run it, in
 /// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Pace {
+pub struct CoreSpeed {
     /// Right before the trial.
     pub before_ns: f64,
     /// Right after the trial.
@@ -87,7 +87,7 @@ pub struct Pace {
     pub fastest_ns: f64,
 }
 
-impl Pace {
+impl CoreSpeed {
     /// Factor over the fastest time, before or after, whichever is larger.
     fn slowdown(&self) -> f64 {
         self.before_ns.max(self.after_ns) / self.fastest_ns.max(f64::MIN_POSITIVE)
@@ -96,7 +96,7 @@ impl Pace {
 
 /// A stall: the CPU ran no work of the trial and no interrupt. The hypervisor preempted it, or interrupts were off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Standstill {
+pub struct Stall {
     /// End of the stall, in nanoseconds since sending began.
     pub until_ns: u64,
     /// Lower bound of its duration: the delay of the CPU's timer tick.
@@ -105,7 +105,7 @@ pub struct Standstill {
     pub at_most_ns: u64,
 }
 
-impl Standstill {
+impl Stall {
     /// Whether the stall overlaps an interval, in nanoseconds since sending began.
     pub fn overlaps(&self, from_ns: u64, to_ns: u64) -> bool {
         from_ns <= self.until_ns && to_ns >= self.until_ns.saturating_sub(self.at_most_ns)
@@ -117,7 +117,7 @@ impl Disturbance {
     pub fn reasons(&self) -> Vec<&'static str> {
         let mut reasons = self.reasons_for_rates();
         if self.cpus.iter().any(|cpu| self.is_stalled(cpu)) {
-            reasons.push("one of its CPUs stood still for longer than the backlog lasts");
+            reasons.push("one of its CPUs stalled for longer than the backlog lasts");
         }
         reasons
     }
@@ -143,7 +143,7 @@ impl Disturbance {
             (suspended_ns > STEP_NS, "the host was suspended while it ran"),
             (
                 self.is_slow(),
-                "one of its CPUs ran slower than it can: it shares its core, or its clock was lowered",
+                "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered",
             ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()
@@ -154,7 +154,7 @@ impl Disturbance {
         let share = |ns: u64, of: u64| ns as f64 / of.max(1) as f64;
         let of_cpu = |cpu: &CpuDisturbance| {
             let stalled: u64 = cpu.stalls.iter().flatten().map(|stall| stall.at_most_ns).sum();
-            let slow = cpu.pace.map_or(0.0, |pace| 1.0 - 1.0 / pace.slowdown().max(1.0));
+            let slow = cpu.core_speed.map_or(0.0, |speed| 1.0 - 1.0 / speed.slowdown().max(1.0));
             share(cpu.steal_ns + stalled, self.sending_ns) + share(cpu.foreign_ns, cpu.window_ns) + slow
         };
         self.cpus.iter().map(of_cpu).fold(0.0, f64::max).min(1.0)
@@ -162,12 +162,12 @@ impl Disturbance {
 
     /// Whether one of its CPUs ran slower than its best.
     pub fn is_slow(&self) -> bool {
-        self.cpus.iter().filter_map(|cpu| cpu.pace).any(|pace| pace.slowdown() > SLOW)
+        self.cpus.iter().filter_map(|cpu| cpu.core_speed).any(|core_speed| core_speed.slowdown() > SLOW)
     }
 
     /// The same without the CPUs' speed, for users that it does not concern.
-    pub fn beside_pace(&self) -> Self {
-        let without = |cpu: &CpuDisturbance| CpuDisturbance { pace: None, ..cpu.clone() };
+    pub fn without_core_speed(&self) -> Self {
+        let without = |cpu: &CpuDisturbance| CpuDisturbance { core_speed: None, ..cpu.clone() };
         Self { cpus: self.cpus.iter().map(without).collect(), ..self.clone() }
     }
 

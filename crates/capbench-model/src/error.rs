@@ -18,7 +18,7 @@ pub enum TrialError {
     /// Frames could not be planned.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// An error of the laboratory, of its own type.
+    /// An error of the laboratory.
     #[error(transparent)]
     Laboratory(Box<dyn Error + Send + Sync>),
 }

@@ -140,13 +140,13 @@ impl Evidence {
         // A place inside the method: only the method can count its losses.
         let its = |place, absent: &str| match self.method.without.contains(&place) {
             true => own(place, Some(0), absent),
-            false => own(place, None, "unknown: the method does not tell"),
+            false => own(place, None, "unknown: the method does not report it"),
         };
-        let told = |place, told: &Option<Counted>, count, source: &str| match told {
-            Some(told) => entry(place, told.count, &told.source),
+        let card = |place, counted: &Option<Counted>, count, source: &str| match counted {
+            Some(counted) => entry(place, counted.count, &counted.source),
             None => entry(place, count, source),
         };
-        let link = told(
+        let link = card(
             Place::Link,
             &self.nic.link,
             self.link_drops,
@@ -158,16 +158,16 @@ impl Evidence {
         let xdp = self.xdp_entry(unseen);
         let filter = self.filter_entry(backlog, xdp.count, unseen);
         let entries = vec![
-            entry(Place::Unsent, Some(self.unsent), "generator: intended - handed to the kernel"),
+            entry(Place::Unsent, Some(self.unsent), "generator: intended - passed to the kernel"),
             transmit,
             link_queue,
             own(Place::Link, link.count, &link.source),
-            told(
+            card(
                 Place::Driver,
                 &self.nic.driver,
                 self.virtual_pair.then_some(0),
                 if self.virtual_pair {
-                    "a veth has no other queue of its own"
+                    "a veth has no other queue"
                 } else {
                     "unknown: rx_dropped also counts frames that were captured"
                 },
@@ -178,7 +178,7 @@ impl Evidence {
             own(Place::Filter, filter.count, &filter.source),
             its(Place::FillRing, "the method has no fill ring"),
             its(Place::Ring, "the method has no ring"),
-            its(Place::MethodQueue, "the method has no queue of its own"),
+            its(Place::MethodQueue, "the method has no queue"),
             self.queue_entry(),
             self.unread_entry(),
             self.verified_entry(Place::Truncated, self.truncated),

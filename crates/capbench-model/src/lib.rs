@@ -10,7 +10,7 @@
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`work`] | the application's work per frame |
 //! | [`evidence`] | books the ledger from counters |
-//! | [`loss_shape`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
+//! | [`loss_pattern`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
 //! | [`limit`] | what limited a method |
 //! | `for_tests` | values that tests begin with; needs the feature `testing` |
 //! | [`environment`] | the host, as recorded in results |
@@ -35,7 +35,7 @@ pub mod laboratory;
 pub mod latency;
 pub mod ledger;
 pub mod limit;
-pub mod loss_shape;
+pub mod loss_pattern;
 pub mod mark;
 pub mod method_spec;
 pub mod moderation;

@@ -43,9 +43,9 @@ impl Limit {
             Self::Nic => "the link, the NIC or its driver".into(),
             Self::Backlog => "the kernel's receive work: its backlog is full".into(),
             Self::Ring => "the ring: it is too small for the moments in which nobody empties it".into(),
-            Self::RingOrApplication => "the ring or the application: too little is lost to tell which".into(),
+            Self::RingOrApplication => "the ring or the application: too few losses to decide which".into(),
             Self::Application => {
-                "the application: the ring fills because frames are taken more slowly than they come".into()
+                "the application: the ring fills because it reads frames more slowly than they come".into()
             }
             Self::Elsewhere { place } => {
                 format!("a place that says nothing of the cause ({})", place.words())
@@ -116,7 +116,7 @@ impl Short<'_> {
     fn loses_in_moments(&self) -> bool {
         let keeps_up = self.trial.emptying.is_some() && self.backlogged == 0;
         keeps_up
-            && self.trial.loss_shape.as_ref().is_some_and(|shape| {
+            && self.trial.loss_pattern.as_ref().is_some_and(|shape| {
                 shape.lost_at_end == 0 && shape.worst_ratio() > DENSE * self.trial.sent_loss_ratio()
             })
     }
@@ -129,25 +129,25 @@ pub(crate) mod tests {
     use super::Limit;
     use crate::for_tests::{measured, profile};
     use crate::ledger::LostAt;
-    use crate::loss_shape::{LossShape, Spread, Window};
+    use crate::loss_pattern::{LossPattern, Spread, Window};
     use crate::places::Place;
     use crate::trial::{Emptying, Load, Phase, TrialResult};
 
     const SENT: u64 = 100_000;
 
-    /// Of a trial of a second that sent so many frames: all that it lost in one tenth of it, the last one or another.
-    pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+    /// A trial of a second that sent this many frames and lost all its losses in one tenth of it, the last one or another.
+    pub fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
         let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
-        LossShape {
+        LossPattern {
             lost_steadily: if is_at_end { 0 } else { lost },
             lost_at_end: if is_at_end { lost } else { 0 },
             bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
             worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
-            ..LossShape::in_windows(sent, lost, 10, 1)
+            ..LossPattern::in_windows(sent, lost, 10, 1)
         }
     }
 
-    /// A trial of a second that lost so many frames in a ring, and whose application went on for so long when it was over.
+    /// A trial of a second that lost this many frames in a ring. Its application read on for this long after the end.
     fn trial(lost: u64, behind_ms: f64) -> TrialResult {
         let rate = Load::Rate("100000".parse().unwrap());
         let measured = measured(SENT, SENT, SENT - lost, lost);
@@ -158,7 +158,7 @@ pub(crate) mod tests {
 
     /// The same with all that was lost in one tenth of a second, the last one or another.
     fn at_once(lost: u64, is_at_end: bool, behind_ms: f64) -> TrialResult {
-        TrialResult { loss_shape: Some(in_one_window(SENT, lost, is_at_end)), ..trial(lost, behind_ms) }
+        TrialResult { loss_pattern: Some(in_one_window(SENT, lost, is_at_end)), ..trial(lost, behind_ms) }
     }
 
     fn limit(trials: &[TrialResult]) -> Option<Limit> {
@@ -179,7 +179,7 @@ pub(crate) mod tests {
     fn a_ring_that_is_full_late_is_the_applications_limit() {
         // It fills after nine tenths of the trial: the worst tenth of a second loses ten times the average.
         let late = at_once(500, true, 40.0);
-        let shape = late.loss_shape.as_ref().unwrap();
+        let shape = late.loss_pattern.as_ref().unwrap();
         assert!(shape.worst_ratio() > 9.0 * late.sent_loss_ratio());
         assert_eq!(limit(&[late]), Some(Limit::Application));
         // As full at another time, it was behind all the same.
@@ -205,7 +205,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_only_lay_in_buffers_limits_like_what_was_lost() {
+    fn buffered_frames_limit_like_lost_frames() {
         assert_eq!(limit(&[trial(0, 0.0)]), None);
         assert_eq!(limit(&[trial(0, 250.0)]), Some(Limit::Application), "nothing was lost yet");
         let of_place = |frames| {

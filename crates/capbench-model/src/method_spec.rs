@@ -92,7 +92,7 @@ impl MethodSpec {
 
     /// Whether the user set this setting.
     pub fn has(&self, setting: &str) -> bool {
-        self.settings.iter().any(|given| given.name == setting)
+        self.settings.iter().any(|one| one.name == setting)
     }
 
     /// Whether it names a device, a library, or arguments for one. These decide which code runs.
@@ -104,14 +104,14 @@ impl MethodSpec {
 
     /// The value of a setting, if the user set one.
     pub fn value(&self, setting: &str) -> Option<&str> {
-        self.settings.iter().find(|given| given.name == setting)?.value.as_deref()
+        self.settings.iter().find(|one| one.name == setting)?.value.as_deref()
     }
 
     /// Removes the settings that `other` accepts: they do not concern the method. The text stays.
     pub fn split_settings(&mut self, other: impl Fn(&Setting) -> bool) -> Vec<Setting> {
-        let (taken, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
+        let (removed, kept) = std::mem::take(&mut self.settings).into_iter().partition(other);
         self.settings = kept;
-        taken
+        removed
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn name_argument_and_settings_are_told_apart() {
+    fn name_argument_and_settings_are_distinguished() {
         let full = spec("libpcap:/opt/c++/lib+x/libpcap.so.1+next+timeout=5ms");
         assert_eq!((full.name(), full.argument()), ("libpcap", Some("/opt/c++/lib+x/libpcap.so.1")));
         assert!(full.has("next") && full.value("timeout") == Some("5ms") && full.value("next").is_none());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_method_is_refused() {
+    fn unknown_methods_are_refused() {
         for text in ["", ":", "+x", "libpcap:", "Recv", "recv+", "recv+X", "-x", "a b"] {
             assert!(text.parse::<MethodSpec>().is_err(), "{text}");
         }

@@ -56,7 +56,7 @@ pub struct About {
 
 places! {
     Unsent "unsent" "unsent" "unsent" "never sent by the generator"
-        means "the generator was to send it and did not get to it"
+        means "the generator was to send it and had no time for it"
         veth "generator"
         card "generator"
         unknown "never";
@@ -77,7 +77,7 @@ places! {
         card "the driver's own counters (`ethtool -S`); sender's `tx_packets` less receiver's `rx_packets`"
         unknown "on cards that do not count it and whose two sides cannot be compared";
     Driver "driver" "driver" "driver" "in the driver"
-        means "the receiving driver, for want of memory for example"
+        means "the receiving driver, for example because it had no memory"
         veth "`rx_queue_N_drops`, less failed redirects"
         card "the driver's own counters"
         unknown "with drivers that are not in the table, or have no such counter";
@@ -92,7 +92,7 @@ places! {
         veth "AF_XDP and `xdp-count`: their own counters; other programs: `xdp_drops` of the driver; tracer: \
               generic XDP, failed redirects"
         card "the same"
-        unknown "with a program of somebody else whose drops neither driver nor tracer counts; where the tracer \
+        unknown "with a foreign program whose drops neither driver nor tracer counts; where the tracer \
                  counts them, as at `stack`";
     Stack "stack" "stack" "stack" "in the network stack"
         means "the network stack dropped it in front of the capture point"
@@ -105,16 +105,16 @@ places! {
         veth "0, as no filter drops frames of the trial; else unknown, as the kernel does not count it"
         card "the same"
         unknown "where a filter can drop frames of the trial";
-    FillRing "fill_ring" "fill" "fill ring" "for want of a free buffer (fill ring)"
+    FillRing "fill_ring" "fill" "fill ring" "without a free buffer (fill ring)"
         means "AF_XDP's fill ring had no free buffer"
         veth "`XDP_STATISTICS`: `rx_fill_ring_empty_descs`, and the program's failed redirects"
         card "the same, in copy mode; in zero-copy mode the card misses such a frame"
-        unknown "before Linux 5.9; where a program does not tell, unless its definition says that it has none";
+        unknown "before Linux 5.9; where a program does not report it, unless its definition says that it has none";
     Ring "ring" "ring" "ring" "in the ring or socket queue"
         means "ring or socket queue had no room"
         veth "`PACKET_STATISTICS`, `XDP_STATISTICS`, `pcap_stats`, the library's or the program's own report"
         card "the same"
-        unknown "where a library or program does not tell, unless its definition says that it has none";
+        unknown "where a library or program does not report it, unless its definition says that it has none";
     MethodQueue "method_queue" "method" "method queue" "in the method's queues"
         means "queues of the method itself, between its threads or inside its library"
         veth "the method's own counters; 0 where it has none"
@@ -126,11 +126,11 @@ places! {
         card "the same"
         unknown "never";
     Unread "unread" "unread" "unread" "unread at the end"
-        means "it lay in ring or socket, unread, when the trial ended"
+        means "it was in ring or socket, unread, when the trial ended"
         veth "0 where a trial went on until every frame was accounted for or none came any more; where it was \
               cut short, computed: what the method accepted, less its losses and the frames read"
         card "the same"
-        unknown "where a trial was cut short and the method does not tell what it accepted or lost";
+        unknown "where a trial was cut short and the method does not report what it accepted or lost";
     Truncated "truncated" "cut" "truncated" "cut short"
         means "it was delivered cut short, though the snap length allowed it whole"
         veth "verification of every frame"
@@ -213,7 +213,7 @@ pub const fn about(place: Place) -> &'static About {
 /// The table as Markdown.
 pub fn table() -> String {
     let mut text = String::from(
-        "| place | a frame stands here when | told, on capbench's own link, by | told, on a card, by | unknown |\n\
+        "| place | a frame counts here when | counter on capbench's own link | counter on a card | unknown |\n\
          |---|---|---|---|---|\n",
     );
     for place in ALL {

@@ -123,11 +123,11 @@ impl TracedLosses {
     fn as_far_as_seen(&self, losses: &Losses, seen: String, unseen: u64) -> (Option<u64>, String) {
         let doubts = self.doubts(unseen);
         let is_certain = doubts.is_empty();
-        let told = [seen].into_iter().chain(doubts).collect::<Vec<_>>().join("; ");
+        let text = [seen].into_iter().chain(doubts).collect::<Vec<_>>().join("; ");
         match (is_certain, losses.is_empty()) {
-            (true, _) => (Some(losses.total()), told),
-            (false, false) => (Some(losses.total()), format!("at least: {told}")),
-            (false, true) => (None, format!("unknown: {told}")),
+            (true, _) => (Some(losses.total()), text),
+            (false, false) => (Some(losses.total()), format!("at least: {text}")),
+            (false, true) => (None, format!("unknown: {text}")),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
 use crate::latency::Latency;
 use crate::ledger::Ledger;
-use crate::loss_shape::LossShape;
+use crate::loss_pattern::LossPattern;
 use crate::running::CaptureFacts;
 pub use emptying::Emptying;
 pub use emptying::TICK;
@@ -202,7 +202,7 @@ pub struct Measured {
     /// Share of the kernel's receive work on its CPU.
     pub kernel_work_share: Option<f64>,
     /// When frames were lost and how many in a row.
-    pub loss_shape: Option<LossShape>,
+    pub loss_pattern: Option<LossPattern>,
     /// The delay of the frames.
     pub latency: Option<Latency>,
     /// Reasons for care with the numbers.
@@ -289,7 +289,7 @@ impl Measured {
             loss_ratio: if intended == 0 { 0.0 } else { 1.0 - share(arrivals.delivered, intended) },
             unexplained: ledger.unexplained,
             ledger: ledger.entries,
-            loss_shape: self.loss_shape,
+            loss_pattern: self.loss_pattern,
             latency: self.latency,
             verdict,
             invalid_because,

@@ -74,8 +74,8 @@ impl fmt::Display for QueueLength {
 pub struct WorkPlan {
     /// The work.
     pub model: WorkModel,
-    /// The queue in front of a second thread that does the work, on the same CPU as the first; `None` if the thread that reads
-    /// the frames also does the work.
+    /// The queue in front of a second thread that does the work, on the same CPU as the first. `None` if the reading thread
+    /// also does the work.
     pub queue: Option<QueueLength>,
 }
 

@@ -4,8 +4,8 @@
 //! cargo run --release -p capbench-record --example flows -- eth0 --workers 4 --seconds 10
 //! ```
 //!
-//! One thread takes batches from the interface; the workers read frames where they lie, by etherparse, and the last one to
-//! drop a batch gives its memory back. Each worker has a table of its own; they are put together in the end.
+//! One thread takes batches from the interface. The workers read frames in place, by etherparse. The last one to drop a
+//! batch returns its memory. Each worker has its own table. At the end the tables are merged.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -193,7 +193,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let of_workers = pool.counts_of(&[0]).into_iter().sum::<WorkerCounts>();
     line(Some(of_workers.worked.frames), "worked on");
     let unread = counters.accepted.zip(counters.dropped()).map(|(accepted, dropped)| {
-        i128::from(accepted) - i128::from(dropped) - i128::from(of_workers.given.frames)
+        i128::from(accepted) - i128::from(dropped) - i128::from(of_workers.assigned.frames)
     });
     match unread {
         Some(left) => println!("{left:>12}  in the ring, unread, when it ended"),

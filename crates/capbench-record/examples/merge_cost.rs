@@ -1,7 +1,7 @@
-//! What merging three ports costs per frame, beside walking their blocks one after the other.
+//! The cost of merging three ports per frame, compared with walking their blocks one after the other.
 //!
 //! `cargo run --release -p capbench-record --example merge_cost [ROUNDS]`. Needs no privilege: the program fills the blocks
-//! itself, laid out as the kernel does, which is not timed. Each frame is copied into a buffer, as writing it to a file
+//! itself, in the kernel's layout, which is not timed. Each frame is copied into a buffer, as writing it to a file
 //! would do. Printed are medians over rounds, each of which walks the same frames and merges them, in turn.
 
 use std::hint::black_box;
@@ -66,7 +66,7 @@ struct Port {
 impl Port {
     fn block(&mut self, times: impl ExactSizeIterator<Item = u64>) -> Block {
         let filled = self.kernel.fill_timed(times.map(|time| (START + time, &FRAME[..])));
-        assert_eq!(filled, Some(FRAMES as usize), "a block is free and holds so many");
+        assert_eq!(filled, Some(FRAMES as usize), "a block is free and has room for all");
         self.ring.take().expect("it was filled")
     }
 }

@@ -163,7 +163,7 @@ struct Conversion<'o> {
     converted: &'o mut Converted,
 }
 
-/// Converts a file to the given format with these options, without rotation.
+/// Converts a file to this format with these options, without rotation.
 ///
 /// # Errors
 /// Why either file failed. Everything before that is written, and `converted` counts it. After a refusal

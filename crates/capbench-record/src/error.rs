@@ -36,14 +36,14 @@ pub enum RecordError {
         octets: usize,
     },
     /// The plan of a worker pool is invalid.
-    #[error("hand-off to workers: {reason}")]
+    #[error("worker pool: {reason}")]
     WorkerPool {
         /// What is wrong, and which values are valid.
         reason: String,
     },
     /// A worker thread panicked. Its batches were returned; the other workers continue.
     #[error(
-        "worker {worker} of the hand-off panicked: {message}; its batches were given back, and the other workers go on"
+        "worker {worker} of the pool panicked: {message}; its batches count as lost, and the other workers go on"
     )]
     Worker {
         /// The worker's number, from 0.

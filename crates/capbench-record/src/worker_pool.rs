@@ -96,11 +96,11 @@ impl AddAssign for Tally {
     }
 }
 
-/// Counts of a worker: `given` is the sum of the others, plus batches in its queue or in work.
+/// Counts of a worker: `assigned` is the sum of the others, plus batches in its queue or in work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounts {
     /// Batches meant for it, including lost ones.
-    pub given: Tally,
+    pub assigned: Tally,
     /// Batches that it processed.
     pub worked: Tally,
     /// Lost because its queue was full.
@@ -108,7 +108,7 @@ pub struct WorkerCounts {
     /// Lost although another worker's queue had room: all results waited for the oldest batch, which this worker had.
     pub out_of_window: Tally,
     /// Lost because it panicked: the batches that it had, and later batches for it alone.
-    pub given_back: Tally,
+    pub lost_by_panic: Tally,
 }
 
 impl WorkerCounts {
@@ -116,7 +116,7 @@ impl WorkerCounts {
     pub fn lost(&self) -> Tally {
         let mut lost = self.refused;
         lost += self.out_of_window;
-        lost += self.given_back;
+        lost += self.lost_by_panic;
         lost
     }
 }
@@ -124,11 +124,11 @@ impl WorkerCounts {
 impl Sum for WorkerCounts {
     fn sum<I: Iterator<Item = Self>>(several: I) -> Self {
         several.fold(Self::default(), |mut sum, one| {
-            sum.given += one.given;
+            sum.assigned += one.assigned;
             sum.worked += one.worked;
             sum.refused += one.refused;
             sum.out_of_window += one.out_of_window;
-            sum.given_back += one.given_back;
+            sum.lost_by_panic += one.lost_by_panic;
             sum
         })
     }
@@ -210,7 +210,7 @@ impl<B: Send + 'static> WorkerPool<B> {
             let mut source = format!("worker {worker}: its queue of {queue} batches was full");
             for (tally, why) in [
                 (counts.out_of_window, "because all results waited for its oldest batch"),
-                (counts.given_back, "given back when it panicked and afterwards"),
+                (counts.lost_by_panic, "because it panicked"),
             ] {
                 if tally.frames > 0 {
                     source.push_str(&format!("; {} of them {why}", tally.frames));
@@ -299,7 +299,7 @@ impl<R, F: FnMut(R)> Results<R, F> {
     }
 }
 
-/// State shared by all threads of a pool, behind one lock that is taken once or twice per batch.
+/// State shared by all threads of a pool, behind one lock that is locked once or twice per batch.
 #[derive(Debug)]
 struct Shared<B> {
     plan: Plan,
@@ -425,7 +425,7 @@ impl<B> Shared<B> {
                         state.behind.resize(port + 1, 0);
                     }
                     state.behind[port] = state.next;
-                    state.workers[worker].count(port, frames, |counts| &mut counts.given);
+                    state.workers[worker].count(port, frames, |counts| &mut counts.assigned);
                     state.workers[worker].queue.push_back(Job { batch, port, sequence, frames });
                     drop(state);
                     self.work[worker].notify_one();
@@ -438,10 +438,10 @@ impl<B> Shared<B> {
                 (Choice::Full(_) | Choice::OutOfWindow(_), WhenFull::Wait) => {
                     state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
-                (Choice::Gone, _) => break (state.turn, |counts| &mut counts.given_back),
+                (Choice::Gone, _) => break (state.turn, |counts| &mut counts.lost_by_panic),
             }
         };
-        state.workers[worker].count(port, frames, |counts| &mut counts.given);
+        state.workers[worker].count(port, frames, |counts| &mut counts.assigned);
         state.workers[worker].count(port, frames, lost);
         let is_anybody_left = state.workers.iter().any(Worker::is_alive);
         drop(state);
@@ -520,7 +520,7 @@ impl<B> Shared<B> {
         let mut numbers = Vec::with_capacity(queue.len() + 1);
         for (sequence, port, frames) in worker.current.take().into_iter().chain(queued) {
             numbers.push(sequence);
-            worker.count(port, frames, |counts| &mut counts.given_back);
+            worker.count(port, frames, |counts| &mut counts.lost_by_panic);
         }
         drop(state);
         drop(queue);

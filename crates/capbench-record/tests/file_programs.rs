@@ -48,8 +48,8 @@ fn tshark() -> Option<Command> {
 
 fn output(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command:?}: {told}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command:?}: {error}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -79,8 +79,8 @@ fn encoded(encoder: &Encoder) -> Vec<u8> {
             queue: (number > 2).then_some(number as u32),
             dropped: (number == 3).then_some(1_234_567_890_123),
         };
-        let taken = encoder.encode(&frame, &facts, &mut room).unwrap();
-        file.extend(&room[..taken]);
+        let encoded = encoder.encode(&frame, &facts, &mut room).unwrap();
+        file.extend(&room[..encoded]);
     }
     file
 }
@@ -142,7 +142,7 @@ fn fields(file: &Path, fields: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn tshark_reads_frames_with_all_that_stands_beside_them() {
+fn tshark_reads_frames_with_their_metadata() {
     let file = scratch_file(&pcapng(0));
     let names = [
         "frame.time_epoch",
@@ -287,7 +287,7 @@ fn read(path: &Path) -> (FileFormat, Vec<Seen>) {
 }
 
 #[test]
-fn what_editcap_and_tcpdump_make_of_our_files_is_read_by_us() {
+fn files_edited_by_editcap_and_tcpdump_are_readable() {
     let file = scratch_file(&pcapng(0));
     let (_, ours) = read(file.path());
     assert_eq!(ours.len(), LENGTHS.len());
@@ -312,7 +312,7 @@ fn what_editcap_and_tcpdump_make_of_our_files_is_read_by_us() {
 }
 
 #[test]
-fn what_a_killed_recorder_leaves_is_read_by_others_up_to_the_last_whole_frame() {
+fn other_programs_read_files_of_a_killed_recorder_up_to_the_last_whole_frame() {
     let whole = pcapng(0);
     // Within the last frame, which is the largest.
     let file = scratch_file(&whole[..whole.len() - 2000]);

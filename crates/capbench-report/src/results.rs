@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ReportError, Result};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
-use capbench_model::loss_shape::LossShape;
+use capbench_model::loss_pattern::LossPattern;
 use capbench_model::places;
 use capbench_model::trial::TrialResult;
 use capbench_plan::comparison::Comparison;
@@ -320,7 +320,7 @@ pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
     }
     let profile = &trial.profile;
     let cpu = &trial.cpu;
-    let shape = trial.loss_shape.as_ref();
+    let shape = trial.loss_pattern.as_ref();
     let guarding = trial.guarding.as_deref();
     let latency = trial.latency.as_ref();
     let total = latency.and_then(|latency| latency.total.as_ref());
@@ -356,7 +356,7 @@ pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
         trial.unexplained.to_string(),
         text(shape.map(|shape| shape.bursts.count)),
         text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
-        text(shape.map(LossShape::worst_ratio)),
+        text(shape.map(LossPattern::worst_ratio)),
         text(total.map(|delays| delays.min_ns)),
         text(total.map(|delays| delays.p50_ns)),
         text(total.map(|delays| delays.p99_9_ns)),

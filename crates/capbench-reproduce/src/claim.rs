@@ -142,7 +142,7 @@ impl Claim {
         let places = LostAt::sum(trials().flat_map(|trial| trial.losses()));
         let places: Vec<_> =
             places.iter().map(|lost| format!("{} in {}", count(lost.frames), lost.place.word())).collect();
-        let held = super::measured::held(&seen);
+        let buffered = super::measured::buffered_note(&seen);
         let (answer, case) = if seen.iter().any(|seen| seen.trials.is_empty()) {
             (Answer::Inconclusive, "unmeasured")
         } else if trials().any(|trial| trial.unexplained < 0) {
@@ -151,7 +151,7 @@ impl Claim {
             let is_few = (uncounted as f64) < NOT_FEW * lost as f64;
             (if is_few { Answer::Inconclusive } else { Answer::Holds }, "uncounted")
         } else if lost == 0 {
-            (if held.is_empty() { Answer::Changed } else { Answer::Inconclusive }, "lossless")
+            (if buffered.is_empty() { Answer::Changed } else { Answer::Inconclusive }, "lossless")
         } else {
             (Answer::Changed, "counted")
         };
@@ -203,21 +203,21 @@ impl Share {
             }
         }
         let changed = parts.iter().rfind(|(_, seen, limits)| seen.meets(limits.changed, self.share));
-        let untold = parts.iter().find(|(_, seen, limits)| !seen.meets(limits.holds, self.share));
-        let (answer, case) = match (changed, untold) {
+        let undecided = parts.iter().find(|(_, seen, limits)| !seen.meets(limits.holds, self.share));
+        let (answer, case) = match (changed, undecided) {
             (Some(_), _) => (Answer::Changed, "changed"),
             (None, None) if !parts.is_empty() => (Answer::Holds, "holds"),
-            _ => (Answer::Inconclusive, "cannot_be_told"),
+            _ => (Answer::Inconclusive, "inconclusive"),
         };
         let seen: Vec<Seen<'_>> = parts.iter().map(|(_, seen, _)| (*seen).clone()).collect();
         let names: Vec<String> = parts.iter().map(|(name, ..)| (*name).clone()).collect();
         let least = seen.iter().flat_map(|seen| seen.values(Figure::Captured)).reduce(f64::min);
         let mut words = Words::of(&seen);
         words.missing = Some(0).filter(|_| least.is_none());
-        if let Some((name, seen, limits)) = changed.or(untold) {
+        if let Some((name, seen, limits)) = changed.or(undecided) {
             let captured = seen.text(Figure::Captured).unwrap_or_else(|| Quantity::Captured.text(0.0));
             words = words.and("which", *name).and("captured", captured);
-            words = words.and("why", seen.why_untold()).and("because", &limits.because);
+            words = words.and("why", seen.why_inconclusive()).and("because", &limits.because);
         }
         let least = least.map_or(String::new(), |least| {
             format!("{}{}", if least < 1.0 { "at least " } else { "" }, Quantity::Captured.text(least))
@@ -246,7 +246,7 @@ impl Search {
         let points = measured.plan(&self.of).map_or(&[][..], |plan| plan.points_at(measured.conditions));
         let searched: Vec<&Select> =
             claim.over.iter().filter(|over| over.at.is_some_and(|at| points.contains(&at))).collect();
-        let (mut below, mut told) = (0, 0);
+        let (mut below, mut decided) = (0, 0);
         let mut seen = Vec::new();
         let mut searches: Vec<u32> = Vec::new();
         for over in &searched {
@@ -257,20 +257,20 @@ impl Search {
             let is_below = |of| effort.median(of).map(|pps| found_pps < (1.0 - self.part) * pps);
             // Buffers, and loads below the wire rate, are not best effort.
             let is_below =
-                is_below(Figure::CapturedPps).filter(|told| is_below(Figure::TakenPps) == Some(*told));
+                is_below(Figure::CapturedPps).filter(|decided| is_below(Figure::ReadPps) == Some(*decided));
             match is_below.filter(|_| !effort.fell_short()) {
                 // An "at least" result may be as high as the best effort.
                 Some(true) if found.at_least => {}
                 Some(is_below) => {
-                    told += 1;
+                    decided += 1;
                     below += usize::from(is_below);
                 }
                 None => {}
             }
             seen.push(effort);
         }
-        let answer = counted(below, told - below, searched.len(), 1, None);
-        let words = Words::of(&seen).and("below", below.to_string()).and("told", told.to_string());
+        let answer = counted(below, decided - below, searched.len(), 1, None);
+        let words = Words::of(&seen).and("below", below.to_string()).and("decided", decided.to_string());
         let text = claim.text("all", words.and("searched", searched.len().to_string()), &[]);
         let mut judgement = claim.judgement(Said { answer, text, seen, chance: Chance::Unknown });
         judgement.trials.extend(searches);
@@ -303,8 +303,8 @@ mod tests {
     use super::{Answer, counted};
 
     #[test]
-    fn it_is_so_in_all_cases_but_one_or_in_one_at_most() {
-        let answer = |below, told, of| counted(below, told - below, of, 1, None);
+    fn a_claim_holds_with_up_to_one_exception() {
+        let answer = |below, decided, of| counted(below, decided - below, of, 1, None);
         assert_eq!(answer(6, 6, 6), Answer::Holds);
         assert_eq!(answer(5, 5, 6), Answer::Holds);
         assert_eq!(answer(4, 6, 6), Answer::Inconclusive);

@@ -19,7 +19,7 @@ pub(crate) enum Chance {
 }
 
 impl Chance {
-    /// The two-sided probability that chance does this with so many visits of each method, if there is no difference.
+    /// The two-sided probability that chance does this with this many visits of each method, if there is no difference.
     fn of(self, visits: u32) -> Option<f64> {
         let visits = visits as usize;
         match self {
@@ -70,16 +70,16 @@ impl Judgement {
     }
 
     /// Withdraws the answer if the host disturbed more than half of the trials. If it disturbed fewer, the text reports that.
-    pub(crate) fn heed_disturbance(&mut self, done: &[Done]) {
+    pub(crate) fn note_disturbance(&mut self, done: &[Done]) {
         let trials =
             || done.iter().flat_map(|done| &done.trials).filter(|trial| self.trials.contains(&trial.number));
         let disturbed =
-            trials().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
+            trials().filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty()).count();
         // If a hypervisor slows its guests, every second trial is slow and no answer would remain. So this is only reported.
         let slow = trials().filter(|trial| trial.disturbance.is_slow()).count();
         if slow > 0 {
             let of = self.trials.len();
-            self.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than it can."));
+            self.text.push_str(&format!(" In {slow} of the {of} trials a CPU ran slower than its best."));
         }
         if disturbed == 0 {
             return;
@@ -93,7 +93,7 @@ impl Judgement {
     }
 
     /// Adds the visits that support an answer, and the probability of chance.
-    pub(crate) fn tell_chance(&mut self) {
+    pub(crate) fn note_chance(&mut self) {
         if !matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.chance = None;
             return;
@@ -135,7 +135,7 @@ mod tests {
         TrialResult { disturbance, ..result }
     }
 
-    /// The answer and the words of a judgement over so many trials, of which so many were disturbed.
+    /// The answer and the words of a judgement over `trials` trials, of which `disturbed` were disturbed.
     fn judged(answer: Answer, trials: u32, disturbed: u32) -> (Answer, String) {
         let of_step = (1..=trials).map(|number| trial(number, number <= disturbed)).collect();
         let mut judgement = Judgement {
@@ -146,19 +146,19 @@ mod tests {
             visits: Some(2),
             chance: None,
         };
-        judgement.heed_disturbance(&[Done { trials: of_step, ..Done::default() }]);
+        judgement.note_disturbance(&[Done { trials: of_step, ..Done::default() }]);
         (judgement.answer, judgement.text)
     }
 
     #[test]
-    fn what_the_host_disturbed_in_more_than_half_of_the_trials_is_no_answer() {
+    fn disturbance_of_more_than_half_of_the_trials_withdraws_the_answer() {
         assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
         let some = "Here. The host disturbed 2 of the 4 trials.";
         assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
         let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
         assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
-        let untold = "Here. The host disturbed 4 of the 4 trials.";
-        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, untold.into()));
+        let withdrawn = "Here. The host disturbed 4 of the 4 trials.";
+        assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, withdrawn.into()));
     }
 
     #[test]
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn answers_tell_their_visits_and_chance_and_what_is_no_answer_does_not() {
+    fn only_answers_name_their_visits_and_chance() {
         let trials = [trial(1, false), trial(2, false)];
         let seen = Seen::of(&trials);
         let said = |answer, chance| {
             let mut judgement =
                 judgement("So.", (answer, "Here.".into()), &[seen.clone(), seen.clone()], chance);
-            judgement.tell_chance();
+            judgement.note_chance();
             assert_eq!((judgement.trials.as_slice(), judgement.visits), (&[1, 2][..], Some(2)));
             (judgement.text, judgement.chance)
         };

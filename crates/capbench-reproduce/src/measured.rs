@@ -80,7 +80,7 @@ pub(crate) enum Order {
     Below,
     /// All visits of both are within the margin.
     Alike,
-    Untold,
+    Unknown,
 }
 
 /// A limit that each visit must meet.
@@ -100,7 +100,7 @@ pub(crate) enum Limit {
 /// A generator that sends less than this share of the intended frames did not reach the load.
 const REACHED: f64 = 0.99;
 /// From this share of the sent frames, frames buffered when sending ended make a difference.
-const HELD: f64 = 0.001;
+const MOST_BUFFERED: f64 = 0.001;
 
 impl Select {
     /// This selection, with properties of `other` where this one names none.
@@ -216,7 +216,7 @@ impl<'t> Seen<'t> {
     /// A figure as a table cell, marked if the generator or buffers affect it, "at least" if the kernel only samples it.
     pub(crate) fn cell(&self, of: Figure) -> Cell {
         let Some(estimate) = Estimate::of(self.values(of)) else { return Cell::default() };
-        let is_buffered = of.counts_buffered() && self.held() > HELD;
+        let is_buffered = of.counts_buffered() && self.buffered_share() > MOST_BUFFERED;
         let is_sampled = self.trials.iter().any(|trial| trial.cpu.split_is_sampled);
         Cell {
             value: Some(estimate.median),
@@ -238,7 +238,7 @@ impl<'t> Seen<'t> {
     }
 
     /// The largest share of the sent frames that was still buffered when sending ended; 0 if unknown.
-    fn held(&self) -> f64 {
+    fn buffered_share(&self) -> f64 {
         let share = |trial: &&TrialResult| buffered(trial).unwrap_or_default() / trial.sent.max(1) as f64;
         self.trials.iter().map(share).fold(0.0, f64::max)
     }
@@ -260,12 +260,12 @@ impl<'t> Seen<'t> {
     }
 
     /// Why neither a limit nor its contrary is met.
-    pub(crate) fn why_untold(&self) -> &'static str {
+    pub(crate) fn why_inconclusive(&self) -> &'static str {
         match self.trials.len() {
             0 => "it was not measured",
-            1 => "one visit does not tell",
-            _ if self.held() > HELD => {
-                "buffers held what came until sending had ended, so a longer trial (--scale) has to tell"
+            1 => "one visit is not enough",
+            _ if self.buffered_share() > MOST_BUFFERED => {
+                "buffers absorbed the excess until sending had ended, so it needs a longer trial (--scale)"
             }
             _ => "its visits do not agree",
         }
@@ -289,21 +289,21 @@ pub(crate) const MARKS: [(char, &str); 3] = [
     ),
     (
         'b',
-        "b: more than 0.1 % of what was sent still lay in buffers when sending ended and counts as captured; a longer trial \
+        "b: more than 0.1 % of what was sent was still in buffers when sending ended, and counts as captured; a longer trial \
          may lose as much in the same time.",
     ),
     (
         'x',
-        "x: both of it: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
+        "x: both: the generator sent less than the load, and buffers held more than 0.1 % of what it sent.",
     ),
 ];
 
 /// A note if buffers contained more than a few of the sent frames when sending ended; else empty.
-pub(crate) fn held(seen: &[Seen<'_>]) -> String {
-    let most = seen.iter().map(Seen::held).fold(0.0, f64::max);
-    if most > HELD {
+pub(crate) fn buffered_note(seen: &[Seen<'_>]) -> String {
+    let most = seen.iter().map(Seen::buffered_share).fold(0.0, f64::max);
+    if most > MOST_BUFFERED {
         format!(
-            " Up to {} % of what was sent lay in buffers when sending ended.",
+            " Up to {} % of what was sent was in buffers when sending ended.",
             Quantity::Captured.text(most)
         )
     } else {
@@ -323,7 +323,7 @@ pub(crate) fn slowed(seen: &[Seen<'_>]) -> &'static str {
 /// Compares visits. One visit each proves nothing: the effect of chance is unknown then.
 fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
     if first.len() < 2 || second.len() < 2 {
-        return Order::Untold;
+        return Order::Unknown;
     }
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -335,7 +335,7 @@ fn order(first: &[f64], second: &[f64], margin: f64) -> Order {
     } else if whole <= margin {
         Order::Alike
     } else {
-        Order::Untold
+        Order::Unknown
     }
 }
 
@@ -344,13 +344,13 @@ mod tests {
     use super::{Order, order};
 
     #[test]
-    fn visits_are_told_apart_only_where_all_of_them_are() {
+    fn visits_differ_only_if_all_of_them_differ() {
         assert_eq!(order(&[0.9, 0.92], &[0.5, 0.6], 0.02), Order::Above);
         assert_eq!(order(&[0.5, 0.6], &[0.9, 0.92], 0.02), Order::Below);
         assert_eq!(order(&[0.9, 0.91], &[0.905, 0.9], 0.02), Order::Alike);
-        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Untold);
+        assert_eq!(order(&[0.9, 0.5], &[0.6, 0.4], 0.02), Order::Unknown);
         assert_eq!(order(&[0.905, 0.915], &[0.9, 0.9], 0.02), Order::Alike);
-        assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Untold, "one visit tells nothing");
-        assert_eq!(order(&[], &[], 0.02), Order::Untold);
+        assert_eq!(order(&[1.0], &[0.0], 0.02), Order::Unknown, "one visit shows nothing");
+        assert_eq!(order(&[], &[], 0.02), Order::Unknown);
     }
 }

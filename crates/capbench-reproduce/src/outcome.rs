@@ -155,7 +155,7 @@ pub enum Answer {
     /// It is not true here.
     Changed,
     /// The measurements cannot decide it.
-    #[serde(rename = "cannot_be_told")]
+    #[serde(rename = "cannot_be_told", alias = "inconclusive")]
     Inconclusive,
     /// This host, or this test bed, cannot show it.
     NotTestable,

@@ -17,7 +17,7 @@ use capbench_model::placement::PlacementChoice;
 use capbench_plan::Result;
 use capbench_plan::cost::Spread;
 
-/// A publication whose experiment can be run again.
+/// A publication with an experiment that can be run again.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Publication {

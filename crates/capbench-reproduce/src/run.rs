@@ -64,8 +64,8 @@ impl Publication {
         let measured = MeasuredSteps { conditions, plans: &self.steps, done, left_out };
         let mut findings: Vec<_> = self.claims.iter().flat_map(|claim| claim.judge(&measured)).collect();
         for judgement in &mut findings {
-            judgement.heed_disturbance(done);
-            judgement.tell_chance();
+            judgement.note_disturbance(done);
+            judgement.note_chance();
         }
         findings.extend(self.not_testable());
         Reproduction {

@@ -105,7 +105,7 @@ impl Step {
             Action::Trials { cases, visits, .. } => {
                 let quiet = cases.first().map_or(Duration::ZERO, |case| case.setup.quiet);
                 let costs: Result<Vec<Cost>> =
-                    TAKEN.into_iter().map(|taken| rehearsed(cases, taken)).collect();
+                    TAKEN.into_iter().map(|read_pps| rehearsed(cases, read_pps)).collect();
                 Ok(Spread::of(costs?.into_iter().map(|cost| cost.times(*visits)).collect(), quiet))
             }
             Action::Searches(searches) => searches.iter().try_fold(Spread::default(), |sum, (_, plan)| {
@@ -116,18 +116,18 @@ impl Step {
     }
 }
 
-/// The cost of the trials if every method reads frames at the rate `taken`.
-fn rehearsed(cases: &[Case], taken: f64) -> Result<Cost> {
+/// The cost of the trials if every method reads frames at the rate `read_pps`.
+fn rehearsed(cases: &[Case], read_pps: f64) -> Result<Cost> {
     let mut cost = Cost::default();
     for case in cases {
         let pps = case.load.pps().unwrap_or(SUPPOSED_MAXIMUM);
-        let method = SimulatedMethod::new(&case.setup.method.to_string(), taken);
+        let method = SimulatedMethod::new(&case.setup.method.to_string(), read_pps);
         let mut path = Rehearsal::on(SimulatedLaboratory::new(pps, vec![method]));
         let mut unwatched = ();
         let mut session = Session::new(&mut path, &mut unwatched);
         session.trial(&case.setup, case.load, case.duration, Phase::FixedLoad)?;
         // Each is tried on a separate path, so the cost does not include the probe after an overload.
-        cost = cost.and(Cost { probes: u32::from(taken < pps), ..path.cost() });
+        cost = cost.and(Cost { probes: u32::from(read_pps < pps), ..path.cost() });
     }
     Ok(cost)
 }

@@ -1,4 +1,4 @@
-//! All publications on the simulated path: plans, tables against the data files, and what follows from paths whose losses are
+//! All publications on the simulated path: plans, tables against the data files, and the answers on paths with losses that are
 //! known.
 
 mod plans;
@@ -21,7 +21,7 @@ fn conditions(visits: u32) -> Conditions {
     Conditions { base, scale: Scale::DEFAULT, visits, seed: 7 }
 }
 
-/// A path whose generator reaches the rate of 1 Gbit/s at every size.
+/// A path with a generator that reaches the rate of 1 Gbit/s at every size.
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1_500_000.0, methods)
 }

@@ -1,7 +1,7 @@
 //! The only crate of capbench with `unsafe`: kernel-shared memory and system calls behind safe types.
 //!
-//! [`packet`] has AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs, [`bpf`] XDP programs on interfaces,
-//! [`host`] calls for threads, CPUs, namespaces and interfaces, and [`memory`] page-aligned memory. With the feature
+//! [`packet`] has AF_PACKET sockets and their rings, [`xdp`] AF_XDP sockets and theirs. [`bpf`] has XDP programs on interfaces,
+//! [`host`] calls for threads, CPUs, namespaces and interfaces, [`memory`] page-aligned memory. With the feature
 //! `libraries`, `library` opens libraries at run time: libpcap in `pcap`, a vendor's in the module of its name. With the
 //! feature `dpdk`, the module `dpdk` calls DPDK. Every function for other crates is safe to call.
 

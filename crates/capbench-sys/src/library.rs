@@ -37,26 +37,26 @@ pub(crate) struct Library {
 impl Library {
     /// Opens a library by its path, or by a name that the system's linker finds.
     ///
-    /// A name means the system's file. While another library of the same name is open, dlopen(3) would return that one; so this
-    /// function then searches for the file and opens it by its path.
+    /// A name means the system's file. While another library of the same name is open, dlopen(3) would return that one. Then
+    /// this function searches for the file and opens it by its path.
     ///
     /// # Errors
-    /// [`SysError::Library`]: the file is missing, is no library, is for another machine, or lacks a dependency; also if
+    /// [`SysError::Library`]: the file is missing, is no library, is for another machine, or lacks a dependency. Also if
     /// another library of its name is open and the system's file is not found. In a program with file privileges also a path,
-    /// or a library that others than root control.
+    /// or a library that a user other than root controls.
     ///
     /// # Safety
-    /// The library's initialisation and termination functions run in this process: it must be one that does no harm, as
-    /// the libraries that users name are expected to.
+    /// The library's initialisation and termination functions run in this process and must do no harm. Users answer for the
+    /// libraries that they name.
     pub(crate) unsafe fn open(name: &str) -> Result<Self> {
-        // What is open already must not change between the look at it and what is done then.
+        // The set of open libraries must not change between the look at it and the call.
         static TURN: Mutex<()> = Mutex::new(());
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let file = if is_elevated() {
             Some(of_root(name).map_err(|reason| SysError::Library { library: name.into(), reason })?)
         } else if name.contains('/') {
-            // Absolute, so that what the loader remembers of it stays true. Symbolic links are left alone: a library
-            // may look for others beside the path that it is opened by.
+            // Absolute, so that what the loader remembers of it stays true. Symbolic links stay: a library may look for
+            // others next to the path that it is opened by.
             Some(std::path::absolute(name).unwrap_or_else(|_| name.into()))
         } else if is_open(name) {
             Some(search::find(name).ok_or_else(|| {
@@ -78,8 +78,8 @@ impl Library {
         }
     }
 
-    /// Refuses a library that is not the file that was asked for: the loader gives what is open already, by more than the
-    /// file, and functions may be those of a library that this one needs. `function` is one of the functions that count.
+    /// Refuses a library that is not the requested file. The loader may return another open library, and functions may be
+    /// those of a dependency. `function` is one of the functions to check.
     pub(crate) fn check_file(&self, function: *const c_void) -> Result<()> {
         let Some(asked) = &self.file else { return Ok(()) };
         identity::check(asked, function)
@@ -125,7 +125,7 @@ impl Library {
 fn of_root(name: &str) -> std::result::Result<PathBuf, String> {
     if name.contains('/') {
         return Err(
-            "this program has privileges of its own file (setcap, set-user-id), so its caller cannot name a \
+            "this program's file grants privileges (setcap, set-user-id), so its caller cannot name a \
                     library's file; run it with sudo"
                 .into(),
         );
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_library_is_said() {
+    fn errors_name_the_fault_of_a_library() {
         assert!(
             refusal("libno-such-thing.so.9").contains("cannot open"),
             "{}",

@@ -8,7 +8,7 @@ use crate::error::{Result, SysError};
 
 /// A device that returns the packets of one call at a time; they stay valid until the next call.
 pub trait Fetch {
-    /// Lets go of what is at hand and takes what comes next; whether there is any. Does not wait.
+    /// Releases the current packets and fetches the next ones. Returns whether there are any. Does not wait.
     ///
     /// # Errors
     /// The library reports one, or gives what it cannot have ([`SysError::Library`]).
@@ -62,7 +62,7 @@ pub(crate) fn forget_errno() {
     unsafe { *libc::__errno_location() = 0 };
 }
 
-/// Why a function failed that says so by `errno`, if it set it; to be made directly after the call.
+/// The reason of a failed function that reports it by `errno`. Call this directly after the function.
 pub(crate) fn by_errno(library: &str, call: impl FnOnce() -> String) -> SysError {
     let source = io::Error::last_os_error();
     match source.raw_os_error() {
@@ -71,7 +71,7 @@ pub(crate) fn by_errno(library: &str, call: impl FnOnce() -> String) -> SysError
     }
 }
 
-/// A call that did not keep what its header promises, or failed with a reason of its own.
+/// A call that did not keep what its header promises, or failed with its own reason.
 pub(crate) fn broken(library: &str, call: &str, reason: &str) -> SysError {
     SysError::Library { library: library.into(), reason: format!("{call}: {reason}") }
 }
@@ -82,7 +82,7 @@ mod tests {
     use crate::error::by_code;
 
     #[test]
-    fn reasons_are_told_however_a_library_gives_them() {
+    fn every_way_in_which_a_library_reports_a_reason_is_understood() {
         for code in [2, -2] {
             assert!(by_code("open".into(), code).to_string().contains("No such file"));
         }

@@ -19,8 +19,8 @@ pub fn page_size() -> u32 {
     u32::try_from(size).unwrap_or(4096)
 }
 
-/// A page-aligned region that two sides read and write. It hands out raw pointers only: no reference to it may exist
-/// except to parts that user space owns, and that is the business of the ring types built on it.
+/// A page-aligned region that two sides read and write. It returns raw pointers only. References may exist only to parts
+/// that user space owns; the ring types built on it ensure that.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
@@ -36,8 +36,8 @@ enum Backing {
     View(#[allow(dead_code, reason = "held for its drop")] Arc<Mapping>),
 }
 
-// SAFETY: a `Mapping` is an address range without thread affinity. It gives out raw pointers; whoever makes references
-// from them must hold the ownership that the ring protocol grants.
+// SAFETY: a `Mapping` is an address range without thread affinity. It returns raw pointers; code that makes references
+// from them must have the ownership that the ring protocol grants.
 unsafe impl Send for Mapping {}
 // SAFETY: as for Send; `Mapping` has no method that reads or writes the region.
 unsafe impl Sync for Mapping {}
@@ -60,17 +60,17 @@ impl Mapping {
     /// Zeroed memory of whole pages, all of them present, to be registered with the kernel (an AF_XDP UMEM).
     pub(crate) fn of_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::map(length, MapFlags::PRIVATE | MapFlags::POPULATE, None, what)?;
-        // Without this a fork would make the pages copy-on-write, and this process could end up with other pages than
-        // those that the kernel holds (before Linux 5.12).
+        // Without this a fork would make the pages copy-on-write. Before Linux 5.12 this process could then have pages
+        // other than the kernel's.
         // SAFETY: madvise(2) on a mapping of our own; MADV_DONTFORK changes nothing in this process.
         let advised = unsafe { madvise(map.base.as_ptr().cast(), length, Advice::LinuxDontFork) };
         named(advised, || format!("madvise(MADV_DONTFORK) of {what}"))?;
         Ok(map)
     }
 
-    /// Zeroed memory that is present, too, of huge pages where the kernel has some to give (`MADV_HUGEPAGE` of madvise(2)): fewer
-    /// translations for whoever fills it, and fewer pages to pin for direct I/O from it. Not for memory that the kernel
-    /// holds for longer than a call: a fork makes it copy-on-write.
+    /// Zeroed memory that is present, too, of huge pages if the kernel has any (`MADV_HUGEPAGE` of madvise(2)). Filling it
+    /// needs fewer translations, and direct I/O from it pins fewer pages. Not for memory that the kernel keeps for longer
+    /// than a call: a fork makes it copy-on-write.
     pub(crate) fn of_huge_pages(length: usize, what: &str) -> Result<Self> {
         let map = Self::of_zeroes(length, what)?;
         let advise = |advice: Advice| {
@@ -87,7 +87,7 @@ impl Mapping {
             // Before Linux 5.14 there is no such advice.
             Err(error) if error.errno() == Some(libc::EINVAL) => {
                 for offset in (0..length).step_by(4096) {
-                    // SAFETY: the byte lies in the mapping, which nobody else has a pointer into yet.
+                    // SAFETY: the byte is in the mapping, which nobody else has a pointer into yet.
                     unsafe { map.base.as_ptr().add(offset).write_volatile(0) };
                 }
                 Ok(map)
@@ -131,13 +131,13 @@ impl Mapping {
         self.length
     }
 
-    /// The address of `bytes` bytes at `offset`, or `None` when they do not lie inside the region.
+    /// The address of `bytes` bytes at `offset`, or `None` if they are not inside the region.
     #[inline]
     pub(crate) fn at(&self, offset: usize, bytes: usize) -> Option<*mut u8> {
         if offset.checked_add(bytes)? > self.length {
             return None;
         }
-        // SAFETY: the offset lies inside the region (or one past its end when `bytes` is 0).
+        // SAFETY: the offset is inside the region (or one past its end when `bytes` is 0).
         Some(unsafe { self.base.as_ptr().add(offset) })
     }
 }
@@ -178,9 +178,9 @@ impl GuardedMemory {
         Ok(Self { map, start: usable - length, length })
     }
 
-    /// The octets, for the kernel and for whoever reads its answer.
+    /// The octets, for the kernel's answer and its reader.
     pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        let first = self.map.at(self.start, self.length).expect("they lie in the mapping");
+        let first = self.map.at(self.start, self.length).expect("they are in the mapping");
         // SAFETY: these octets of the mapping are readable, writable, initialised (anonymous memory is zero) and live as long
         // as `self`, which is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(first, self.length) }
@@ -224,9 +224,9 @@ impl Deref for Pages {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        let start = self.map.at(self.offset, self.length).expect("a piece lies in its mapping");
-        // SAFETY: the bytes lie in a live private mapping that `map` keeps, and are initialised, as anonymous memory is
-        // zero. `carve` gave each range to one `Pages` only, so that whoever writes them has borrowed this one mutably.
+        let start = self.map.at(self.offset, self.length).expect("a piece is inside its mapping");
+        // SAFETY: the bytes are in a live private mapping that `map` keeps, and are initialised, as anonymous memory is
+        // zero. `carve` made one `Pages` of each range, so that a writer has borrowed this one mutably.
         unsafe { std::slice::from_raw_parts(start, self.length) }
     }
 }
@@ -234,7 +234,7 @@ impl Deref for Pages {
 impl DerefMut for Pages {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        let start = self.map.at(self.offset, self.length).expect("a piece lies in its mapping");
+        let start = self.map.at(self.offset, self.length).expect("a piece is inside its mapping");
         // SAFETY: as for `deref`; `self` is borrowed mutably, and no other `Pages` has a byte of this range.
         unsafe { std::slice::from_raw_parts_mut(start, self.length) }
     }

@@ -8,8 +8,8 @@ use crate::error::{Result, SysError, by_code, check};
 /// Values of socket options that are plain integers.
 ///
 /// # Safety
-/// Every bit pattern must be a valid value, all zeroes among them, so that the kernel may fill any part of it; and
-/// nothing in it may be an address, which the kernel would follow.
+/// Every bit pattern must be a valid value, also all zeroes, so that the kernel may fill any part of it. It must contain no
+/// address, because the kernel would follow it.
 pub(crate) unsafe trait PlainValue: Copy {}
 
 /// Says of structures of integers that they are plain.
@@ -81,7 +81,7 @@ impl<'n> SocketOption<'n> {
     /// Sets an option whose value has addresses in it.
     ///
     /// # Safety
-    /// Whatever the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
+    /// Memory that the kernel reads or writes at these addresses must stay valid for as long as this option lets it.
     pub(crate) unsafe fn set_with_addresses<T>(self, socket: &impl AsRawFd, value: &T) -> Result<()> {
         let (value, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
         // SAFETY: pointer and length describe one live value, which setsockopt(2) only reads; the caller answers for the
@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn the_kernel_says_how_much_of_a_value_it_filled() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        // SO_TYPE is four bytes, whatever room there is.
+        // SO_TYPE is four bytes, even if there is more room.
         let option = SocketOption { number: libc::SO_TYPE, ..SO_ERROR };
         let (all, length) = option.get_with_length::<libc::tpacket_stats_v3>(&socket).unwrap();
         assert_eq!((all.tp_packets, all.tp_drops, length), (libc::SOCK_DGRAM as u32, 0, 4));
     }
 
     #[test]
-    fn a_filter_is_told_by_its_length() {
+    fn the_length_of_a_filter_is_reported() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         assert_eq!(filter_length(&socket).unwrap(), 0);
         let all = FilterInstruction { code: 6, jt: 0, jf: 0, k: u32::MAX };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_socket_is_refused_by_name() {
+    fn descriptors_of_other_kinds_are_refused_by_name() {
         let none: libc::c_int = -1;
         let refused = pending_error(&none, "a socket").unwrap_err();
         assert_eq!(refused.errno(), Some(libc::EBADF));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pending_error_is_told_once() {
+    fn a_pending_error_is_reported_once() {
         let none = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(none.local_addr().unwrap()).unwrap();

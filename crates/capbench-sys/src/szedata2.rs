@@ -154,8 +154,8 @@ impl Fetch for Card {
         self.current = None;
         let functions = &self.api.functions;
         let mut length: c_uint = 0;
-        // SAFETY: an open, started handle and a valid place. The packet given before is released by this; no borrow of it
-        // is left, since they borrow `self`.
+        // SAFETY: an open, started handle and a valid place. This releases the packet before; no borrow of it is
+        // left, since they borrow `self`.
         let contents = unsafe { (functions.szedata_read_next)(self.handle.as_ptr(), &raw mut length) };
         if contents.is_null() {
             return Ok(false);

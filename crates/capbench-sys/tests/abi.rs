@@ -1,5 +1,5 @@
-//! The structures that lie in memory shared with the kernel, against the system's own kernel headers: a C program that
-//! includes `linux/if_packet.h` and `linux/if_xdp.h` prints sizes and offsets, and each must equal what this crate is compiled with.
+//! The structures in memory shared with the kernel, against the system's kernel headers. A C program that includes
+//! `linux/if_packet.h` and `linux/if_xdp.h` prints sizes and offsets. Each must equal that of this crate.
 
 use std::collections::BTreeMap;
 use std::mem::{offset_of, size_of};

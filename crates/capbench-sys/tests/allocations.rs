@@ -1,5 +1,5 @@
-//! The receiving loops allocate nothing per frame: an allocator counts what the receiving thread asks for, on heap rings
-//! and, as root, with every method on a veth pair. A counting allocator is unsafe code, so the test is in this crate.
+//! The receiving loops allocate nothing per frame. An allocator counts the requests of the receiving thread, on heap rings
+//! and, as root, with every method on a veth pair. It is unsafe code, so the test is in this crate.
 
 #[allow(dead_code, reason = "these tests need a part of it")]
 #[path = "../../capbench-capture/tests/stand_ins/mod.rs"]
@@ -143,7 +143,7 @@ fn heap_queues_of_af_xdp_are_read_without_allocating() {
     while seen < FRAMES {
         while kernel.deliver(&[7; 60]) {}
         while let Some(batch) = queue.take() {
-            // A frame that is kept and comes back through another hand, as from a decoder.
+            // A frame that is kept and that another thread drops, as a decoder does.
             let kept = batch.keep(0);
             for data in batch.frames() {
                 let frame = Frame {
@@ -198,7 +198,7 @@ fn root_alone_no_method_allocates_while_it_receives() {
     let interface = Interface { name: receive.name().into(), index: receive.index(), mtu: receive.mtu() };
     let options = CaptureOptions { ring: ByteCount(128 << 20), ..CaptureOptions::default() };
     let rows = METHODS.iter().filter(|method| method.in_default).map(|method| method.name);
-    // libpcap has more than one way to hand frames over.
+    // libpcap has more than one way to return frames.
     for name in rows.chain(["libpcap+loop", "libpcap+next-ex", "libpcap+next"]) {
         let spec: MethodSpec = name.parse().unwrap();
         // Methods of cargo features are there when the workspace is tested as a whole.

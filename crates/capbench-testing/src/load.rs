@@ -53,8 +53,8 @@ impl HostLoad {
         Some(Self { host: busy, own, elapsed: all, cpus: cpus.max(1) })
     }
 
-    /// What others used since then, where that is more than a quarter of one CPU: enough to keep a thread from its CPU for
-    /// longer than a queue of the kernel lasts.
+    /// CPU time that other processes used since then, if it is more than a quarter of one CPU. That can keep a thread from its
+    /// CPU for longer than a queue of the kernel lasts.
     pub fn others(&self) -> Option<OthersUsed> {
         self.until(&Self::watch())
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_used_is_the_hosts_time_less_ones_own() {
+    fn time_of_others_is_the_hosts_time_less_this_process() {
         let begun = at(1000, 1000, 10);
         // Two CPUs for 100 ticks each.
         assert_eq!(begun.until(&at(1100, 1100, 110)), None);

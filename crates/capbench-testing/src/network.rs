@@ -87,7 +87,7 @@ pub fn privileges() -> Option<()> {
     (missing.is_empty() && initial).then_some(())
 }
 
-/// Waits for something that no event tells of.
+/// Waits for something that no event announces.
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
@@ -137,7 +137,7 @@ impl Namespaces {
 }
 
 impl Place {
-    /// A namespace of its own for an interface that will be called so.
+    /// A separate namespace for an interface that will be called so.
     pub fn new(interface: &'static str) -> Self {
         let made = thread::spawn(|| {
             let namespace = namespace::unshare_net().unwrap();

@@ -38,7 +38,7 @@ fn uses_in(source: &Path) -> Uses {
             code = code.replace("super::", "crate::");
         }
         for name in used_names(&code) {
-            // A name at the crate's root stands for the module that it is from.
+            // A name at the crate's root counts as the module that it is from.
             let name = root.get(&name).cloned().unwrap_or(name);
             if name != module && modules.contains(&name) {
                 used.entry(name).or_insert_with(|| file.clone());

@@ -1,7 +1,7 @@
 //! How fast each transmit method is on an interface, at its maximum and by a schedule.
 //!
 //! `cargo run --release -p capbench-traffic --example transmit_speed -- INTERFACE [SIZE [PPS [METHOD,...]]]`; needs
-//! CAP_NET_RAW. Methods run in the order given, so that one named several times is compared in turn.
+//! CAP_NET_RAW. Methods run in the order of the arguments, so that one named several times is compared in turn.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! What writing and verifying a frame costs, in nanoseconds, beside the frame sizes of RFC 2544.
+//! The cost of writing and verifying a frame, in nanoseconds, for the frame sizes of RFC 2544.
 //!
 //! `cargo run --release -p capbench-traffic --example verify_cost`
 

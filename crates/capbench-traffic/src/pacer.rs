@@ -12,7 +12,7 @@ use capbench_frames::plan::{FramePlan, PlannedFrames};
 use capbench_frames::schedule::{PlannedTimes, Schedule};
 use capbench_frames::stamp::{Stamp, StreamId, TrialId};
 
-use crate::transmission::{Handed, MOST_BATCH};
+use crate::transmission::{MOST_BATCH, SubmitCounts};
 use crate::{Result, TrafficError, Transmit};
 
 /// How long after the end a punctual sender may still send the frames that came due since its last clock read. Without it the
@@ -115,7 +115,7 @@ struct Phase<'a, T: ?Sized> {
     most: u64,
     /// Frames submitted so far: the number of the next frame.
     submitted: u64,
-    handed: Handed,
+    counts: SubmitCounts,
     octets: u64,
     /// When the last batch was sent.
     last_ns: u64,
@@ -135,7 +135,7 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
             end_ns: duration.map_or(u64::MAX, |duration| duration.as_nanos() as u64),
             most: by_time.unwrap_or(u64::MAX).min(job.limits.frames.unwrap_or(u64::MAX)),
             submitted: 0,
-            handed: Handed::default(),
+            counts: SubmitCounts::default(),
             octets: 0,
             last_ns: 0,
             lateness: Lateness::default(),
@@ -241,10 +241,10 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
     }
 
     fn hand_over(&mut self, count: usize, is_planned: bool) -> Result<()> {
-        self.handed += self.transmit.submit(&self.lengths[..count])?;
+        self.counts += self.transmit.submit(&self.lengths[..count])?;
         self.submitted += count as u64;
         if let Some(progress) = self.job.progress {
-            progress.store(self.handed.sent(), Ordering::Relaxed);
+            progress.store(self.counts.sent(), Ordering::Relaxed);
         }
         self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         if is_planned {
@@ -257,8 +257,8 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
 
     /// Nothing is due, or the ring is full: offers frames again that the kernel left in the ring.
     fn push_pending(&mut self) -> Result<()> {
-        if self.submitted > self.handed.sent() {
-            self.handed += self.transmit.submit(&[])?;
+        if self.submitted > self.counts.sent() {
+            self.counts += self.transmit.submit(&[])?;
         }
         spin_loop();
         Ok(())
@@ -283,11 +283,11 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
 
     fn report(mut self, planned: Option<u64>, failure: Option<TrafficError>) -> Result<SendReport> {
         let finish = self.transmit.finish()?;
-        if finish.handed.sent() > 0 {
+        if finish.counts.sent() > 0 {
             self.last_ns = self.now_ns().unwrap_or(self.last_ns);
         }
-        self.handed += finish.handed;
-        let sent = self.handed.sent();
+        self.counts += finish.counts;
+        let sent = self.counts.sent();
         // Frames withdrawn from a ring are the last ones submitted.
         let withdrawn =
             (sent..self.submitted).map(|number| u64::from(self.job.plan.frame(number).0.octets()));
@@ -296,9 +296,9 @@ impl<'a, T: Transmit + ?Sized> Phase<'a, T> {
         Ok(SendReport {
             intended,
             sent,
-            accepted: self.handed.accepted,
-            refused_lost: self.handed.refused_lost,
-            refused_repeated: self.handed.refused_repeated,
+            accepted: self.counts.accepted,
+            refused_lost: self.counts.refused_lost,
+            refused_repeated: self.counts.refused_repeated,
             unsent: intended - sent,
             in_flight: finish.in_flight,
             octets,

@@ -24,7 +24,7 @@ pub trait Transmit {
     ///
     /// # Errors
     /// Every error of the kernel except "no buffer space" (`ENOBUFS`), which is counted.
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed>;
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts>;
 
     /// Ends a sending phase: waits briefly for the frames in a ring and withdraws the rest, so that the next trial cannot
     /// send frames of this one.
@@ -36,7 +36,7 @@ pub trait Transmit {
 
 /// Outcome of submitted frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Handed {
+pub struct SubmitCounts {
     /// Frames that the kernel accepted.
     pub accepted: u64,
     /// Frames refused with `ENOBUFS`, which are lost.
@@ -49,19 +49,19 @@ pub struct Handed {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Finish {
     /// Outcome of frames in the meantime.
-    pub handed: Handed,
+    pub counts: SubmitCounts,
     /// Frames that the kernel accepted and the driver has not completed yet.
     pub in_flight: u64,
 }
 
-impl Handed {
+impl SubmitCounts {
     /// Frames passed to the kernel.
     pub const fn sent(self) -> u64 {
         self.accepted + self.refused_lost
     }
 }
 
-impl AddAssign for Handed {
+impl AddAssign for SubmitCounts {
     fn add_assign(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.refused_lost += other.refused_lost;

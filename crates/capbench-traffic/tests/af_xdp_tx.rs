@@ -1,4 +1,4 @@
-//! `af-xdp-tx` on veth pairs: what the driver drops and what is never sent is told to the frame, and confirmed by the
+//! `af-xdp-tx` on veth pairs: dropped and unsent frames are reported exactly, and confirmed by the
 //! interface's own counters.
 
 use capbench_testing::network;

@@ -31,7 +31,7 @@ pub(crate) fn verdict(look: &Look) -> String {
             others => format!("; {others} other place{} too", if others == 1 { " loses" } else { "s lose" }),
         };
         let whose = if first.at_most {
-            format!(", of all interfaces: at most so many of {interface}")
+            format!(", of all interfaces: up to that many of {interface}")
         } else {
             String::new()
         };
@@ -44,7 +44,7 @@ pub(crate) fn verdict(look: &Look) -> String {
         );
     }
     let known = if look.sockets.unknown.is_some() || look.lost.iter().any(|lost| lost.frames.is_none()) {
-        ", as far as can be told"
+        ", as far as known"
     } else {
         ""
     };
@@ -57,7 +57,7 @@ pub(crate) fn verdict(look: &Look) -> String {
     }
     let Some(received) = look.received else {
         return format!(
-            "nothing is lost, as far as can be told; how much arrives on {interface} is unknown{earlier}"
+            "nothing is lost, as far as known; how much arrives on {interface} is unknown{earlier}"
         );
     };
     if received == 0 {
@@ -79,7 +79,7 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
         Place::LinkQueue => (
             "the queue in front of the veth's NAPI poll (256 frames) was full: the CPU that polls it was too late".into(),
             format!(
-                "let a thread poll it on a CPU of its own (`echo 1 > /sys/class/net/{interface}/threaded`, then `taskset -p` \
+                "let a thread poll it on a dedicated CPU (`echo 1 > /sys/class/net/{interface}/threaded`, then `taskset -p` \
                  its napi/{interface} threads), spread it over more queues (`ethtool -L`), or make what is done with each \
                  frame there less"
             ),
@@ -98,7 +98,7 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
              a veth did not take it"
                 .into(),
             format!(
-                "`tc -s qdisc show dev {interface}` shows the former; of a veth `why` at its other end tells the rest"
+                "`tc -s qdisc show dev {interface}` shows the former; of a veth `why` at its other end shows the rest"
             ),
         ),
         Place::Stack => (
@@ -106,7 +106,7 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
              latter are no loss for a capture"
                 .into(),
             format!(
-                "`ethtool -S {interface}` tells the driver's part; the kernel's reasons are {}",
+                "`ethtool -S {interface}` shows the driver's part; the kernel's reasons are {}",
                 if look.traced.is_some() { "in the list of drops" } else { "traced by `capbench why` as root" }
             ),
         ),
@@ -196,7 +196,7 @@ fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     }
     let at_most = socket.every_interface;
     if at_most {
-        cause.push_str("; it takes frames of all interfaces, and its counter does not tell whose were lost");
+        cause.push_str("; it takes frames of all interfaces, and its counter does not show whose were lost");
     }
     Some(Advice { place: Place::Ring, lost, at_most, who, cause, change })
 }
@@ -341,7 +341,7 @@ impl Room {
     /// The recommended change.
     fn change(&self) -> String {
         if self.seconds() >= ENOUGH_S {
-            return "see why its reader is away for so long: give it a CPU of its own or a higher priority"
+            return "see why its reader is away for so long: give it a dedicated CPU or a higher priority"
                 .into();
         }
         let mebibytes = (self.octets * ENOUGH_S / self.seconds() / f64::from(1 << 20)).ceil().max(1.0);

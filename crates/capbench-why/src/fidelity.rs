@@ -85,7 +85,7 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         (
             on(offloads.vlan) && !is_loopback,
             format!(
-                "VLAN tags are taken out by the interface: they are told beside the frame, not in its octets; `ethtool \
+                "the interface removes VLAN tags: they are reported as metadata, not in the octets; `ethtool \
                  -K {interface} rxvlan off`"
             ),
         ),
@@ -160,8 +160,8 @@ mod tests {
             Offloads { lro: Some(true), ..none },
         ] {
             assert_eq!(longest_frame(joining, &link), 131_072);
-            let untold = Link { gro_most: None, ..link.clone() };
-            assert_eq!(longest_frame(joining, &untold), LEGACY_MOST);
+            let unknown = Link { gro_most: None, ..link.clone() };
+            assert_eq!(longest_frame(joining, &unknown), LEGACY_MOST);
             let loopback = Link { loopback: true, ..link.clone() };
             assert_eq!(longest_frame(joining, &loopback), 1518);
         }

@@ -8,7 +8,7 @@ use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::drivers::table::REDIRECT;
 use capbench_host::drivers::{CounterDelta, Driver, Meaning, NicLoss, nic_losses};
 use capbench_host::links::LinkDeltas;
-use capbench_host::tracer::reasons::Standing;
+use capbench_host::tracer::reasons::DropStage;
 use capbench_model::places::Place;
 
 const OF_DRIVER: &str = "the driver's own counters where their meaning is known, else the interface's rx_crc_errors, \
@@ -33,7 +33,7 @@ pub(super) const PLACES: [(Place, &str, &str, &str); 10] = [
         "XDP program",
         "the driver's counter of what it dropped; of a program in generic mode `skb:kfree_skb`, which needs the \
          tracer; unknown with drivers that have no counter; exceptions and failed redirects (`xdp:*`) are named \
-         beside it",
+         in addition",
     ),
     (
         Place::Backlog,
@@ -87,7 +87,7 @@ impl Lost {
     }
 }
 
-/// The row of a place. The socket's stands for a place that is in no row: nothing here makes one.
+/// The row of a place. A place without a row, which nothing here makes, gets the socket's.
 fn row(place: Place) -> (Place, &'static str, &'static str, &'static str) {
     PLACES.into_iter().find(|row| row.0 == place).unwrap_or(PLACES[8])
 }
@@ -168,14 +168,14 @@ pub(super) fn losses(counted: Counted<'_>, xdp: Option<&Program>, seconds: f64) 
     all.push(lost(Place::Backlog, ours, &source));
     let of_stack = link.rx_dropped.zip(ours).map(|(dropped, ours)| (dropped - ours).saturating_sub(booked));
     // Both count the same losses, but rx_dropped omits a few: the larger one counts.
-    let frames_at = |standing| traced.map_or(0, |traced| traced.frames(standing));
-    let reasons_at = |standing| traced.map_or(String::new(), |traced| traced.reasons(standing));
-    let of_stack = of_stack.map(|frames| frames.max(frames_at(Standing::Stack)));
-    all.push(lost(Place::Stack, of_stack, &format!("rx_dropped{}", reasons_at(Standing::Stack))));
+    let frames_at = |stage| traced.map_or(0, |traced| traced.frames(stage));
+    let reasons_at = |stage| traced.map_or(String::new(), |traced| traced.reasons(stage));
+    let of_stack = of_stack.map(|frames| frames.max(frames_at(DropStage::Stack)));
+    all.push(lost(Place::Stack, of_stack, &format!("rx_dropped{}", reasons_at(DropStage::Stack))));
     all.push(lost(Place::NoHandler, link.rx_nohandler, "rx_nohandler"));
     all.push(of_sockets(sockets));
-    let sent = link.tx_dropped.map(|dropped| dropped + frames_at(Standing::Transmit));
-    all.push(lost(Place::Transmit, sent, &format!("tx_dropped{}", reasons_at(Standing::Transmit))));
+    let sent = link.tx_dropped.map(|dropped| dropped + frames_at(DropStage::Transmit));
+    all.push(lost(Place::Transmit, sent, &format!("tx_dropped{}", reasons_at(DropStage::Transmit))));
     for lost in &mut all {
         lost.per_s = lost.frames.map(|frames| frames as f64 / seconds);
     }
@@ -207,13 +207,13 @@ const NOT_COUNTED: &str = "; the driver does not count what it drops";
 
 /// Drops of a program in the stack, and their source. Drops at an unknown place may belong to it.
 fn of_generic(traced: &Traced) -> (Option<u64>, String) {
-    let unplaced = traced.reasons(Standing::Unknown);
+    let unplaced = traced.reasons(DropStage::Unknown);
     if unplaced.is_empty() {
-        let reasons = traced.reasons(Standing::Xdp);
-        let told = if reasons.is_empty() { "; skb:kfree_skb: none".into() } else { reasons };
-        (Some(traced.frames(Standing::Xdp)), told)
+        let reasons = traced.reasons(DropStage::Xdp);
+        let reasons = if reasons.is_empty() { "; skb:kfree_skb: none".into() } else { reasons };
+        (Some(traced.frames(DropStage::Xdp)), reasons)
     } else {
-        (None, format!("{unplaced}, which may be its own"))
+        (None, format!("{unplaced}, which may be its drops"))
     }
 }
 
@@ -265,8 +265,8 @@ fn of_card(counted: Counted<'_>, backlog: Option<u64>, xdp: Option<&Program>) ->
             }
             (Place::Xdp, Some(program)) => {
                 let traced = counted.traced.filter(|_| program.is_generic);
-                let (dropped, told) = traced.map_or((None, NOT_COUNTED.into()), of_generic);
-                (frames, source) = (dropped, format!("{}{told}{failures}", program.words));
+                let (dropped, of_xdp) = traced.map_or((None, NOT_COUNTED.into()), of_generic);
+                (frames, source) = (dropped, format!("{}{of_xdp}{failures}", program.words));
                 all.push(Lost { place, frames, per_s: None, source });
                 continue;
             }

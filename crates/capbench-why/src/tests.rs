@@ -82,7 +82,7 @@ fn said(mut look: Look) -> String {
     text
 }
 
-/// CPU 1, which ran out of budget, and the flow limit of whose backlog refused some.
+/// CPU 1, which ran out of budget; the flow limit of its backlog refused some.
 fn squeezed(flow_limit: u64) -> SoftnetDelta {
     SoftnetDelta {
         cpu: capbench_sys::host::CpuId::new(1),
@@ -106,7 +106,7 @@ fn where_nothing_is_lost_nothing_is_advised() {
     let down = Look { up: false, ..idle.clone() };
     assert!(said(down).starts_with("eth0 is down"));
     let unknown = Sockets { unknown: Some("needs root".into()), ..Sockets::default() };
-    assert!(said(Look { sockets: unknown, ..idle }).contains("as far as can be told"));
+    assert!(said(Look { sockets: unknown, ..idle }).contains("as far as known"));
 }
 
 #[test]
@@ -126,14 +126,14 @@ fn where_the_counter_of_packets_went_back_their_rate_is_unknown() {
     let reset = Look { received: None, octets: None, ..quiet() };
     assert_eq!(
         said(reset.clone()),
-        "nothing is lost, as far as can be told; how much arrives on eth0 is unknown\n"
+        "nothing is lost, as far as known; how much arrives on eth0 is unknown\n"
     );
     let losing = Look { sockets: with_socket(socket_that_lost(40_000)).sockets, ..reset };
     assert!(said(losing).contains("lasts about"));
 }
 
 #[test]
-fn what_was_lost_before_is_said() {
+fn earlier_losses_are_mentioned() {
     let earlier = Socket { dropped: Some(0), ..socket(Method::PacketV3, reader('S', 0.1), 9) };
     assert!(said(with_socket(earlier)).contains("lost earlier"));
 }
@@ -162,8 +162,8 @@ fn sockets_that_lose() {
 fn a_socket_on_all_interfaces_is_blamed_after_those_of_this_one() {
     let everywhere = Socket { every_interface: true, interface: None, ..socket_that_lost(40_000) };
     let text = said(with_socket(everywhere.clone()));
-    assert!(text.contains("of all interfaces: at most so many of eth0"), "{text}");
-    assert!(text.contains("does not tell whose were lost"), "{text}");
+    assert!(text.contains("of all interfaces: up to that many of eth0"), "{text}");
+    assert!(text.contains("does not show whose were lost"), "{text}");
     let mut look = with_socket(everywhere);
     look.sockets.here.push(socket_that_lost(3));
     let text = said(look);

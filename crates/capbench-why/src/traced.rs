@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use capbench_host::tracer::InterfaceTrace;
-use capbench_host::tracer::reasons::{Standing, standing};
+use capbench_host::tracer::reasons::{DropStage, stage_of};
 
 /// Whether to trace the kernel's drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub struct Dropped {
     /// Number of frames.
     pub frames: u64,
     /// Its meaning for a capture.
-    pub standing: Standing,
+    #[serde(rename = "standing")]
+    pub stage: DropStage,
 }
 
 /// The trace of the interface in an interval.
@@ -45,7 +46,7 @@ impl Traced {
         let of = |(kind, frames): &(_, u64)| Dropped {
             reason: ToString::to_string(kind),
             frames: *frames,
-            standing: standing(kind),
+            stage: stage_of(kind),
         };
         let mut drops: Vec<_> = trace.drops.iter().map(of).collect();
         drops.sort_by(|one, other| other.frames.cmp(&one.frames).then_with(|| one.reason.cmp(&other.reason)));
@@ -58,12 +59,12 @@ impl Traced {
     }
 
     /// Frames dropped at one place.
-    pub(super) fn frames(&self, at: Standing) -> u64 {
+    pub(super) fn frames(&self, at: DropStage) -> u64 {
         self.at(at).map(|dropped| dropped.frames).sum()
     }
 
     /// Counts by reason at one place, for the source of a count; empty if there are none.
-    pub(super) fn reasons(&self, at: Standing) -> String {
+    pub(super) fn reasons(&self, at: DropStage) -> String {
         let reasons = self.at(at).map(|dropped| format!("{} {}", dropped.reason, dropped.frames));
         let all = reasons.collect::<Vec<_>>().join(", ");
         if all.is_empty() { all } else { format!("; skb:kfree_skb: {all}") }
@@ -75,11 +76,11 @@ impl Traced {
             (self.xdp_exceptions, "exceptions (xdp:xdp_exception)"),
             (self.xdp_redirect_errors, "failed redirects (xdp:xdp_redirect_err)"),
         ];
-        let told = counts.iter().filter(|(count, _)| *count > 0);
-        told.map(|(count, what)| format!("; {count} {what}")).collect()
+        let counted = counts.iter().filter(|(count, _)| *count > 0);
+        counted.map(|(count, what)| format!("; {count} {what}")).collect()
     }
 
-    fn at(&self, at: Standing) -> impl Iterator<Item = &Dropped> {
-        self.drops.iter().filter(move |dropped| dropped.standing == at)
+    fn at(&self, at: DropStage) -> impl Iterator<Item = &Dropped> {
+        self.drops.iter().filter(move |dropped| dropped.stage == at)
     }
 }

@@ -195,7 +195,7 @@ fn read(
     let (nic, link) = read_counters(links, index)?;
     let stats = link.stats.ok_or_else(|| HostError::Interface {
         interface: link.name.clone(),
-        reason: "the kernel tells none of its counters; nothing can be said about it".into(),
+        reason: "the kernel reports none of its counters, so nothing is known about it".into(),
     })?;
     let attached = link_state(index).ok().and_then(|state| state.attached);
     let xdp = attached.map(|mut attached| {

@@ -31,15 +31,16 @@ pub struct Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} packets  {}packets/s  ", self.packets, short(self.packets_per_s))?;
-        if let Some(octets_per_s) = self.octets_per_s {
-            write!(f, "{}  ", BitRates::of(self.packets_per_s, octets_per_s))?;
-        }
-        write!(f, "ring {}", word(self.ring))?;
+        // A terminal may cut the end of the line, so losses come first.
+        let (packets, per_s) = (self.packets, short(self.packets_per_s));
+        write!(f, "{packets} packets  {per_s}packets/s  dropped: {}  ring {}", self.losses, word(self.ring))?;
         if let Some((in_use, of)) = self.buffers {
             write!(f, "  buffers {in_use}/{of}")?;
         }
-        write!(f, "  dropped: {}", self.losses)
+        if let Some(octets_per_s) = self.octets_per_s {
+            write!(f, "  {}", BitRates::of(self.packets_per_s, octets_per_s))?;
+        }
+        Ok(())
     }
 }
 
@@ -229,9 +230,12 @@ mod tests {
         };
         assert_eq!(
             figures.to_string(),
-            "1234567 packets  1.20 Mpackets/s  614.40 Mbit/s L2, 806.40 Mbit/s L1  ring 12 %  buffers 3/64  dropped: ring 12"
+            "1234567 packets  1.20 Mpackets/s  dropped: ring 12  ring 12 %  buffers 3/64  614.40 Mbit/s L2, 806.40 Mbit/s L1"
         );
         (figures.ring, figures.buffers) = (None, None);
-        assert!(figures.to_string().ends_with("bit/s L1  ring unknown  dropped: ring 12"), "{figures}");
+        assert!(
+            figures.to_string().contains("dropped: ring 12  ring unknown  614.40 Mbit/s L2"),
+            "{figures}"
+        );
     }
 }

@@ -33,17 +33,14 @@ pub static METHOD: Method = Method {
     privilege: "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF",
     options: &["--ring", "--frame", "--snaplen", "--no-promiscuous", "--spin", "--direction"],
     settings: &[
-        SettingInfo::flag("native", "the driver runs the XDP program; what happens unless told otherwise"),
+        SettingInfo::flag("native", "the driver runs the XDP program; this is the default"),
         SettingInfo::flag("generic", "the stack runs the XDP program; any interface will do"),
         SettingInfo::flag("copy", "the kernel copies frames, though the driver may have zero-copy"),
         SettingInfo::flag(
             "zero-copy",
             "the NIC writes frames to the application's memory, or the method is refused",
         ),
-        SettingInfo::flag(
-            "need-wakeup",
-            "the driver may sleep until told; what happens unless told otherwise",
-        ),
+        SettingInfo::flag("need-wakeup", "the driver may sleep until woken; this is the default"),
         SettingInfo::flag("no-need-wakeup", "the driver looks for buffers all the time"),
         SettingInfo::optional(
             "busy-poll",
@@ -64,7 +61,7 @@ pub static METHOD: Method = Method {
     ],
     variants: &["af-xdp+generic", "af-xdp+busy-poll"],
     in_default: true,
-    untested: Some("partly, zero-copy untested on hardware: no such driver was at hand"),
+    untested: Some("partly, zero-copy untested on hardware: no such driver was available"),
     capture_point: CapturePoint::of_xdp,
     takes_frames: |spec| !spec.has("pass"),
     has_queues: true,

@@ -42,7 +42,7 @@ pub static METHOD: Method = Method {
         summary: "net_af_packet or net_af_xdp, over the interface, or a PCI address [net_af_packet]",
     }),
     settings: &[
-        SettingInfo::valued("burst", "FRAMES", "frames taken at once at most [32]"),
+        SettingInfo::valued("burst", "FRAMES", "frames read at once, up to [32]"),
         SettingInfo::valued(
             "descriptors",
             "NUMBER",
@@ -67,7 +67,7 @@ pub static METHOD: Method = Method {
 
 /// The parsed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wish {
+struct Request {
     device: DeviceName,
     burst: u16,
     descriptors: Option<u16>,
@@ -96,7 +96,7 @@ impl DeviceName {
     }
 }
 
-impl Wish {
+impl Request {
     fn parse(spec: &MethodSpec) -> Result<Self> {
         let device = match spec.argument() {
             None | Some("net_af_packet") => DeviceName::AfPacket,
@@ -149,15 +149,15 @@ fn capture_point(spec: &MethodSpec) -> CapturePoint {
 }
 
 fn check(spec: &MethodSpec, interface: &Interface, options: &CaptureOptions) -> Result<()> {
-    let wish = Wish::parse(spec)?;
+    let request = Request::parse(spec)?;
     if options.direction != Direction::In {
         return Err(CaptureError::Option {
             option: "--direction",
-            reason: "DPDK does not tell which frames this host sent; it captures those that arrive".into(),
+            reason: "DPDK does not report which frames this host sent; it captures those that arrive".into(),
         });
     }
-    match &wish.device {
-        DeviceName::AfPacket => ring(&wish, interface, options).map(drop),
+    match &request.device {
+        DeviceName::AfPacket => ring(&request, interface, options).map(drop),
         DeviceName::AfXdp => Ok(()),
         DeviceName::Pci(address) => is_of_interface(spec, address, interface),
     }
@@ -170,7 +170,7 @@ fn supported(_: &MethodSpec) -> std::result::Result<(), String> {
 
 #[cfg(feature = "dpdk")]
 fn supported(spec: &MethodSpec) -> std::result::Result<(), String> {
-    prepare::supported(&Wish::parse(spec).map_err(|error| error.to_string())?)
+    prepare::supported(&Request::parse(spec).map_err(|error| error.to_string())?)
 }
 
 /// The ring of `net_af_packet`.
@@ -187,14 +187,14 @@ struct Ring {
 
 /// The ring's sizes: from the flags, as for `packet-v2`, unless the driver's arguments set them. The driver also creates a
 /// transmit ring of the same size.
-fn ring(wish: &Wish, interface: &Interface, options: &CaptureOptions) -> Result<Ring> {
+fn ring(request: &Request, interface: &Interface, options: &CaptureOptions) -> Result<Ring> {
     // Without its headroom, a buffer for a slot has to be below 64 KiB.
     const LARGEST: u64 = 65_535 - 128;
     let refuse = |option, reason: String| Err(CaptureError::Option { option, reason });
     let own = ["blocksz", "framesz", "framecnt"];
-    if own.iter().any(|key| wish.argument(key).is_some()) {
+    if own.iter().any(|key| request.argument(key).is_some()) {
         // 2048 is the driver's default.
-        let frame = wish.argument("framesz").map_or(Some(2048), |size| size.parse().ok());
+        let frame = request.argument("framesz").map_or(Some(2048), |size| size.parse().ok());
         return match frame.filter(|size| u64::from(*size) <= LARGEST) {
             Some(frame) => Ok(Ring { arguments: String::new(), frame, locked: None }),
             None => refuse("+devargs", format!("framesz is a number up to {LARGEST}")),
@@ -256,10 +256,10 @@ mod tests {
 
     use super::*;
 
-    fn wish(text: &str) -> Result<Wish> {
+    fn request(text: &str) -> Result<Request> {
         let spec = text.parse().unwrap();
         crate::methods::find(&spec)?;
-        Wish::parse(&spec)
+        Request::parse(&spec)
     }
 
     fn interface(mtu: u32) -> Interface {
@@ -268,36 +268,36 @@ mod tests {
 
     #[test]
     fn devices_and_settings_are_read() {
-        let plain = wish("dpdk").unwrap();
+        let plain = request("dpdk").unwrap();
         assert_eq!((plain.device, plain.burst, plain.descriptors), (DeviceName::AfPacket, 32, None));
         let full =
-            wish("dpdk:net_af_xdp+burst=64+descriptors=512+devargs=busy_budget=0;queue_count=2").unwrap();
+            request("dpdk:net_af_xdp+burst=64+descriptors=512+devargs=busy_budget=0;queue_count=2").unwrap();
         assert_eq!((full.device.clone(), full.burst, full.descriptors), (DeviceName::AfXdp, 64, Some(512)));
         assert_eq!(
             (full.arguments.as_str(), full.argument("queue_count")),
             ("busy_budget=0,queue_count=2", Some("2"))
         );
         for text in ["dpdk:0000:0A:00.1", "dpdk:0a:00.1"] {
-            assert_eq!(wish(text).unwrap().device, DeviceName::Pci("0000:0a:00.1".into()));
+            assert_eq!(request(text).unwrap().device, DeviceName::Pci("0000:0a:00.1".into()));
         }
         for text in
             ["dpdk:net_tap", "dpdk:0a:00", "dpdk:x:0a:00.1", "dpdk+burst=0", "dpdk+burst=513", "dpdk+burst"]
         {
-            assert!(wish(text).is_err(), "{text}");
+            assert!(request(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn the_ring_is_that_of_the_flags_or_of_the_drivers_arguments() {
         let ring = |text: &str, mtu, options: &CaptureOptions| {
-            ring(&wish(text).unwrap(), &interface(mtu), options).map_err(|error| error.to_string())
+            ring(&request(text).unwrap(), &interface(mtu), options).map_err(|error| error.to_string())
         };
         let options = CaptureOptions::default();
         let usual = ring("dpdk", 1500, &options).unwrap();
         assert_eq!(usual.arguments, "blocksz=1048576,framesz=2048,framecnt=32768");
         assert_eq!(ring("dpdk", 9000, &options).unwrap().frame, 16_384);
-        let given = ring("dpdk+devargs=framesz=4096;blocksz=8192", 1500, &options).unwrap();
-        assert_eq!(given, Ring { arguments: String::new(), frame: 4096, locked: None });
+        let chosen = ring("dpdk+devargs=framesz=4096;blocksz=8192", 1500, &options).unwrap();
+        assert_eq!(chosen, Ring { arguments: String::new(), frame: 4096, locked: None });
         assert!(ring("dpdk+devargs=framesz=x", 1500, &options).unwrap_err().starts_with("+devargs"));
         let odd = CaptureOptions { frame: Some(ByteCount(2064)), ..CaptureOptions::default() };
         assert!(ring("dpdk", 1500, &odd).unwrap_err().contains("evenly"));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dpdk_cannot_do_is_refused_before_it_starts() {
+    fn requests_beyond_dpdk_are_refused_before_it_starts() {
         let refusal = |text: &str, options: &CaptureOptions| {
             check(&text.parse().unwrap(), &interface(1500), options).unwrap_err().to_string()
         };

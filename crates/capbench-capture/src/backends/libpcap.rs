@@ -102,8 +102,8 @@ impl Plan {
         if calls.next().is_some() {
             return Err(refuse("give one of +dispatch, +loop, +next-ex and +next".into()));
         }
-        let given = spec.value("buffer").map(str::parse::<ByteCount>).transpose();
-        let buffer = match given.map_err(|reason| refuse(format!("+buffer: {reason}")))? {
+        let buffer = spec.value("buffer").map(str::parse::<ByteCount>).transpose();
+        let buffer = match buffer.map_err(|reason| refuse(format!("+buffer: {reason}")))? {
             Some(bytes) => ring_memory::checked_ring(&CaptureOptions { ring: bytes, ..options.clone() })?,
             None => ring_memory::checked_ring(options)?,
         };
@@ -136,13 +136,13 @@ fn timeout(spec: &MethodSpec, options: &CaptureOptions) -> Result<u32> {
     let refuse = |reason: &str| {
         Err(CaptureError::Option { option: "--retire-timeout or +timeout", reason: reason.into() })
     };
-    let given = duration_of(spec, "timeout")?;
+    let timeout = duration_of(spec, "timeout")?;
     let options =
-        CaptureOptions { retire_timeout: given.unwrap_or(options.retire_timeout), ..options.clone() };
+        CaptureOptions { retire_timeout: timeout.unwrap_or(options.retire_timeout), ..options.clone() };
     match ring_memory::retire_milliseconds(&options) {
         Ok(0) => refuse("0 means for ever to libpcap; give at least 1ms"),
         Ok(milliseconds) => Ok(milliseconds),
-        Err(_) if given.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),
+        Err(_) if timeout.is_some() => refuse("whole milliseconds, 65535 at most, are possible"),
         Err(error) => Err(error),
     }
 }
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_libpcap_cannot_be_asked_for_is_refused() {
+    fn requests_that_libpcap_does_not_support_are_refused() {
         let options = CaptureOptions::default();
         assert!(plan("libpcap+buffer=lots", &options).unwrap_err().contains("+buffer"));
         assert!(plan("libpcap+timeout=1500us", &options).unwrap_err().contains("whole milliseconds"));

@@ -30,7 +30,7 @@ pub static METHOD: Method = Method {
         ),
         LIBRARY,
     ],
-    untested: Some("untested on hardware: no NFB card was at hand; tested against a stand-in for libnfb"),
+    untested: Some("untested on hardware: no NFB card was available; tested against a stand-in for libnfb"),
     check: |spec, _, options| {
         vendor::only_received("nfb", options)?;
         header_time(spec)?;

@@ -42,7 +42,7 @@ pub static METHOD: Method = Method {
     ],
     untested: Some(
         "partly, cards untested: run with the kernel module and libraries of release 8.9.0 in a virtual machine; no card \
-         for zc: was at hand",
+         for zc: was available",
     ),
     // A prefix before a colon names a module that takes the card from the kernel.
     takes_frames: |spec| spec.argument().is_some_and(|device| device.contains(':')),

@@ -184,7 +184,7 @@ mod tests {
     use capbench_model::running::{Engine, RingGeometry, TimeSource};
 
     #[test]
-    fn what_polling_lacks_stands_beside_what_opening_lacked_and_goes_when_it_is_there() {
+    fn polling_shortfalls_are_listed_after_those_of_opening_and_removed_when_they_end() {
         for at_open in [vec![], vec!["its receive buffer is small".to_string()]] {
             let mut polling = Polling { spin: Duration::ZERO, busy_poll: None, at_open: None };
             let ring = RingGeometry::ReceiveBuffer { bytes: 1, frames_per_call: 1 };

@@ -19,7 +19,9 @@ pub static METHOD: Method = Method {
     summary: "COMBO cards through CESNET's libsze2: read in the card's DMA ring, packet by packet",
     argument: Some(Argument { placeholder: "DEVICE", summary: "the card's device node [/dev/szedataII0]" }),
     settings: &[LIBRARY],
-    untested: Some("untested on hardware: no COMBO card was at hand; tested against a stand-in for libsze2"),
+    untested: Some(
+        "untested on hardware: no COMBO card was available; tested against a stand-in for libsze2",
+    ),
     check: |_, _, options| vendor::only_received("szedata2", options),
     supported: |spec| vendor::supported(spec, &LIBRARIES, Sze2::load),
     ..CARD
@@ -88,7 +90,7 @@ impl Capture for Szedata2 {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        let source = "libsze2 tells no counter; the card's tools do (ibufctl, rxdmactl)";
+        let source = "libsze2 reports no counter; the card's tools do (ibufctl, rxdmactl)";
         Ok(Counters::of_ring(None, None, source, vec![("packets read".into(), self.packets)]))
     }
 

@@ -17,7 +17,7 @@ pub type XdpCount = super::absent::Absent;
 /// The row of the table.
 pub static METHOD: Method = Method {
     name: "xdp-count",
-    summary: "frames counted in the kernel by an XDP program, each CPU for itself; nothing is handed over",
+    summary: "frames counted in the kernel by an XDP program, per CPU; no frame is returned",
     privilege: "CAP_BPF, CAP_NET_ADMIN, CAP_NET_RAW",
     options: &["--no-promiscuous", "--direction"],
     settings: &[

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Counts frames where they arrive, on each CPU for itself: the method `xdp-count`. Frames of a trial are told from
+// Counts frames where they arrive, on each CPU for itself: the method `xdp-count`. Frames of a trial are distinguished from
 // others by octets that are the same in all of them, and counted once each by their sequence numbers.
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
@@ -10,7 +10,7 @@
 /* Set before the program is loaded, so that the verifier knows it and drops what is not needed. */
 const volatile struct {
 	__u64 mask[MOST_WORDS], value[MOST_WORDS];
-	__u32 at[MOST_WORDS]; /* where each word stands in a frame */
+	__u32 at[MOST_WORDS]; /* offset of each word in a frame */
 	__u32 words;          /* how many there are; none: no frame is marked */
 	__u32 least;          /* octets of the shortest marked frame */
 	__u32 stamp_at;       /* trial 16 bits, stream 8, sequence number 40, big-endian */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Hands each frame to the AF_XDP socket of its receive queue: the method `af-xdp`. Frames of queues without a socket go on
+// Passes each frame to the AF_XDP socket of its receive queue: the method `af-xdp`. Frames of queues without a socket go on
 // to the stack. Both are counted on each CPU, since the kernel counts neither.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

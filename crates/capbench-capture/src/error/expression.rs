@@ -79,20 +79,20 @@ mod tests {
 
     #[test]
     fn an_error_is_printed_with_its_line_and_a_caret() {
-        let told = |expression: &str, token, is_exact| {
+        let shown = |expression: &str, token, is_exact| {
             let place = ExpressionPlace { token, is_exact };
             MarkedExpression { expression, reason: "syntax error", place: Some(&place) }.to_string()
         };
         assert_eq!(
-            told("udp\nor tcp prot 80\nor ip", 11..15, true),
+            shown("udp\nor tcp prot 80\nor ip", 11..15, true),
             "filter: syntax error, at \"prot\"\n    or tcp prot 80\n           ^^^^"
         );
         assert_eq!(
-            told("tcp port", 8..8, true),
+            shown("tcp port", 8..8, true),
             "filter: syntax error, it ends where more is expected\n    tcp port\n            ^"
         );
         let long = format!("{}x{}", "a and ".repeat(50), " and a".repeat(50));
-        let text = told(&long, 300..301, false);
+        let text = shown(&long, 300..301, false);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[1].chars().nth(lines[2].find('^').unwrap()), Some('x'), "{text}");
         assert!(lines[1].len() < 140 && lines[0].ends_with("at or before \"x\""), "{text}");

@@ -69,7 +69,7 @@ mod tests {
     use super::{Filter, Keep, program};
     use capbench_model::units::SnapLength;
 
-    /// Runs a program of the three instructions used here on a frame of the given type.
+    /// Runs a program of the three instructions used here on a frame of this type.
     fn run(code: &[capbench_sys::packet::FilterInstruction], packet_type: u32) -> u32 {
         let (mut at, mut accumulator) = (0usize, 0u32);
         loop {

@@ -59,7 +59,7 @@ impl Compiler {
             return Err(CaptureError::Unsupported {
                 method: WHAT.into(),
                 interface: interface.name.clone(),
-                reason: "libpcap puts a header of its own in front of this interface's packets, so that its program fits \
+                reason: "libpcap puts its own header in front of this interface's packets, so that its program fits \
                          no frames; give the program as numbers, as tcpdump -ddd prints them"
                     .into(),
             });
@@ -134,7 +134,7 @@ mod tests {
     use super::{PcapLibrary, failed, missing};
 
     #[test]
-    fn what_is_missing_is_said_with_the_next_step() {
+    fn errors_name_what_is_missing_and_the_next_step() {
         let text = missing(PcapLibrary::open("/nonexistent/libpcap.so").unwrap_err()).to_string();
         assert!(text.contains("/nonexistent/libpcap.so") && text.contains("tcpdump -ddd"), "{text}");
         let source = SysError::Call { what: "pcap_activate".into(), source: io::Error::from_raw_os_error(1) };

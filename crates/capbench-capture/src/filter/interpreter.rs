@@ -9,7 +9,7 @@ use capbench_model::filter::operation::{Ancillary, Arithmetic, Condition, Operan
 use capbench_model::filter::program::Filter;
 use capbench_sys::packet::{FilterInstruction, Frame, PacketType};
 
-use super::beside::{Answer, Beside};
+use super::metadata::{Answer, FrameMetadata};
 use crate::{CaptureError, Result};
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
@@ -58,13 +58,13 @@ enum Step {
 }
 
 impl SoftwareFilter {
-    /// Prepares a program for frames with the metadata `beside`. Frames are kept up to `most` octets.
+    /// Prepares a program for frames with the metadata `metadata`. Frames are kept up to `most` octets.
     ///
     /// # Errors
     /// [`CaptureError::Filter`]: it needs metadata that these frames do not have.
-    pub fn new(filter: &Filter, most: SnapLength, beside: &Beside) -> Result<Self> {
+    pub fn new(filter: &Filter, most: SnapLength, metadata: &FrameMetadata) -> Result<Self> {
         let step = |instruction: &FilterInstruction| {
-            decode(instruction, beside).map_err(|reason| CaptureError::Filter {
+            decode(instruction, metadata).map_err(|reason| CaptureError::Filter {
                 expression: filter.expression().map(|expression| expression.text.clone()).unwrap_or_default(),
                 reason,
                 place: None,
@@ -178,17 +178,17 @@ impl SoftwareFilter {
 }
 
 /// Decodes an instruction. The error names metadata that the frames do not have.
-fn decode(instruction: &FilterInstruction, beside: &Beside) -> std::result::Result<Step, String> {
+fn decode(instruction: &FilterInstruction, metadata: &FrameMetadata) -> std::result::Result<Step, String> {
     let FilterInstruction { code, jt, jf, k } = *instruction;
     let operation = Operation::of(code).ok_or_else(|| format!("the kernel knows no code {code}"))?;
     // Checked when the filter was made.
     let word = k as u8;
     Ok(match operation {
         Operation::LoadAbsolute(width) => match (Ancillary::of(k).flatten(), width) {
-            (Some(asked), _) => match beside.answer(asked) {
+            (Some(asked), _) => match metadata.answer(asked) {
                 Some(Answer::Constant(value)) => Step::Constant(value),
                 Some(answer) => Step::Answer(answer),
-                None => return Err(cannot_tell(asked)),
+                None => return Err(unreported(asked)),
             },
             (None, Width::Word) => Step::Word(k),
             (None, Width::Half) => Step::Half(k),
@@ -221,15 +221,15 @@ fn decode(instruction: &FilterInstruction, beside: &Beside) -> std::result::Resu
     })
 }
 
-fn cannot_tell(asked: Ancillary) -> String {
+fn unreported(asked: Ancillary) -> String {
     let next = match asked {
         Ancillary::VlanTag | Ancillary::VlanTagPresent | Ancillary::VlanProtocol => {
-            "; the NIC may take tags out of frames: turn that off (ethtool -K INTERFACE rxvlan off), or use a method with a \
+            "; the NIC may remove tags from frames: turn that off (ethtool -K INTERFACE rxvlan off), or use a method with a \
              socket filter"
         }
         _ => "; a method with a socket filter can",
     };
-    format!("it asks for {}, which this method cannot tell of its frames{next}", asked.name())
+    format!("it asks for {}, which this method does not report{next}", asked.name())
 }
 
 /// `N` octets at an offset.

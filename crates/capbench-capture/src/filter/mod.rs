@@ -9,7 +9,7 @@
 //! | [`listing`] | prints a program as tcpdump does |
 //! | `attached` | the program for a socket: filter, snap length and direction in one |
 //! | [`interpreter`] | runs a program on the frames of methods without a filter |
-//! | [`beside`] | a method's metadata of frames |
+//! | [`metadata`] | a method's metadata of frames |
 //!
 //! From an expression to frames in three steps:
 //!
@@ -27,18 +27,18 @@
 //! ```
 
 mod attached;
-pub mod beside;
 pub mod compile;
 pub mod interpreter;
 pub mod listing;
+pub mod metadata;
 pub mod place;
 pub mod text;
 
 pub use capbench_model::filter::{Expression, Filter};
 
 pub(crate) use attached::{Keep, program};
-pub use beside::{Beside, Tags};
 pub use compile::{Compiler, Optimise};
 pub use interpreter::SoftwareFilter;
 pub use listing::Listing;
+pub use metadata::{FrameMetadata, Tags};
 pub use text::FilterText;

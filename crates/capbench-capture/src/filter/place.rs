@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_is_claimed_where_the_parser_does_not_tell_one() {
+    fn no_place_is_claimed_where_the_parser_reports_none() {
         assert_eq!(find("a b", "syntax error", |_| Some("syntax error".into())), None);
         assert_eq!(find("a", "expression rejects all packets", compile), None);
     }

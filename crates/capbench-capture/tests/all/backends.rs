@@ -41,7 +41,7 @@ fn root_frames_arrive_whole_in_order_and_with_their_time() {
         for (seen, sent) in seen.iter().zip(&sent) {
             assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()));
             assert_eq!((seen.packet_type, seen.vlan), (PacketType::Host, None));
-            // V1 tells whole microseconds.
+            // V1 reports whole microseconds.
             assert!((before / 1000 * 1000..now_ns()).contains(&seen.time_ns), "{before} {seen:?}");
         }
         assert!(seen.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
@@ -50,8 +50,8 @@ fn root_frames_arrive_whole_in_order_and_with_their_time() {
 }
 
 #[test]
-fn root_a_tag_is_told_beside_the_frame() {
-    with_each_method("root_a_tag_is_told_beside_the_frame", |method, spaces| {
+fn root_a_removed_tag_is_reported_with_the_frame() {
+    with_each_method("root_a_removed_tag_is_reported_with_the_frame", |method, spaces| {
         let wire = Wire::new(&spaces.left);
         let tags = [(0x8100, 5), (0x8100, 0), (0x8100, 0xefff), (0x88a8, 77)];
         let (seen, metadata) = capture(&spaces.right, method, &options(), |probe| {
@@ -139,7 +139,7 @@ fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
                 (0u8..).zip(destinations).for_each(|(number, mac)| wire.send(&frame(mac, number, 60)));
                 probe.take(destinations.len())
             });
-            // A veth has no address filter: the kernel shows frames for others in either mode, and says whose they are.
+            // A veth has no address filter: the kernel shows frames for others in either mode, and marks them.
             let types: Vec<_> = seen.iter().map(|seen| seen.packet_type).collect();
             let expected =
                 [PacketType::OtherHost, PacketType::Host, PacketType::Broadcast, PacketType::Multicast];
@@ -238,7 +238,7 @@ fn root_a_capture_is_as_full_as_frames_make_it() {
             let send = |frames: u32| (0..frames).for_each(|n| wire.send(&frame(OTHER_MAC, n as u8, 60)));
             assert_eq!(probe.fill(), 0.0, "{method}");
             send(32);
-            // A slot is 2048 octets; a block is handed over when its time is up; what a queued frame takes is the kernel's affair.
+            // A slot is 2048 octets; a block is delivered when its time is up; the memory of a queued frame is up to the kernel.
             let start = Instant::now();
             while probe.fill() == 0.0 && start.elapsed() < PATIENCE {
                 thread::yield_now();

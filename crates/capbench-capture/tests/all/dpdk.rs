@@ -36,7 +36,7 @@ fn capture<T: Send>(
     })
 }
 
-/// Runs a test with each device that can be had here, on a pair of its own.
+/// Runs a test with each device that can be had here, on a separate pair.
 fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
     let Some(()) = privileges() else { return };
     for method in DEVICES {
@@ -79,7 +79,7 @@ fn root_frames_arrive_whole_in_order_and_are_counted() {
 }
 
 #[test]
-fn root_snap_length_tag_and_addressee_are_told() {
+fn root_snap_length_tag_and_addressee_are_reported() {
     with_each_device(|method, spaces| {
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
@@ -202,7 +202,7 @@ fn root_all_queues_of_a_device_are_read_and_counted() {
     });
 }
 
-// Also: the sockets that net_af_xdp leaves open are closed, or the second capture would find the queue taken.
+// Also: the sockets that net_af_xdp leaves open are closed, or the second capture would find the queue busy.
 #[test]
 fn root_many_captures_in_one_process_leave_nothing_behind() {
     with_each_device(|method, spaces| {
@@ -331,7 +331,7 @@ fn root_what_a_device_refuses_is_said_in_its_words() {
     });
 }
 
-/// Runs one of the tests below in a process of its own, which `wrapper` starts; its output.
+/// Runs one of the tests below in a separate process, which `wrapper` starts; its output.
 fn in_own_process(wrapper: &[&str], test: &str) -> (bool, String) {
     let own = std::env::current_exe().unwrap();
     let mut command = Command::new(wrapper[0]);
@@ -375,7 +375,7 @@ fn with_eal(arguments: &[&str]) -> Result<Dpdk, String> {
     open("dpdk", "lo", &CaptureOptions { eal_arguments, ..options() }).map_err(|error| error.to_string())
 }
 
-/// Runs `inner` in a process of its own, in which DPDK has not started, and wants it to print nothing.
+/// Runs `inner` in a separate process, in which DPDK has not started, and expects no output.
 fn in_silence(test: &str, inner: impl Fn()) {
     if is_inner(test) {
         inner();

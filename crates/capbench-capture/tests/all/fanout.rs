@@ -152,7 +152,7 @@ fn root_every_mode_gives_each_frame_to_one_member() {
 }
 
 #[test]
-fn root_members_can_be_opened_in_threads_of_their_own() {
+fn root_members_can_be_opened_in_separate_threads() {
     let Some(()) = privileges() else { return };
     let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);
@@ -243,7 +243,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
 }
 
 #[test]
-fn root_a_member_that_joins_sees_nothing_that_others_were_given() {
+fn root_a_member_that_joins_sees_no_frame_of_others() {
     let Some(()) = privileges() else { return };
     let spaces = Namespaces::make();
     let wire = Wire::new(&spaces.left);

@@ -1,10 +1,10 @@
 //! libpcap's method against stand-ins that check how they are called: the calls and their order, how long a packet is
-//! good, errors, counters, and builds that say one thing and do another.
+//! valid, errors, counters, and builds with false claims.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use crate::stand_in::{StandIn, Taken, take};
+use crate::stand_in::{ReadFrame, StandIn, take};
 use capbench_capture::{Batch, Capture, CaptureError, Interface, Visitor, methods, open_with};
 use capbench_model::direction::Direction;
 use capbench_model::method_spec::MethodSpec;
@@ -15,8 +15,8 @@ use capbench_testing::network::{PATIENCE, privileges};
 
 const CALLS: [&str; 4] = ["+dispatch", "+loop", "+next-ex", "+next"];
 
-/// Packets as a stand-in hands them out.
-fn canned(packets: u8, snap: usize, time_part: u64) -> Vec<Taken> {
+/// Packets as a stand-in returns them.
+fn canned(packets: u8, snap: usize, time_part: u64) -> Vec<ReadFrame> {
     (0..packets)
         .map(|n| {
             let length = 60 + usize::from(n);
@@ -123,7 +123,7 @@ fn waiting_ends_although_nothing_comes() {
 }
 
 #[test]
-fn what_a_reading_call_says_of_a_failure_is_told() {
+fn the_reason_of_a_failed_reading_call_is_reported() {
     for (settings, function) in
         [("", "pcap_dispatch"), ("+loop", "pcap_loop"), ("+next-ex", "pcap_next_ex"), ("+next", "pcap_next")]
     {
@@ -140,7 +140,7 @@ fn what_a_reading_call_says_of_a_failure_is_told() {
 }
 
 #[test]
-fn what_activation_says_is_told_and_the_handle_is_closed() {
+fn the_reason_of_a_failed_activation_is_reported_and_the_handle_is_closed() {
     let denied = StandIn::new(&["ACTIVATE=-8", "ACTIVATE_TEXT=\"CAP_NET_RAW may be required\""]);
     let error = denied.refusal();
     assert!(matches!(error, CaptureError::Privilege { .. }), "{error:?}");
@@ -199,7 +199,7 @@ fn counters_are_kept_by_their_names_and_pass_32_bits() {
 }
 
 #[test]
-fn an_engine_that_nobody_knows_is_told_as_found() {
+fn an_unknown_engine_is_reported_as_found() {
     let stand_in = StandIn::new(&["VERSION=\"libpcap version 1.9.1 (with PF_RING)\""]);
     let capture = stand_in.open(&CaptureOptions::default()).unwrap();
     let running = capture.running();
@@ -265,7 +265,7 @@ fn a_library_that_cannot_be_used_is_named_with_the_reason() {
         ("libc.so.6".to_string(), "pcap_"),
         ("/nonexistent/libpcap.so.1".to_string(), "No such file"),
         ("libnosuchpcap.so.7".to_string(), "cannot open"),
-        (file("text.so", b"this is a text and no library, whatever its name"), "no ELF header"),
+        (file("text.so", b"this is a text and no library, despite its name"), "no ELF header"),
         (file("foreign.so", &foreign), "it is for machine number"),
         (file("empty.so", b""), "too short"),
     ];

@@ -20,7 +20,7 @@ fn options() -> CaptureOptions {
     CaptureOptions { ring: ByteCount(4 << 20), ..CaptureOptions::default() }
 }
 
-/// Runs a test with each call, on a pair of its own.
+/// Runs a test with each call, on a separate pair.
 fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
     let Some(()) = privileges() else { return };
     for call in LIBPCAP {

@@ -1,4 +1,4 @@
-//! Batches that may be kept, of every method that runs without special hardware: whole frames, each once, whatever is held.
+//! Batches that may be kept, of every method that runs without special hardware: whole frames, each once, for any batches held.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const METHODS: [&str; 9] = [
 /// Takes frames before they are in the stack, from one queue of a veth.
 const AF_XDP: &[&str] = if cfg!(feature = "bpf") { &["af-xdp", "af-xdp+generic"] } else { &[] };
 
-/// Batches until there are so many frames.
+/// Batches until there are this many frames.
 fn take(probe: &mut dyn Probe, frames: usize) -> Vec<OwnedBatch> {
     let (start, mut batches, mut count) = (Instant::now(), Vec::new(), 0);
     while count < frames {
@@ -61,9 +61,9 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
             assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{method}");
             assert!((before / 1000 * 1000..now).contains(&seen.time_ns), "{method}");
         }
-        let beside = matches!(method, "recv" | "recvmmsg" | "packet-v2" | "packet-v3");
+        let has_metadata = matches!(method, "recv" | "recvmmsg" | "packet-v2" | "packet-v3");
         let tag = VlanTag { tci: 0xe005, tpid: 0x8100 };
-        assert_eq!(seen[sent.len()].vlan, beside.then_some(tag), "{method}");
+        assert_eq!(seen[sent.len()].vlan, has_metadata.then_some(tag), "{method}");
         for (number, batch) in (1u64..).zip(&batches) {
             let times: Vec<_> = batch.frames().map(|frame| frame.time_ns).collect();
             let span = batch.time_span().unwrap();
@@ -82,9 +82,9 @@ fn root_frames_that_are_kept_are_whole_in_order_and_with_what_is_known_of_them()
 }
 
 #[test]
-fn root_what_is_held_stays_and_what_no_memory_holds_the_method_counts() {
+fn root_held_frames_stay_and_frames_without_memory_are_counted() {
     const FRAMES: u64 = 30_000;
-    with_each("root_what_is_held_stays", &METHODS, |method, spaces| {
+    with_each("root_held_frames_stay", &METHODS, |method, spaces| {
         let wire = Wire::new(&spaces.left);
         let options = CaptureOptions { ring: ByteCount(1 << 20), ..options() };
         capture(&spaces.right, method, &options, |probe| {

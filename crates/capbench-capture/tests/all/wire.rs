@@ -52,7 +52,7 @@ impl Wire {
     }
 }
 
-/// A frame of so many octets that no protocol takes for its own, full of its number.
+/// A frame of this size for no protocol, full of its number.
 pub fn frame(destination: [u8; 6], number: u8, octets: usize) -> Vec<u8> {
     let mut frame = vec![number; octets];
     frame[..6].copy_from_slice(&destination);
@@ -73,9 +73,9 @@ pub struct Seen {
     pub data: Vec<u8>,
     /// Its length before it was cut.
     pub wire_length: u32,
-    /// The tag beside it.
+    /// Its removed tag.
     pub vlan: Option<VlanTag>,
-    /// Whom it is addressed to.
+    /// Its addressee.
     pub packet_type: PacketType,
     /// Its time.
     pub time_ns: u64,
@@ -121,7 +121,7 @@ pub fn options() -> CaptureOptions {
     CaptureOptions { ring: ByteCount(4 << 20), block: ByteCount(64 << 10), ..CaptureOptions::default() }
 }
 
-/// Runs a test with each of these methods, on a pair of its own.
+/// Runs a test with each of these methods, on a separate pair.
 pub fn with_each(test: &str, methods: &[&'static str], work: impl Fn(&'static str, &Namespaces)) {
     let Some(()) = privileges() else { return };
     for &method in methods {
@@ -155,7 +155,7 @@ impl Drop for SetOnDrop<'_> {
     }
 }
 
-/// What the tests want of a capture, whatever its method.
+/// What the tests need of a capture of any method.
 pub trait Probe {
     /// The next `count` frames.
     fn take(&mut self, count: usize) -> Vec<Seen>;

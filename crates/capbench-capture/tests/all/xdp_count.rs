@@ -45,7 +45,7 @@ fn open(interface: &str, method: &str) -> Result<XdpCount, CaptureError> {
     XdpCount::open(&spec, &interface, &options())
 }
 
-/// The tally once so many frames have been counted.
+/// The tally once this many frames have been counted.
 fn tally(capture: &mut XdpCount, frames: u64) -> Tally {
     let mut last = Tally::default();
     eventually("every frame is counted", || {
@@ -231,7 +231,7 @@ fn root_an_interface_that_goes_down_or_away_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_opened() {
+fn impossible_requests_are_refused_before_opening() {
     let interface = Interface { name: "right".into(), index: index_of("lo").unwrap(), mtu: 1500 };
     let check = |method: &str, options: &CaptureOptions| {
         let spec: MethodSpec = method.parse().unwrap();

@@ -1,4 +1,4 @@
-/* A libpcap that is none: it hands out canned packets by libpcap's public interface and checks how it is called.
+/* A libpcap that is none: it returns canned packets by libpcap's public interface and checks how it is called.
  *
  * It writes its calls to the file LOG, a line each; what breaks the contract of the manual pages as a line that begins
  * with "broken:". Packets are overwritten as soon as their time is over. How it behaves is set when it is compiled:
@@ -9,7 +9,7 @@
  *   CREATE_FAILS   pcap_create fails
  *   ACTIVATE       what pcap_activate returns, with ACTIVATE_TEXT as the error text
  *   FAILS_AFTER    how many packets it gives before every reading call fails
- *   PACKET_SOCKET  it captures, for what a look at its descriptors tells, by a packet socket without a ring
+ *   PACKET_SOCKET  its descriptors look like those of a packet socket without a ring
  *   STATS_STEP     what each pcap_stats adds to ps_recv; ps_drop counts half as fast
  *   NO_STATS       it has no pcap_stats
  *   NO_DESCRIPTOR  it has no descriptor to wait on
@@ -57,7 +57,7 @@ struct statistics {
 };
 typedef void (*handler)(unsigned char *, const struct header *, const unsigned char *);
 typedef struct handle {
-  int is_active, is_closed, nonblocking, snap, nanoseconds, fd, given;
+  int is_active, is_closed, nonblocking, snap, nanoseconds, fd, returned;
   volatile int broken_off;
   int reading;
   struct statistics statistics;
@@ -188,7 +188,7 @@ static void spoil(pcap_t *p) {
 /* The next packet: 1, or 0 when there is none, or -1. */
 static int take(pcap_t *p) {
   uint64_t drained;
-  int number = p->given;
+  int number = p->returned;
   spoil(p);
   if (number >= FAILS_AFTER) {
     strcpy(p->text, "the stand-in fails on purpose");
@@ -200,7 +200,7 @@ static int take(pcap_t *p) {
 #endif
     return 0;
   }
-  p->given++;
+  p->returned++;
   p->header.length = 60 + number;
   p->header.captured = (int)p->header.length < p->snap ? (int)p->header.length : p->snap;
   p->header.time.tv_sec = 1000 + number;
@@ -210,13 +210,13 @@ static int take(pcap_t *p) {
 }
 
 int pcap_next_ex(pcap_t *p, struct header **header, const unsigned char **data) {
-  int taken;
+  int result;
   expect(p, 1, "pcap_next_ex");
   if (!p->nonblocking) note("broken: pcap_next_ex may block for ever");
-  taken = take(p);
+  result = take(p);
   *header = &p->header;
-  if (taken == 1) *data = p->data;
-  return taken;
+  if (result == 1) *data = p->data;
+  return result;
 }
 
 const unsigned char *pcap_next(pcap_t *p, struct header *header) {
@@ -228,8 +228,8 @@ const unsigned char *pcap_next(pcap_t *p, struct header *header) {
 }
 
 static int call_back(pcap_t *p, handler call, unsigned char *user) {
-  int taken = take(p);
-  if (taken != 1) return taken;
+  int result = take(p);
+  if (result != 1) return result;
   p->reading = 1;
   call(user, &p->header, p->data);
   p->reading = 0;
@@ -249,9 +249,9 @@ int pcap_dispatch(pcap_t *p, int count, handler call, unsigned char *user) {
   if (!p->nonblocking) note("broken: pcap_dispatch may block for ever");
   if (count <= 0) note("broken: pcap_dispatch may never come back");
   while (done < count) {
-    int taken = call_back(p, call, user);
-    if (taken < 0) return taken;
-    if (taken == 0) break;
+    int result = call_back(p, call, user);
+    if (result < 0) return result;
+    if (result == 0) break;
     done++;
     if (break_off(p)) return -2;
   }
@@ -264,11 +264,11 @@ int pcap_loop(pcap_t *p, int count, handler call, unsigned char *user) {
   expect(p, 1, "pcap_loop");
   if (p->nonblocking) note("broken: pcap_loop turns for ever where it may not block");
   while (count <= 0 || done < count) {
-    int taken = call_back(p, call, user);
-    if (taken < 0) return taken;
-    done += taken;
+    int result = call_back(p, call, user);
+    if (result < 0) return result;
+    done += result;
     if (break_off(p)) return -2;
-    if (taken == 0) {
+    if (result == 0) {
       if (poll(NULL, 0, 20000) == 0) {
         note("broken: pcap_loop was not broken off");
         return -2;

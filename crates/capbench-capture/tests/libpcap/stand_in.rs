@@ -11,10 +11,10 @@ use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_testing::Scratch;
 
-/// A built stand-in in a folder of its own, which goes with it.
+/// A built stand-in in a separate folder, which goes with it.
 pub struct StandIn {
     folder: Scratch,
-    /// What stands behind the method's name.
+    /// The text after the method's name.
     settings: String,
 }
 
@@ -88,17 +88,17 @@ impl Drop for StandIn {
 }
 
 /// A frame's octets, its length on the wire, and its time.
-pub type Taken = (Vec<u8>, u32, u64);
+pub type ReadFrame = (Vec<u8>, u32, u64);
 
-/// Takes what comes until so many frames were seen or an error ends it.
-pub fn take(capture: &mut impl Capture, most: usize) -> (Vec<Taken>, Option<CaptureError>) {
+/// Reads frames up to this number, or until an error.
+pub fn take(capture: &mut impl Capture, most: usize) -> (Vec<ReadFrame>, Option<CaptureError>) {
     let (mut seen, mut quiet) = (Vec::new(), 0);
     while seen.len() < most && quiet < 3 {
         let wait = std::time::Duration::from_millis(5);
-        let taken = capture.for_each(wait, |frame| {
+        let result = capture.for_each(wait, |frame| {
             seen.push((frame.data.to_vec(), frame.wire_length, frame.time_ns));
         });
-        match taken {
+        match result {
             Ok(came) => quiet = if came { 0 } else { quiet + 1 },
             Err(error) => return (seen, Some(error)),
         }

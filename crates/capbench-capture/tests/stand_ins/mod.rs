@@ -139,7 +139,7 @@ impl<C: Capture> Vendor<C> {
         error
     }
 
-    /// Why a device that behaves as scripted is not opened. Whatever was opened is closed.
+    /// Why a device that behaves as scripted is not opened. Everything that was opened is closed.
     pub fn refuses(&self, script: &str, settings: &str) -> String {
         let device = self.device(script);
         let refused = self.open_with(&device, ("", settings), &CaptureOptions::default());
@@ -172,13 +172,13 @@ pub fn frame(number: usize) -> Vec<u8> {
     (0..60 + number).map(|at| (number * 7 + at) as u8).collect()
 }
 
-/// Reads so many frames. Batches are held until all of their frames were read.
+/// Reads this many frames. Batches are held until all of their frames were read.
 pub fn take<C: Capture>(capture: &mut C, count: usize) -> Vec<Seen> {
     let (start, mut seen) = (Instant::now(), Vec::new());
     while seen.len() < count {
         assert!(start.elapsed() < PATIENCE, "{} of {count} frames", seen.len());
         let Some(batch) = capture.next_batch(Duration::from_millis(20)).unwrap() else { continue };
-        // Twice: what was read first must not have been given back by the end.
+        // Twice: the memory of the first frames must not have been returned by the end.
         let first = read(&batch);
         assert_eq!(first, read(&batch));
         seen.extend(first);

@@ -1,4 +1,4 @@
-/* Stands in for libnfb: the calls of nfb/nfb.h and nfb/ndp.h that capbench makes. What a burst gave is overwritten when
+/* Replaces libnfb in tests: the calls of nfb/nfb.h and nfb/ndp.h that capbench makes. What a burst gave is overwritten when
  * it is put. Keys: queues, unavailable, frames (per queue), most (per burst), open_errno, queue_errno, start, poll,
  * no_poll, over_at, null_at, counters (0 none, 1 NDP, 2 SZE), discarded, unreadable_after, gone_after, header. */
 
@@ -124,7 +124,7 @@ unsigned ndp_rx_burst_get(struct ndp_queue *q, struct ndp_packet *packets, unsig
 		note("FAULT ndp_rx_burst_get: not started");
 	if (q->held)
 		note("FAULT ndp_rx_burst_get: a burst is out");
-	/* What is beyond the packets given is anything. */
+	/* Beyond the returned packets is anything. */
 	for (unsigned i = 0; i < count; i++)
 		packets[i] = (struct ndp_packet){ .data = stale, .data_length = ROOM };
 	if (key("gone_after", -1) >= 0 && (long)q->next >= key("gone_after", -1))

@@ -1,4 +1,4 @@
-/* Stands in for libpfring: the calls of pfring.h that capbench makes. With a buffer a packet is copied, as far as the
+/* Replaces libpfring in tests: the calls of pfring.h that capbench makes. With a buffer a packet is copied, as far as the
  * buffer goes; without, it is valid until the next call and overwritten then. A prefix of the device up to the first
  * colon names the module. As the kernel module does, it makes slots as long as their packet, up to the octets asked for,
  * and lists the ring in DEVICE.rings/PID-lo.NUMBER. Keys: frames, open_errno, version, mode, direction, watermark, enable, late, poll, poll_errno,
@@ -58,9 +58,9 @@ static unsigned length_of(unsigned number)
 	return (long)number == key("big_at", -1) ? (unsigned)key("big", 0) : frame_length(number);
 }
 
-static void check(pfring *given, const char *call, int enabled)
+static void check(pfring *handle, const char *call, int enabled)
 {
-	if (given != &ring || !ring.is_open)
+	if (handle != &ring || !ring.is_open)
 		note("FAULT %s: not open", call);
 	if (enabled && !ring.is_enabled)
 		note("FAULT %s: not enabled", call);
@@ -93,51 +93,51 @@ pfring *pfring_open(const char *device, uint32_t captured, uint32_t flags)
 	return &ring;
 }
 
-void pfring_close(pfring *given)
+void pfring_close(pfring *handle)
 {
-	check(given, "close", 0);
+	check(handle, "close", 0);
 	note("close");
 	unlink(listing);
 	memset(slots, POISON, sizeof(slots));
 	ring.is_open = 0;
 }
 
-int pfring_set_socket_mode(pfring *given, int mode)
+int pfring_set_socket_mode(pfring *handle, int mode)
 {
-	check(given, "set_socket_mode", 0);
+	check(handle, "set_socket_mode", 0);
 	note("mode %d", mode);
 	return (int)key("mode", 0);
 }
 
-int pfring_set_direction(pfring *given, int direction)
+int pfring_set_direction(pfring *handle, int direction)
 {
-	check(given, "set_direction", 0);
+	check(handle, "set_direction", 0);
 	if (ring.is_enabled)
 		note("FAULT set_direction: enabled already");
 	note("direction %d", direction);
 	return (int)key("direction", 0);
 }
 
-int pfring_set_poll_watermark(pfring *given, uint16_t watermark)
+int pfring_set_poll_watermark(pfring *handle, uint16_t watermark)
 {
-	check(given, "set_poll_watermark", 0);
+	check(handle, "set_poll_watermark", 0);
 	note("watermark %u", watermark);
 	return (int)key("watermark", 0);
 }
 
 #ifndef WITHOUT_ENABLE
-int pfring_enable_ring(pfring *given)
+int pfring_enable_ring(pfring *handle)
 {
-	check(given, "enable_ring", 0);
+	check(handle, "enable_ring", 0);
 	note("enable");
 	ring.is_enabled = 1;
 	return (int)key("enable", 0);
 }
 #endif
 
-int pfring_poll(pfring *given, unsigned timeout)
+int pfring_poll(pfring *handle, unsigned timeout)
 {
-	check(given, "poll", 1);
+	check(handle, "poll", 1);
 	ring.is_ready = 1;
 	if (key("poll", 0)) {
 		errno = (int)key("poll_errno", 0);
@@ -146,7 +146,7 @@ int pfring_poll(pfring *given, unsigned timeout)
 	return timeout > 0 && (long)ring.next < key("frames", 0);
 }
 
-/* Overwrites what was given before and makes the next packet; 0 or an error where there is none. */
+/* Overwrites the packet before and makes the next one; 0 or an error if there is none. */
 static int next_packet(unsigned slot)
 {
 	if (ring.is_ready && (long)ring.next == key("fail_at", -1) && !(key("fail_once", 0) && ring.has_failed)) {
@@ -162,11 +162,11 @@ static int next_packet(unsigned slot)
 	return 1;
 }
 
-int pfring_recv(pfring *given, unsigned char **buffer, unsigned room, struct header *header, uint8_t wait)
+int pfring_recv(pfring *handle, unsigned char **buffer, unsigned room, struct header *header, uint8_t wait)
 {
 	unsigned number = ring.next, length = length_of(number), captured = length < ring.captured ? length : ring.captured;
 	int code;
-	check(given, "recv", 1);
+	check(handle, "recv", 1);
 	if (wait)
 		note("FAULT recv: it would wait for ever");
 	memset(slots, POISON, sizeof(slots));
@@ -198,10 +198,10 @@ int pfring_recv(pfring *given, unsigned char **buffer, unsigned room, struct hea
 	return 1;
 }
 
-int pfring_recv_burst(pfring *given, struct info *infos, uint8_t count, uint8_t wait)
+int pfring_recv_burst(pfring *handle, struct info *infos, uint8_t count, uint8_t wait)
 {
 	unsigned got = 0;
-	check(given, "recv_burst", 1);
+	check(handle, "recv_burst", 1);
 	if (wait)
 		note("FAULT recv_burst: it would wait for ever");
 	if (!key("burst", 0))
@@ -230,9 +230,9 @@ int pfring_recv_burst(pfring *given, struct info *infos, uint8_t count, uint8_t 
 	return got && key("over", 0) ? count + 1 : (int)got;
 }
 
-int pfring_stats(pfring *given, uint64_t *counts)
+int pfring_stats(pfring *handle, uint64_t *counts)
 {
-	check(given, "stats", 1);
+	check(handle, "stats", 1);
 	counts[0] = ring.read;
 	counts[1] = (uint64_t)key("drop", 0);
 	counts[2] = 0;
@@ -240,20 +240,20 @@ int pfring_stats(pfring *given, uint64_t *counts)
 	return (int)key("no_stats", 0);
 }
 
-uint32_t pfring_get_num_queued_pkts(pfring *given)
+uint32_t pfring_get_num_queued_pkts(pfring *handle)
 {
-	check(given, "get_num_queued_pkts", 1);
+	check(handle, "get_num_queued_pkts", 1);
 	return (uint32_t)(key("frames", 0) - ring.next);
 }
 
-int pfring_get_caplen(pfring *given)
+int pfring_get_caplen(pfring *handle)
 {
-	check(given, "get_caplen", 0);
+	check(handle, "get_caplen", 0);
 	return (int)ring.captured;
 }
 
-uint32_t pfring_get_ring_id(pfring *given)
+uint32_t pfring_get_ring_id(pfring *handle)
 {
-	check(given, "get_ring_id", 0);
+	check(handle, "get_ring_id", 0);
 	return (uint32_t)key("number", 7);
 }

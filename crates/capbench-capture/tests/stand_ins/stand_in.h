@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What memory holds after it was given back. */
+/* The content of memory after it was returned. */
 #define POISON 0xEE
 #define KEYS 32
 
@@ -50,7 +50,7 @@ static long key(const char *name, long otherwise)
 	return otherwise;
 }
 
-/* Frame `number` has 60 + number octets, each of its own. */
+/* Frame `number` has 60 + number octets, all different. */
 static unsigned frame_length(unsigned number)
 {
 	return 60 + number;

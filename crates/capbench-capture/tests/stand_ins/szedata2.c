@@ -1,4 +1,4 @@
-/* Stands in for libsze2: the calls of libsze2.h that capbench makes. A packet is valid until the next read or the close,
+/* Replaces libsze2 in tests: the calls of libsze2.h that capbench makes. A packet is valid until the next read or the close,
  * and is overwritten then. Keys: frames, late (nothing until polled), open_errno, subscribe, channels, start, poll,
  * poll_events, gone_after, short_at, short_to, huge_at. */
 
@@ -7,7 +7,7 @@
 
 #include "stand_in.h"
 
-struct szedata { int is_open, is_subscribed, is_started, is_ready; unsigned next, held, given; };
+struct szedata { int is_open, is_subscribed, is_started, is_ready; unsigned next, held, returned; };
 
 int SZE2_RX_POLL_TIMEOUT = 50;
 static struct szedata card;
@@ -62,7 +62,7 @@ int szedata_poll(struct szedata *sze, short *events, int timeout)
 {
 	check(sze, "poll");
 	if (card.held)
-		note("FAULT poll: a packet is held");
+		note("FAULT poll: a packet is not released");
 	if (key("poll", 0))
 		return (int)key("poll", 0);
 	if (key("gone_after", -1) >= 0 && card.next >= key("gone_after", -1))
@@ -96,8 +96,8 @@ unsigned char *szedata_read_next(struct szedata *sze, unsigned int *length)
 	memcpy(area, &segment, 2);
 	memcpy(area + 2, &own, 2);
 	fill_frame(area + 16, number);
-	card.given = number == key("short_at", -1) ? (unsigned)key("short_to", segment / 2u) : segment;
-	*length = card.given;
+	card.returned = number == key("short_at", -1) ? (unsigned)key("short_to", segment / 2u) : segment;
+	*length = card.returned;
 	return area;
 }
 
@@ -106,7 +106,7 @@ unsigned int szedata_decode_packet(unsigned char *contents, unsigned char **data
 {
 	uint16_t segment, own_size;
 	unsigned offset;
-	if (contents != area || !card.held || card.given < 4)
+	if (contents != area || !card.held || card.returned < 4)
 		note("FAULT decode_packet: no packet with a whole header");
 	memcpy(&segment, contents, 2);
 	memcpy(&own_size, contents + 2, 2);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_a_slew_and_a_suspend_are_told_apart() {
+    fn a_step_a_slew_and_a_suspend_are_distinguished() {
         let even = after(1_000_000, 1_000_000, 1_000_000, 1_000_000);
         assert_eq!((even.realtime_step_ns, even.slew_ppm, even.suspended_ns), (0, 0.0, 0));
         assert_eq!(after(1_000_000, 3_000_000, 1_000_000, 1_000_000).realtime_step_ns, 2_000_000);

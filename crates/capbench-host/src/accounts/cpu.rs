@@ -117,7 +117,7 @@ impl CpuSnapshot {
         Ok(Self { rows })
     }
 
-    /// The times since `before` of every CPU that is in both snapshots and whose times did not decrease, as hotplug makes them.
+    /// The times since `before` of every CPU that is in both snapshots and whose times did not decrease, as after hotplug.
     pub fn since(&self, before: &Self) -> CpuWindow {
         let difference = |&(cpu, now): &(CpuId, CpuTimes)| {
             let (_, then) = before.rows.iter().find(|(other, _)| *other == cpu)?;
@@ -157,7 +157,7 @@ impl CpuWindow {
 /// # Errors
 /// The C library does not know USER_HZ.
 pub fn tick_ns() -> Result<u64> {
-    let unknown = "the C library does not tell the unit of /proc/stat (sysconf(_SC_CLK_TCK))";
+    let unknown = "the C library does not report the unit of /proc/stat (sysconf(_SC_CLK_TCK))";
     let per_second =
         clock::ticks_per_second().ok_or_else(|| HostError::unsupported("the CPU account", unknown))?;
     Ok(1_000_000_000 / per_second)
@@ -219,7 +219,7 @@ ctxt 12
     }
 
     #[test]
-    fn a_cpu_whose_times_went_back_is_unknown() {
+    fn a_cpu_with_decreasing_times_is_unknown() {
         let (before, after) = (snapshot("cpu0 10 0 0 0 0 0 0 0"), snapshot("cpu0 9 0 0 0 0 0 0 0"));
         assert_eq!(after.since(&before).of(CpuId::new(0)), None);
         assert_eq!(after.since(&after).busy_cores(), None);

@@ -59,17 +59,17 @@ pub struct KernelReceive {
 /// CPU time of an application that shares its CPU with the kernel's receive work, in ns.
 ///
 /// The sum of the application's and the kernel's time is certain. Their split is not, if the kernel samples soft interrupts at
-/// the timer tick: a tick that is due while interrupts are off is served right after the soft interrupt starts, and counts as
-/// soft interrupt. Measured on Linux 6.18 in a virtual machine, with a loop of known cost under RPS load: of 1.98 s charged,
-/// 1.86 s were sampled as soft interrupts, but the loop's progress needed 0.52 s, not 0.12 s.
+/// the timer tick. A tick that is due while interrupts are off is served right after the soft interrupt starts, and counts as
+/// soft interrupt. Measured on Linux 6.18 in a virtual machine, with a loop of known cost under RPS load: 1.98 s were charged
+/// and 1.86 s of them sampled as soft interrupts. That leaves 0.12 s, but the loop's progress needed 0.52 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationTime {
-    /// Time that the scheduler charged to its threads: an upper bound of its own time.
+    /// Time that the scheduler charged to its threads: an upper bound.
     pub charged_ns: u64,
     /// Soft interrupts that were charged to the threads although the kernel did the work. This is an upper bound, for the
     /// reason above and because some may have run while the CPU was idle.
     pub interrupted_ns: u64,
-    /// `charged_ns` minus `interrupted_ns`: a lower bound of its own time.
+    /// `charged_ns` minus `interrupted_ns`: a lower bound.
     pub own_ns: u64,
     /// Whether `own_ns` is exact: the threads were charged for no receive work of the kernel, or a tracer measured it.
     pub exact: bool,
@@ -255,8 +255,8 @@ pub fn foreign_ns(
     sampled_ns.max(left_ns)
 }
 
-/// Upper bound of the cost to wake an idle CPU, besides the time charged to the woken thread: 3 to 5 microseconds on a virtual
-/// machine, where it calls the hypervisor.
+/// Upper bound of the cost to wake an idle CPU, besides the time charged to the woken thread. On a virtual machine it is 3 to
+/// 5 microseconds, because it calls the hypervisor.
 const A_WAKEUP_NS: u64 = 8000;
 
 #[cfg(test)]
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!((work.total_ns(), work.interrupting_ns()), (90 - 10 + 7, Some(50)));
         let time = application_time(200, Some(&work), Some(false)).unwrap();
         assert_eq!((time.own_ns, time.exact), (150, true));
-        // What the scheduler does not charge is not taken off.
+        // Time that the scheduler does not charge is not subtracted.
         assert_eq!(application_time(200, Some(&work), Some(true)).unwrap().own_ns, 200);
     }
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn interruptions_are_taken_off_where_the_scheduler_charged_them() {
+    fn interruptions_are_subtracted_where_the_scheduler_charged_them() {
         let time = application_time(200, Some(&kernel(100, Some(40))), Some(false)).unwrap();
         assert_eq!((time.charged_ns, time.interrupted_ns, time.own_ns, time.exact), (200, 60, 140, false));
         let time = application_time(30, Some(&kernel(100, Some(40))), Some(false)).unwrap();
@@ -341,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_off_where_nothing_was_charged() {
+    fn nothing_is_subtracted_where_nothing_was_charged() {
         assert_eq!(application_time(200, Some(&kernel(100, Some(0))), Some(true)).unwrap().own_ns, 200);
         let time = application_time(200, None, None).unwrap();
         assert_eq!((time.own_ns, time.exact), (200, true));
     }
 
     #[test]
-    fn what_is_unknown_stays_unknown() {
+    fn unknown_counts_stay_unknown() {
         assert_eq!(application_time(200, Some(&kernel(100, Some(0))), None), None);
         assert_eq!(application_time(200, Some(&kernel(100, None)), Some(false)), None);
     }

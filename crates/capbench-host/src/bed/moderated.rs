@@ -28,7 +28,7 @@ impl Moderated {
         let what = format!("interrupt moderation {asked} on {}", side.name());
         let unsupported = |reason: String| HostError::unsupported(&what, reason);
         let Some(before) = side.run(|| Coalescing::read(side.name()))?? else {
-            let reason = "its driver has none (a virtual link has no interrupts); it takes a network card whose \
+            let reason = "its driver has none (a virtual link has no interrupts); moderation needs a network card whose \
                           driver has (ethtool -c)";
             return Err(unsupported(reason.into()));
         };

@@ -1,7 +1,7 @@
 //! Converts counters to losses, each counted once.
 
 use super::snapshot::CounterDelta;
-use super::table::{Driver, Meaning, Row, Scope, Tells, UNKNOWN, matches};
+use super::table::{Driver, LossBound, Meaning, Row, Scope, UNKNOWN, matches};
 use crate::links::{LinkDeltas, LinkStats};
 use capbench_model::places::Place;
 
@@ -34,13 +34,13 @@ pub fn nic_losses(
 ) -> Vec<NicLoss> {
     let driver = driver.unwrap_or(&UNKNOWN);
     let mut losses: Vec<(bool, NicLoss)> = Vec::new();
-    for row in driver.rows().filter(|row| row.verified && row.tells != Tells::Nothing) {
+    for row in driver.rows().filter(|row| row.verified && row.loss_bound != LossBound::Nothing) {
         let Some(witness) = witness(row, link, counters) else { continue };
         let loss = NicLoss {
             meaning: row.meaning,
             part: row.part,
             count: witness.count,
-            exact: row.tells == Tells::Loss,
+            exact: row.loss_bound == LossBound::Loss,
             in_rx_dropped: row.in_rx_dropped,
             source: witness.source,
         };
@@ -93,9 +93,9 @@ fn witness(row: &Row, link: Option<&LinkDeltas>, counters: &[CounterDelta]) -> O
     };
     let less = sum(row.less).map_or(0, |(count, _)| count);
     let names = |pattern: &str| pattern.trim().replace('|', " + ");
-    let taken = if row.less.is_empty() { String::new() } else { format!(" less {}", names(row.less)) };
+    let minus = if row.less.is_empty() { String::new() } else { format!(" less {}", names(row.less)) };
     let note = if by_register { ", the register behind it, as the counter grows by being read" } else { "" };
-    let source = format!("{of} {}{taken}{note}", names(row.pattern));
+    let source = format!("{of} {}{minus}{note}", names(row.pattern));
     Some(Witness { count: count.saturating_sub(less), by_register, source })
 }
 

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_repeat_are_told_apart_by_their_order() {
+    fn repeated_names_are_distinguished_by_their_order() {
         let before = snapshot("Rx Queue#: 0\n  pkts rx OOB: 5\nRx Queue#: 1\n  pkts rx OOB: 7\n");
         let after = snapshot("Rx Queue#: 0\n  pkts rx OOB: 6\nRx Queue#: 1\n  pkts rx OOB: 17\n");
         let deltas = after.since(&before);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_back_or_is_new_is_left_out() {
+    fn decreasing_and_new_counters_are_left_out() {
         let (before, after) = (snapshot("a: 5\nb: 5\n"), snapshot("a: 4\nb: 6\nc: 9\n"));
         assert_eq!(counts(&after.since(&before)), [("b", 1)]);
     }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(
             counted([500, 500, 500], [600, 602, 604]),
             (100, false),
-            "it stood still when nothing came"
+            "it did not change when nothing came"
         );
         assert_eq!(counted([500, 509, 518], [600, 602, 604]), (100, false), "a register does not shrink");
         assert_eq!(counted([0, 0, 0], [100_000, 100_002, 101_004]), (100_000, false), "it moves by time");

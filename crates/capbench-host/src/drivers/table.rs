@@ -43,7 +43,7 @@ macro_rules! meanings {
 }
 
 meanings! {
-    Missed Some(Place::Link), "missed: the host had given the NIC no buffer";
+    Missed Some(Place::Link), "missed: the NIC had no buffer from the host";
     Overrun Some(Place::Link), "overrun of the NIC's own packet memory";
     Discarded Some(Place::Link), "discarded by the NIC";
     Checksum Some(Place::Link), "bad FCS";
@@ -63,7 +63,7 @@ meanings! {
 
 /// What a counter says about lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum LossBound {
     /// Each count is a lost frame.
     Loss,
     /// An upper bound of lost frames: it counts others, too.
@@ -96,7 +96,7 @@ pub struct Row {
     /// Distinguishes losses of the same meaning.
     pub part: &'static str,
     /// What it says about loss.
-    pub tells: Tells,
+    pub loss_bound: LossBound,
     /// Its scope.
     pub scope: Scope,
     /// The source of the meaning: a path in the kernel's source, with the function.
@@ -150,7 +150,7 @@ impl Driver {
         self.rows.iter().flat_map(|rows| rows.iter())
     }
 
-    /// The row of one of its own counters; `None` for an unknown name.
+    /// The row of a counter of this driver; `None` for an unknown name.
     pub fn row_of(&self, name: &str) -> Option<&'static Row> {
         self.rows().find(|row| !matches!(row.scope, Scope::Link(_)) && matches(row.pattern, name))
     }
@@ -210,7 +210,7 @@ const fn row(
     pattern: &'static str,
     scope: Scope,
     meaning: Meaning,
-    tells: Tells,
+    loss_bound: LossBound,
     source: &'static str,
 ) -> Row {
     let in_rx_dropped = matches!(meaning, Meaning::NoMemory | Meaning::Driver);
@@ -219,7 +219,7 @@ const fn row(
         less: "",
         meaning,
         part: "",
-        tells,
+        loss_bound,
         scope,
         source,
         verified: true,
@@ -230,12 +230,12 @@ const fn row(
 
 /// A counter of lost frames of the whole interface.
 const fn total(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
-    row(pattern, Scope::Total, meaning, Tells::Loss, source)
+    row(pattern, Scope::Total, meaning, LossBound::Loss, source)
 }
 
 /// A counter of lost frames of one queue.
 const fn queue(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
-    row(pattern, Scope::PerQueue, meaning, Tells::Loss, source)
+    row(pattern, Scope::PerQueue, meaning, LossBound::Loss, source)
 }
 
 /// Lost frames that a field of the link statistics reports.
@@ -245,12 +245,12 @@ const fn link(
     meaning: Meaning,
     source: &'static str,
 ) -> Row {
-    row(field, Scope::Link(read), meaning, Tells::Loss, source)
+    row(field, Scope::Link(read), meaning, LossBound::Loss, source)
 }
 
 /// A counter that says nothing about loss.
 const fn info(pattern: &'static str, meaning: Meaning, source: &'static str) -> Row {
-    row(pattern, Scope::Total, meaning, Tells::Nothing, source)
+    row(pattern, Scope::Total, meaning, LossBound::Nothing, source)
 }
 
 impl Row {
@@ -265,7 +265,7 @@ impl Row {
     }
 
     const fn at_most(mut self) -> Self {
-        self.tells = Tells::AtMost;
+        self.loss_bound = LossBound::AtMost;
         self
     }
 
@@ -313,7 +313,7 @@ mod tests {
                         && row.pattern.split('|').all(|name| !name.is_empty() && name.len() < 40)
                 );
                 assert_eq!(
-                    row.tells != Tells::Nothing,
+                    row.loss_bound != LossBound::Nothing,
                     row.meaning.place().is_some() || !row.verified,
                     "{row:?}"
                 );
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_from_rx_dropped_is_marked_so() {
+    fn values_from_rx_dropped_are_marked_so() {
         let dropped = LinkDeltas { rx_dropped: Some(7), ..LinkDeltas::default() };
         for row in all().flat_map(Driver::rows) {
             if let Scope::Link(read) = row.scope {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_stands_for_any_queue() {
+    fn a_number_matches_any_queue() {
         assert!(matches("rx_queue_{n}_drops", "rx_queue_0_drops"));
         assert!(matches("rx_queue_{n}_drops", "rx_queue_127_drops"));
         assert!(matches("[{n}]: rx_discards", "[3]: rx_discards"));
@@ -388,7 +388,7 @@ mod tests {
         fn any_name_is_looked_at_without_a_panic(pattern in "\\PC{0,20}", name in "\\PC{0,40}") {
             matches(&pattern, &name);
             matches("rx{n}_{n}é{n}", &name);
-            prop_assert!(matches("rx{n}|x", "rx7"), "whatever was asked before");
+            prop_assert!(matches("rx{n}|x", "rx7"), "for any question before");
         }
     }
 }

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_container_or_an_architecture_does_not_tell_is_unknown() {
+    fn facts_hidden_by_a_container_or_an_architecture_are_unknown() {
         assert_eq!(read(&*Made::of(&[]), ""), Cpu::default());
         let arm = read(&*Made::of(&[]), GRAVITON);
         assert_eq!((arm.vendor.as_deref(), arm.model.as_deref()), (Some("0x41"), Some("0xd0c")));
@@ -309,7 +309,7 @@ mod tests {
         }
         let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let caches = caches(&*Made::of(&files)).unwrap();
-        let told: Vec<_> = caches
+        let details: Vec<_> = caches
             .iter()
             .map(|cache| {
                 (cache.level, cache.kind.as_str(), cache.size_bytes, cache.count, cache.shared_by_cpus)
@@ -320,12 +320,12 @@ mod tests {
             (1, "Instruction", Some(32 << 10), 2, Some(2)),
             (3, "Unified", Some(36 << 20), 1, Some(4)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(details, expected);
         assert_eq!(caches[0].ways, None);
     }
 
     #[test]
-    fn a_host_that_tells_none_has_no_list() {
+    fn a_host_without_mitigations_has_no_list() {
         assert_eq!(caches(&*Made::of(&[])), None);
         assert_eq!(caches(&*Made::of(&[("sys/devices/system/cpu/cpu0/cache/index0/size", "32K")])), None);
     }

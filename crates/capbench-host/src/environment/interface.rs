@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_driver_does_not_know_is_absent() {
+    fn facts_unknown_to_a_driver_are_absent() {
         let tree = Made::of(&[
             ("class/net/eth0/speed", "-1\n"),
             ("class/net/eth0/duplex", "unknown\n"),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_interface_tells_what_it_has() {
+    fn the_loopback_interface_reports_its_settings() {
         let facts = read("lo", interface::index_of("lo").unwrap());
         assert!(facts.offloads_on.unwrap().contains(&"loopback".to_owned()));
         assert_eq!((facts.rings, facts.interrupts, facts.xdp_program), (None, None, None));
@@ -274,8 +274,8 @@ mod tests {
             ("class/net/eth0/queues/tx-0/xps_cpus", "1,00000000\n"),
         ]);
         let queues = receive_queues(&*tree, "eth0").unwrap();
-        let told: Vec<_> = queues.iter().map(|queue| (queue.queue, queue.rps_cpus.as_deref())).collect();
-        assert_eq!(told, [(0, Some("1-3")), (2, None), (10, Some(""))]);
+        let found: Vec<_> = queues.iter().map(|queue| (queue.queue, queue.rps_cpus.as_deref())).collect();
+        assert_eq!(found, [(0, Some("1-3")), (2, None), (10, Some(""))]);
         assert_eq!((queues[0].rps_flows, queues[1].rps_flows), (Some(0), None));
         assert_eq!(transmit_queues(&*tree, "eth0").unwrap()[0].xps_cpus.as_deref(), Some("32"));
         assert_eq!((receive_queues(&*tree, "eth1"), transmit_queues(&*tree, "eth1")), (None, None));
@@ -284,10 +284,10 @@ mod tests {
     #[test]
     fn interrupts_are_named_on_several_architectures() {
         let x86 = interrupt_names(X86);
-        let told: Vec<_> = x86.iter().map(|(number, name)| (*number, name.as_str())).collect();
+        let found: Vec<_> = x86.iter().map(|(number, name)| (*number, name.as_str())).collect();
         let expected =
             [(1, "i8042"), (16, "ehci_hcd:usb1, eth1"), (24, "eth0-TxRx-0"), (25, "virtio0-input.0")];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
         assert_eq!(interrupt_names(ARM)[&40], "eth0-Tx-Rx-0");
         assert!(interrupt_names("").is_empty());
     }

@@ -28,7 +28,7 @@ const OPTIONS: &[&str] = &[
     "KASAN PROVE_LOCKING DEBUG_NET SLUB_DEBUG_ON FTRACE_STARTUP_TEST",
 ];
 
-/// Command-line words with the same effect, up to their `=` or end; `*` stands for any ending.
+/// Command-line words with the same effect, up to their `=` or end; `*` matches any ending.
 const COMMAND_LINE: &[&str] = &[
     "isolcpus nohz nohz_full rcu_nocbs rcu_nocb_poll rcupdate.* rcutree.* irqaffinity kthread_cpus",
     "threadirqs preempt skew_tick workqueue.* mitigations nospectre_v1 nospectre_v2 spectre_v2",
@@ -123,10 +123,10 @@ pub(super) fn sysctls(root: &impl Tree) -> Option<BTreeMap<String, String>> {
     let names = SETTINGS
         .iter()
         .flat_map(|(folder, names)| names.split(' ').map(move |name| format!("{folder}.{name}")));
-    let told =
+    let values =
         names.filter_map(|name| Some((root.text(&format!("proc/sys/{}", name.replace('.', "/")))?, name)));
-    let told: BTreeMap<_, _> = told.map(|(value, name)| (name, value)).collect();
-    (!told.is_empty()).then_some(told)
+    let values: BTreeMap<_, _> = values.map(|(value, name)| (name, value)).collect();
+    (!values.is_empty()).then_some(values)
 }
 
 /// CPU flaws with the kernel's text on their mitigation; `None` if the kernel lists none (before Linux 4.15, or with a hidden
@@ -157,10 +157,10 @@ mod tests {
                     CONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\n\
                     CONFIG_PACKET_DIAG=m\nCONFIG_CC_VERSION_TEXT=\"gcc\"\n";
         let found = options(text).unwrap();
-        let told: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let values: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let expected =
             [("HZ", "250"), ("PACKET_DIAG", "m"), ("PREEMPT_NONE", "n"), ("PREEMPT_VOLUNTARY", "y")];
-        assert_eq!(told, expected);
+        assert_eq!(values, expected);
         for other in ["", "\u{1f}\u{8b}", "# CONFIG_HZ", "HZ=250"] {
             assert_eq!(options(other), None, "{other:?}");
         }
@@ -204,21 +204,21 @@ mod tests {
             ("proc/sys/net/core/flow_limit_cpu_bitmap", "0\n"),
             ("proc/sys/kernel/hostname", "secret\n"),
         ]);
-        let told = sysctls(&*tree).unwrap();
-        assert_eq!(told.len(), 2);
-        assert_eq!(told["net.core.netdev_budget"], "300");
+        let values = sysctls(&*tree).unwrap();
+        assert_eq!(values.len(), 2);
+        assert_eq!(values["net.core.netdev_budget"], "300");
         assert_eq!(sysctls(&*Made::of(&[])), None);
     }
 
     #[test]
-    fn flaws_stand_with_what_is_done_about_them() {
+    fn flaws_are_listed_with_their_treatment() {
         let tree = Made::of(&[
             ("sys/devices/system/cpu/vulnerabilities/meltdown", "Mitigation: PTI\n"),
             ("sys/devices/system/cpu/vulnerabilities/retbleed", "Not affected\n"),
         ]);
-        let told = mitigations(&*tree).unwrap();
+        let values = mitigations(&*tree).unwrap();
         assert_eq!(
-            (told["meltdown"].as_str(), told["retbleed"].as_str()),
+            (values["meltdown"].as_str(), values["retbleed"].as_str()),
             ("Mitigation: PTI", "Not affected")
         );
         assert_eq!(mitigations(&*Made::of(&[])), None);

@@ -13,8 +13,8 @@ const HUGE: &str = "sys/kernel/mm/hugepages";
 pub(super) fn read(root: &impl Tree, is_virtual: Option<bool>) -> Machine {
     let dmi = |name: &str| root.word(&format!("{DMI}/{name}"));
     let (vendor, product) = (dmi("sys_vendor"), dmi("product_name"));
-    let told = root.word("sys/hypervisor/type").filter(|kind| kind != "none");
-    let hypervisor = told.or_else(|| {
+    let named = root.word("sys/hypervisor/type").filter(|kind| kind != "none");
+    let hypervisor = named.or_else(|| {
         // On bare metal, a cloud's name in DMI is the machine's maker.
         let words = [vendor.as_deref(), product.as_deref(), dmi("bios_vendor").as_deref()]
             .map(|word| word.unwrap_or_default().to_owned());

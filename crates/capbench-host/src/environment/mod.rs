@@ -66,9 +66,9 @@ pub fn read() -> Result<Environment> {
 
 /// Online CPUs from sysfs or, if a container hides it, from `/proc/stat`.
 fn cpus_online(root: &impl Tree) -> Result<usize> {
-    let told = affinity::online_cpus();
+    let online = affinity::online_cpus();
     let counted = || root.text("proc/stat").map_or(0, |text| cpus_in_stat(&text));
-    match told {
+    match online {
         Ok(cpus) => Ok(cpus.len()),
         Err(error) => Some(counted()).filter(|count| *count > 0).ok_or_else(|| error.into()),
     }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_architecture_does_not_tell_is_unknown() {
+    fn facts_hidden_by_an_architecture_are_unknown() {
         let arm = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\n";
         assert_eq!(cpu_field(arm, "model name"), None);
         assert_eq!(virtual_machine(arm), None);

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn this_namespace_tells_its_programs() {
+    fn the_programs_of_this_namespace_are_listed() {
         assert!(xdp_programs().is_some());
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn this_namespace_tells_its_sockets() {
+    fn the_sockets_of_this_namespace_are_listed() {
         assert!(on(interface::index_of("lo").unwrap()).is_some());
     }
 

@@ -142,7 +142,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_unknown_and_what_is_empty_says_nothing() {
+    fn missing_files_are_unknown_and_empty_files_say_nothing() {
         let tree = Made::of(&[("a/one", "1\n"), ("a/none", "\n"), ("a/odd", "x")]);
         assert_eq!((tree.flag("a/one"), tree.flag("a/odd"), tree.flag("a/two")), (Some(true), None, None));
         assert_eq!((tree.number("a/one"), tree.number("a/odd")), (Some(1), None));

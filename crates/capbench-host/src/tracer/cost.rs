@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_events_tell_nothing() {
+    fn too_few_events_show_nothing() {
         let nothing = (10_000, 1_000);
         assert_eq!(TracerCost::new((3_000, 99), (50_000, 500), nothing), None);
         assert_eq!(TracerCost::new((30_000, 1_000), (500, 5), nothing), None);

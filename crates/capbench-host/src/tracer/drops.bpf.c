@@ -25,7 +25,7 @@ struct place { __u64 address; __u32 reason, watched; };
 #define MAP(name, kind, entries, key_type, value_type) struct { __uint(type, kind); \
 	__uint(max_entries, entries); __type(key, key_type); __type(value, value_type); } name SEC(".maps")
 MAP(counts, BPF_MAP_TYPE_PERCPU_ARRAY, MOST_WATCHED, __u32, struct counts);
-MAP(places, BPF_MAP_TYPE_PERCPU_HASH, 1024, struct place, __u64); /* where the reason does not tell */
+MAP(places, BPF_MAP_TYPE_PERCPU_HASH, 1024, struct place, __u64); /* if the reason is not enough */
 
 static __always_inline struct counts *counts_of(struct net_device *device, __u32 *which)
 {

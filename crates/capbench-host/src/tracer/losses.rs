@@ -1,7 +1,7 @@
 //! The tracer's part of the ledger: drops by the place that lost the frames.
 
 use super::InterfaceTrace;
-use super::reasons::{Standing, standing};
+use super::reasons::{DropStage, stage_of};
 use capbench_model::traced_losses::TracedLosses;
 
 /// Sorts the counts of both sides during a trial.
@@ -17,13 +17,13 @@ pub fn by_place(transmit: &InterfaceTrace, receive: &InterfaceTrace, xdp_is_gene
         for (kind, count) in &trace.drops {
             losses.counters.insert(format!("trace.{side}.drop.{kind}"), *count);
             losses.drops += count;
-            let place = match (standing(kind), receives) {
-                (Standing::Transmit, false) => &mut losses.transmit,
-                (Standing::Xdp, true) => &mut losses.xdp,
-                (Standing::Stack, true) => &mut losses.stack,
-                (Standing::Unknown, true) => &mut losses.unplaced,
-                (Standing::Unknown, false) => &mut losses.unplaced_transmit,
-                (Standing::After, true) => {
+            let place = match (stage_of(kind), receives) {
+                (DropStage::Transmit, false) => &mut losses.transmit,
+                (DropStage::Xdp, true) => &mut losses.xdp,
+                (DropStage::Stack, true) => &mut losses.stack,
+                (DropStage::Unknown, true) => &mut losses.unplaced,
+                (DropStage::Unknown, false) => &mut losses.unplaced_transmit,
+                (DropStage::After, true) => {
                     losses.after += count;
                     continue;
                 }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_tracer_may_have_been_blind_no_loss_is_unknown_and_some_are_at_least_so_many() {
+    fn a_blind_tracer_makes_no_loss_unknown_and_seen_losses_a_lower_bound() {
         let seen = TracedLosses { after: 1000, ..TracedLosses::default() };
         let count = |losses: &TracedLosses, unseen| losses.in_stack(unseen).0;
         assert_eq!(count(&seen, 0), Some(0));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_generic_xdp_drops_is_as_much_in_doubt_as_what_the_stack_does() {
+    fn drops_of_generic_xdp_are_as_uncertain_as_those_of_the_stack() {
         let generic = |drops: &[_]| by_place(&trace(&[]), &trace(drops), true);
         let xdp = |losses: &TracedLosses, unseen| TracedLosses::xdp(Some(losses), Some(true), unseen);
         let dropping = generic(&[("XDP", 5), ("OTHERHOST", 7)]);

@@ -70,8 +70,8 @@ impl fmt::Display for DropKind {
         match (&self.reason, &self.function) {
             (Some(reason), None) => f.write_str(reason),
             (Some(reason), Some(function)) => write!(f, "{reason} in {function}"),
-            (None, Some(function)) => write!(f, "no reason given, in {function}"),
-            (None, None) => f.write_str("no reason given"),
+            (None, Some(function)) => write!(f, "no reason, in {function}"),
+            (None, None) => f.write_str("no reason"),
         }
     }
 }
@@ -79,7 +79,7 @@ impl fmt::Display for DropKind {
 /// Counts of one interface: since the tracer started, or within a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceTrace {
-    /// Dropped frames (`skb:kfree_skb`). Most are the stack's copies of frames that were captured: see [`reasons::standing`].
+    /// Dropped frames (`skb:kfree_skb`). Most are the stack's copies of frames that were captured: see [`reasons::stage_of`].
     pub drops: Vec<(DropKind, u64)>,
     /// Frames for which an XDP program aborted, returned an invalid verdict, or whose verdict failed (`xdp:xdp_exception`).
     pub xdp_exceptions: u64,
@@ -162,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_in_words() {
+    fn kinds_have_words() {
         let kind = |reason: Option<&str>, function: Option<&str>| DropKind {
             reason: reason.map(Into::into),
             function: function.map(Into::into),
         };
         assert_eq!(kind(Some("XDP"), None).to_string(), "XDP");
-        assert_eq!(kind(None, Some("veth_xmit")).to_string(), "no reason given, in veth_xmit");
-        assert_eq!(kind(None, None).to_string(), "no reason given");
+        assert_eq!(kind(None, Some("veth_xmit")).to_string(), "no reason, in veth_xmit");
+        assert_eq!(kind(None, None).to_string(), "no reason");
     }
 }

@@ -1,6 +1,6 @@
 //! The kernel's drop reasons, and which drops are losses of a capture.
 //!
-//! On a link with only a capture, no other part of the kernel needs the frames: after the packet sockets have their copy, the
+//! On a link with only a capture, no other part of the kernel needs the frames. After the packet sockets have their copy, the
 //! stack drops the original, for example as OTHERHOST. That is no loss. Only a drop before the packet sockets is a loss. The
 //! order in `__netif_receive_skb_core` (net/core/dev.c) is: generic XDP, removal of the VLAN tag, packet sockets of all
 //! protocols (ETH_P_ALL), tc ingress, netfilter ingress, protocols. So a drop by tc at ingress comes after the capture.
@@ -12,7 +12,7 @@ use super::DropKind;
 /// The meaning of a drop on a watched interface for a capture of all protocols there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum DropStage {
     /// Lost on the way out of the sending interface, which does not count it.
     Transmit,
     /// Lost in generic XDP.
@@ -27,7 +27,7 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl DropStage {
     /// In words, after a number of frames.
     pub fn words(self) -> &'static str {
         match self {
@@ -42,81 +42,81 @@ impl Standing {
 }
 
 /// A meaning with its names, separated by `|`.
-type Row = (Standing, &'static str);
+type Row = (DropStage, &'static str);
 
 /// Reasons by name with their meaning. Each was verified in the kernel's source from Linux 5.17 to 6.18 (file and function), or
 /// by a test here that causes it.
 const BY_REASON: &[Row] = &[
     // net/core/dev.c: sch_handle_egress. net/can/dev: a CAN driver refuses to send.
-    (Standing::Transmit, "TC_EGRESS|CAN_TX_DROP"),
+    (DropStage::Transmit, "TC_EGRESS|CAN_TX_DROP"),
     // net/sched: tcf_classify. Also at ingress, where it comes after the capture point and is no loss.
-    (Standing::Transmit, "TC_COOKIE_ERROR|TC_CHAIN_NOTFOUND|TC_RECLASSIFY_LOOP"),
+    (DropStage::Transmit, "TC_COOKIE_ERROR|TC_CHAIN_NOTFOUND|TC_RECLASSIFY_LOOP"),
     // net/core/dev.c: do_xdp_generic, after a failed redirect. Caused by a test.
-    (Standing::Xdp, "XDP"),
+    (DropStage::Xdp, "XDP"),
     // net/core/dev.c: __netif_receive_skb_core (Linux 6.17; UNHANDLED_PROTO before). Only the memory reserve for swapping over
     // the network is left: packet sockets are skipped (skip_taps).
-    (Standing::Stack, "PFMEMALLOC"),
+    (DropStage::Stack, "PFMEMALLOC"),
     // net/core/dev.c: enqueue_to_backlog (Linux 6.10) uses it while the interface goes down, and veth_xmit counts it in
     // tx_dropped; __dev_queue_xmit counts it in tx_dropped, as RECURSION_LIMIT.
-    (Standing::Counted, "DEV_READY|RECURSION_LIMIT"),
+    (DropStage::Counted, "DEV_READY|RECURSION_LIMIT"),
     // net/core/dev.c: enqueue_to_backlog, including the flow limit; softnet_stat. Caused by a test.
-    (Standing::Counted, "CPU_BACKLOG"),
+    (DropStage::Counted, "CPU_BACKLOG"),
     // net/packet/af_packet.c: tpacket_rcv and packet_rcv; tp_drops.
-    (Standing::Counted, "PACKET_SOCK_ERROR"),
+    (DropStage::Counted, "PACKET_SOCK_ERROR"),
     // drivers/net/tun.c: tun_net_xmit; tx_dropped.
-    (Standing::Counted, "FULL_RING|TAP_FILTER|TAP_TXFILTER"),
+    (DropStage::Counted, "FULL_RING|TAP_FILTER|TAP_TXFILTER"),
     // net/core/dev.c: sch_handle_ingress and nf_ingress, after the packet sockets of all protocols. A test causes the one of
     // tc.
-    (Standing::After, "TC_INGRESS|NETFILTER_DROP"),
+    (DropStage::After, "TC_INGRESS|NETFILTER_DROP"),
     // net/ipv4/ip_input.c: ip_rcv_core; net/ipv6/ip6_input.c: ip6_rcv_core. Caused by every test.
-    (Standing::After, "OTHERHOST"),
+    (DropStage::After, "OTHERHOST"),
     // net/core/dev.c: end of __netif_receive_skb_core: no receiver for the protocol, or a copy for the last one failed.
-    (Standing::After, "UNHANDLED_PROTO|SKB_UCOPY_FAULT"),
+    (DropStage::After, "UNHANDLED_PROTO|SKB_UCOPY_FAULT"),
     // Protocols and sockets: handlers of __netif_receive_skb_core, after the packet sockets of all protocols.
-    (Standing::After, "PKT_TOO_SMALL|NO_SOCKET|SECURITY_HOOK|PROTO_MEM|QUEUE_PURGE|PSP_INPUT"),
+    (DropStage::After, "PKT_TOO_SMALL|NO_SOCKET|SECURITY_HOOK|PROTO_MEM|QUEUE_PURGE|PSP_INPUT"),
     // drivers/net/vxlan, net/bridge: the receive handler of the interface, also after the packet sockets.
-    (Standing::After, "LOCAL_MAC|NO_TX_TARGET"),
+    (DropStage::After, "LOCAL_MAC|NO_TX_TARGET"),
 ];
 
 /// Families of reasons: queueing disciplines (net/sched) are on the transmit path; protocols and receive handlers come after
 /// the capture point, as above.
 const BY_FAMILY: &[Row] = &[
-    (Standing::Transmit, "QDISC_|FQ_|CAKE_|DUALPI2_"),
+    (DropStage::Transmit, "QDISC_|FQ_|CAKE_|DUALPI2_"),
     (
-        Standing::After,
+        DropStage::After,
         "IP_|IPV6|TCP_|UDP_|UNICAST_IN_|ICMP_|ARP_|NEIGH_|FRAG_|DUP_FRAG|XFRM_|BRIDGE_|VXLAN_|MAC_|CAN|\
          SOCKET_|INVALID_PROTO",
     ),
     // Open vSwitch receives by a handler of the interface. Those of mac80211 stay unknown: it also drops data that never was a
     // frame for anybody, before a packet socket could see it.
-    (Standing::After, "OVS_DROP_|OPENVSWITCH "),
+    (DropStage::After, "OVS_DROP_|OPENVSWITCH "),
 ];
 
 /// Functions that drop without a reason, from the kernel's source (Linux 5.10 to 6.18), by name prefix.
 const BY_FUNCTION: &[Row] = &[
     (
-        Standing::Xdp,
+        DropStage::Xdp,
         "do_xdp_generic|netif_receive_generic_xdp|bpf_prog_run_generic_xdp|generic_xdp_tx|\
          xdp_do_generic_redirect",
     ),
     // veth_xdp_rcv_skb of drivers/net/veth.c: the driver also counts it, as xdp_drops or drops.
-    (Standing::Counted, "veth_xdp_rcv"),
-    (Standing::Stack, "skb_vlan_untag"),
-    (Standing::Counted, "enqueue_to_backlog|netif_rx|__netif_rx|veth_xmit|tpacket_rcv"),
+    (DropStage::Counted, "veth_xdp_rcv"),
+    (DropStage::Stack, "skb_vlan_untag"),
+    (DropStage::Counted, "enqueue_to_backlog|netif_rx|__netif_rx|veth_xmit|tpacket_rcv"),
     // packet_rcv of PF_RING's pf_ring.c frees its copy of every frame, including those stored in its rings.
-    (Standing::After, "packet_rcv [pf_ring]"),
-    (Standing::Counted, "packet_rcv"),
+    (DropStage::After, "packet_rcv [pf_ring]"),
+    (DropStage::Counted, "packet_rcv"),
     (
-        Standing::After,
+        DropStage::After,
         "__netif_receive_skb|netif_receive_skb|sch_handle_ingress|ip_rcv|ip6_rcv|ipv6_rcv|arp_rcv|\
          llc_rcv|skb_queue_purge",
     ),
 ];
 
 /// The meaning of a drop.
-pub fn standing(kind: &DropKind) -> Standing {
+pub fn stage_of(kind: &DropKind) -> DropStage {
     let find = |table: &[Row], is_it: &dyn Fn(&str) -> bool| {
-        table.iter().find(|(_, names)| names.split('|').any(is_it)).map(|(standing, _)| *standing)
+        table.iter().find(|(_, names)| names.split('|').any(is_it)).map(|(stage, _)| *stage)
     };
     let known = match (&kind.reason, &kind.function) {
         (Some(reason), _) => find(BY_REASON, &|name| name == reason)
@@ -124,7 +124,7 @@ pub fn standing(kind: &DropKind) -> Standing {
         (None, Some(function)) => find(BY_FUNCTION, &|beginning| function.starts_with(beginning)),
         (None, None) => None,
     };
-    known.unwrap_or(Standing::Unknown)
+    known.unwrap_or(DropStage::Unknown)
 }
 
 /// The running kernel's names of its reasons: numbers differ between kernels.
@@ -185,35 +185,35 @@ impl ReasonNames {
 mod tests {
     use super::*;
 
-    fn reason(name: &str) -> Standing {
-        standing(&DropKind { reason: Some(name.into()), function: None })
+    fn reason(name: &str) -> DropStage {
+        stage_of(&DropKind { reason: Some(name.into()), function: None })
     }
 
     #[test]
     fn only_what_comes_before_the_capture_is_lost() {
-        assert_eq!(reason("XDP"), Standing::Xdp);
-        assert_eq!(reason("PFMEMALLOC"), Standing::Stack);
-        assert_eq!(reason("CPU_BACKLOG"), Standing::Counted);
+        assert_eq!(reason("XDP"), DropStage::Xdp);
+        assert_eq!(reason("PFMEMALLOC"), DropStage::Stack);
+        assert_eq!(reason("CPU_BACKLOG"), DropStage::Counted);
         for after in ["OTHERHOST", "TC_INGRESS", "UNHANDLED_PROTO", "IP_CSUM", "TCP_RESET", "NETFILTER_DROP"]
         {
-            assert_eq!(reason(after), Standing::After, "{after}");
+            assert_eq!(reason(after), DropStage::After, "{after}");
         }
-        assert_eq!((reason("TC_EGRESS"), reason("QDISC_DROP")), (Standing::Transmit, Standing::Transmit));
-        assert_eq!(reason("SOMETHING_NEW"), Standing::Unknown);
+        assert_eq!((reason("TC_EGRESS"), reason("QDISC_DROP")), (DropStage::Transmit, DropStage::Transmit));
+        assert_eq!(reason("SOMETHING_NEW"), DropStage::Unknown);
     }
 
     #[test]
-    fn without_a_reason_the_function_tells() {
-        let at = |function: &str| standing(&DropKind { reason: None, function: Some(function.into()) });
-        assert_eq!(at("netif_receive_generic_xdp"), Standing::Xdp);
-        assert_eq!(at("netif_receive_skb_list_internal"), Standing::After);
-        assert_eq!(at("ip_rcv_core"), Standing::After);
-        assert_eq!(at("netif_rx_internal"), Standing::Counted);
-        assert_eq!(at("veth_xdp_rcv_skb"), Standing::Counted);
-        assert_eq!(at("packet_rcv_spkt"), Standing::Counted);
-        assert_eq!(at("packet_rcv [pf_ring]"), Standing::After);
-        assert_eq!(at("some_driver_poll"), Standing::Unknown);
-        assert_eq!(standing(&DropKind { reason: None, function: None }), Standing::Unknown);
+    fn without_a_reason_the_function_decides() {
+        let at = |function: &str| stage_of(&DropKind { reason: None, function: Some(function.into()) });
+        assert_eq!(at("netif_receive_generic_xdp"), DropStage::Xdp);
+        assert_eq!(at("netif_receive_skb_list_internal"), DropStage::After);
+        assert_eq!(at("ip_rcv_core"), DropStage::After);
+        assert_eq!(at("netif_rx_internal"), DropStage::Counted);
+        assert_eq!(at("veth_xdp_rcv_skb"), DropStage::Counted);
+        assert_eq!(at("packet_rcv_spkt"), DropStage::Counted);
+        assert_eq!(at("packet_rcv [pf_ring]"), DropStage::After);
+        assert_eq!(at("some_driver_poll"), DropStage::Unknown);
+        assert_eq!(stage_of(&DropKind { reason: None, function: None }), DropStage::Unknown);
     }
 
     /// Enumerations as a kernel has them.
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(names.name(0x0001_0003), "RX_DROP_U_REPLAY");
         assert_eq!(names.name(0x0002_0005), "OPENVSWITCH reason 5");
         assert_eq!(names.name(0x0003_0005), "reason 5 of subsystem 3");
-        assert_eq!(reason("OPENVSWITCH reason 5"), Standing::After);
-        assert_eq!(reason("RX_DROP_U_REPLAY"), Standing::Unknown);
+        assert_eq!(reason("OPENVSWITCH reason 5"), DropStage::After);
+        assert_eq!(reason("RX_DROP_U_REPLAY"), DropStage::Unknown);
     }
 
     /// Linux 6.1: reasons without subsystems.
@@ -272,15 +272,15 @@ mod tests {
         assert!(kernel(&[("skb_state", &[("A", 1)])]).is_none());
         let place = DropKind { reason: None, function: Some("ip_rcv_core".into()) };
         assert_eq!(
-            (standing(&place), place.to_string().as_str()),
-            (Standing::After, "no reason given, in ip_rcv_core")
+            (stage_of(&place), place.to_string().as_str()),
+            (DropStage::After, "no reason, in ip_rcv_core")
         );
     }
 
     /// Of the kernel that runs here, so that a new one makes itself known.
     #[test]
     #[cfg(feature = "bpf")]
-    fn most_reasons_of_this_kernel_have_a_standing() {
+    fn most_reasons_of_this_kernel_have_a_stage() {
         use capbench_sys::bpf::kernel_types::{KERNEL_TYPES, KernelTypes};
         use capbench_testing::{HostLimit, cannot_have};
 
@@ -291,8 +291,8 @@ mod tests {
             return cannot_have(HostLimit::Kernel, "it reports no drop reasons");
         };
         let unknown: Vec<_> =
-            names.names.iter().filter(|(_, name)| reason(name) == Standing::Unknown).collect();
-        eprintln!("no standing: {unknown:?}");
+            names.names.iter().filter(|(_, name)| reason(name) == DropStage::Unknown).collect();
+        eprintln!("no stage: {unknown:?}");
         assert!(unknown.len() * 4 < names.names.len(), "{unknown:?}");
     }
 }

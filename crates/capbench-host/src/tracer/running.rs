@@ -115,7 +115,7 @@ impl Tracer {
         Ok(set_watched(&self.drops, scopes)?)
     }
 
-    /// The counts of each interface, in the given order.
+    /// The counts of each interface, in the order of the arguments.
     pub fn snapshot(&self) -> Result<Vec<InterfaceTrace>> {
         let mut traces: Vec<_> =
             (0..MOST_WATCHED as u32).map(|which| self.by_reason(which)).collect::<Result<_>>()?;
@@ -219,7 +219,7 @@ impl Tracer {
                     since(softirqs, begun[1]),
                     (nothing.ns, nothing.count),
                 )
-                .ok_or_else(|| "too few frames were dropped to tell".to_string())
+                .ok_or_else(|| "too few frames were dropped to measure it".to_string())
             }
             Err(error) => Err(reason(&error)),
         };
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_stands_still_is_read_without_what_runs() {
+    fn a_counter_that_never_rests_is_read_without_the_running_part() {
         let count = RefCell::new(0);
         let read = || {
             *count.borrow_mut() += 1;

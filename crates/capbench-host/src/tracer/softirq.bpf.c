@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Adds up, on each CPU for itself, how long the receive softirq ran, and in whose time; and notes when the CPU stood still,
-// by how late its timer tick came.
+// Adds up, per CPU, how long the receive softirq ran, and in the time of which thread. A late timer tick shows that the CPU
+// stalled.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -9,7 +9,7 @@
 #define PF_KTHREAD 0x00200000 /* linux/sched.h */
 
 #define STALLS 64             /* kept on each CPU; a power of two */
-#define LATE 500000           /* ns; a tick that is later than this shows that the CPU stood still */
+#define LATE 500000           /* ns; a tick that is later than this shows that the CPU stalled */
 
 struct task_struct { unsigned int flags; } __attribute__((preserve_access_index));
 struct timerqueue_node { long long expires; } __attribute__((preserve_access_index));
@@ -19,7 +19,7 @@ struct hrtimer { struct timerqueue_node node; void *function; } __attribute__((p
 extern const void tick_nohz_handler __ksym __weak; /* since Linux 6.9 */
 extern const void tick_sched_timer __ksym __weak;  /* before */
 
-/* The CPU stood still until `until` (CLOCK_MONOTONIC): at least since the tick was due, at most since it was last seen. */
+/* The CPU stalled until `until` (CLOCK_MONOTONIC): at least since the tick was due, at most since it was last seen. */
 struct stall { __u64 until, at_least, at_most; };
 
 struct work {

@@ -7,7 +7,7 @@ use capbench_model::running::TimeSource;
 
 use super::clocks::RealtimeReading;
 use capbench_model::latency::{DelayRecorder, Latency, Recording};
-use capbench_model::loss_shape::Clock;
+use capbench_model::loss_pattern::Clock;
 
 /// Records the times of a trial's frames. `()` records nothing and costs nothing.
 pub trait Timekeeper {

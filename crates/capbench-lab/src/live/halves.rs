@@ -11,8 +11,8 @@ use capbench_host::accounts::cpu::{CpuTimes, CpuWindow};
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::tracer::cost::TracerCost;
-use capbench_model::disturbance::{ClockDrift, Pace, Standstill};
-use capbench_model::loss_shape::LossShape;
+use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::Departed;
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub(super) struct GeneratorCpu {
     /// What the CPU did; `None` if unknown.
     pub(super) times: Option<CpuTimes>,
     /// Its stalls, since the start of sending; `None` if not monitored.
-    pub(super) stalls: Option<Vec<Standstill>>,
+    pub(super) stalls: Option<Vec<Stall>>,
 }
 
 /// The receive side's half.
@@ -93,7 +93,7 @@ pub(super) struct ReceiveHalf {
     /// The application's results.
     pub(super) received: Received,
     /// When and how frames were lost; absent if frames were not examined.
-    pub(super) loss_shape: Option<LossShape>,
+    pub(super) loss_pattern: Option<LossPattern>,
     /// Counts of its interface.
     pub(super) interface: InterfaceCounts,
     /// The account of its driver.
@@ -138,7 +138,7 @@ pub(super) struct ReceiverCpus {
     /// Unit of the kernel's CPU times, in nanoseconds.
     pub(super) tick_ns: u64,
     /// Stalls of monitored CPUs, since the start of sending.
-    pub(super) stalls: Vec<(CpuId, Vec<Standstill>)>,
+    pub(super) stalls: Vec<(CpuId, Vec<Stall>)>,
     /// Speed before and after the trial, of each CPU of the trial on this host; empty if not measured.
-    pub(super) paces: Vec<(CpuId, Pace)>,
+    pub(super) paces: Vec<(CpuId, CoreSpeed)>,
 }

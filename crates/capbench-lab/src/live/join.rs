@@ -73,7 +73,7 @@ impl Halves<'_> {
             report: received.report,
             generator: transmit.generator.clone(),
             kernel_work_share: share,
-            loss_shape: receive.loss_shape.clone(),
+            loss_pattern: receive.loss_pattern.clone(),
             latency: received.latency.clone(),
             noise,
             disturbance: self.disturbance(),

@@ -27,7 +27,7 @@ use capbench_frames::sizes::Sizes;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
 use capbench_model::laboratory::Setup;
-use capbench_model::loss_shape::Clock;
+use capbench_model::loss_pattern::Clock;
 use capbench_model::trial::Load;
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};

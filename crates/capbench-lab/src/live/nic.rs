@@ -255,7 +255,7 @@ mod tests {
         let evidence = evidence_of(&losses, &circumstances(&method), None);
         let link = evidence.link.unwrap();
         assert_eq!(link.count, Some(7));
-        assert!(link.source.contains("the host had given the NIC no buffer"), "{}", link.source);
+        assert!(link.source.contains("the NIC had no buffer from the host"), "{}", link.source);
         assert_eq!((evidence.driver, evidence.xdp), (None, None));
     }
 

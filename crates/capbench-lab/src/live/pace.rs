@@ -12,7 +12,7 @@ use capbench_sys::host::{CpuId, affinity};
 
 use crate::Result;
 use crate::work::{LoopTimes, time_loop};
-use capbench_model::disturbance::Pace;
+use capbench_model::disturbance::CoreSpeed;
 
 /// Length of the first measurement on some CPUs; it must include moments without slowdown.
 const FIRST: Duration = Duration::from_millis(150);
@@ -74,11 +74,11 @@ impl Paces {
 
 impl Before {
     /// Measures the CPUs again after the trial.
-    pub(super) fn after(self) -> Result<Vec<(CpuId, Pace)>> {
+    pub(super) fn after(self) -> Result<Vec<(CpuId, CoreSpeed)>> {
         let after = together(&self.cpus, BESIDE_TRIAL)?;
         let fastest = self.paces.keep(&self.cpus, &after);
         let times = self.times.iter().zip(&after).zip(fastest);
-        let paces = times.map(|((before, after), fastest_ns)| Pace {
+        let paces = times.map(|((before, after), fastest_ns)| CoreSpeed {
             before_ns: before.mean_ns,
             after_ns: after.mean_ns,
             fastest_ns,

@@ -16,7 +16,7 @@ use capbench_host::bed::{Moderated, Side};
 use capbench_model::direction::Direction;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
-use capbench_model::loss_shape::{End, LossRecord, LossShape};
+use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
 use capbench_model::places::Place;
 use capbench_sys::host::affinity;
 
@@ -200,8 +200,8 @@ impl ReceiveSide {
         };
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
         received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
-        let loss_shape = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
-        Ok(self.half(&armed.before, &after, received, loss_shape, cpus))
+        let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
+        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
     }
 
     /// Gives up the armed trial, and closes the capture.
@@ -215,7 +215,7 @@ impl ReceiveSide {
         before: &Snapshot,
         after: &Snapshot,
         received: Received,
-        loss_shape: Option<LossShape>,
+        loss_pattern: Option<LossPattern>,
         cpus: ReceiverCpus,
     ) -> ReceiveHalf {
         let own_xdp = self.subject.takes_in_driver();
@@ -239,7 +239,7 @@ impl ReceiveSide {
         ReceiveHalf {
             filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),
             received,
-            loss_shape,
+            loss_pattern,
             interface: counts,
             nic,
             softnet,
@@ -330,7 +330,7 @@ fn interface(side: &Side) -> Interface {
 }
 
 /// The shape of loss, with the facts about the trial's end that the record of its frames lacks.
-fn shape(record: LossRecord, arm: &Arm, sent: Sent, received: &Received) -> Option<LossShape> {
+fn shape(record: LossRecord, arm: &Arm, sent: Sent, received: &Received) -> Option<LossPattern> {
     record.shape(&End {
         sent: sent.frames,
         at_ns: sent.end_ns,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::Result;
 use capbench_host::bed::{Bed, Side};
 use capbench_host::tracer::{InterfaceTrace, Scope, Stall, Tracer};
-use capbench_model::disturbance::Standstill;
+use capbench_model::disturbance;
 use capbench_sys::host::{CpuId, clock};
 
 /// An end of the link, in the order in which the tracer watches them.
@@ -68,10 +68,10 @@ impl Tracing {
     }
 
     /// The stalls of a CPU from `start` until `to_ns` of CLOCK_MONOTONIC; `None` if not monitored.
-    pub(super) fn stalls(&self, cpu: CpuId, start: Instant, to_ns: u64) -> Option<Vec<Standstill>> {
+    pub(super) fn stalls(&self, cpu: CpuId, start: Instant, to_ns: u64) -> Option<Vec<disturbance::Stall>> {
         let from_ns = monotonic_ns_at(start);
         let stalls = self.tracer()?.stalls(cpu, from_ns, to_ns)?;
-        let since_start = |stall: Stall| Standstill {
+        let since_start = |stall: Stall| disturbance::Stall {
             until_ns: stall.until_ns - from_ns,
             at_least_ns: stall.at_least_ns,
             at_most_ns: stall.at_most_ns,

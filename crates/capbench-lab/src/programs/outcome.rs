@@ -18,7 +18,7 @@ use crate::receiver::{self, Received, Verifier};
 use crate::{LabError, Result};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::latency::Latency;
-use capbench_model::loss_shape::LossRecord;
+use capbench_model::loss_pattern::LossRecord;
 
 /// A program that has ended, and its files and output.
 pub(super) struct Outcome<'a> {

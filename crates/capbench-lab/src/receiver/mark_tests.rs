@@ -3,7 +3,7 @@
 use capbench_capture::{Batch, Frame, PacketType};
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Stamp, StreamId, TrialId};
 use capbench_model::counters::{Counters, Loss, LossMark};
-use capbench_model::loss_shape::{Clock, End, LossShape};
+use capbench_model::loss_pattern::{Clock, End, LossPattern};
 use capbench_model::places::Place;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
@@ -61,7 +61,7 @@ impl Bench {
         }
     }
 
-    fn shape(self, drops: u64) -> LossShape {
+    fn shape(self, drops: u64) -> LossPattern {
         let end = End {
             sent: self.sent,
             at_ns: self.sent * 100_000,

@@ -12,8 +12,8 @@ use capbench_model::places::Place;
 
 use crate::latency::Timekeeper;
 use capbench_model::arrivals::Arrivals;
-use capbench_model::loss_shape::{Arrival, SequenceTracker};
-use capbench_model::loss_shape::{LossRecord, Watch};
+use capbench_model::loss_pattern::{Arrival, SequenceTracker};
+use capbench_model::loss_pattern::{LossRecord, Watch};
 
 /// Verifies frames: whether a frame belongs to this trial, is intact, and which number it has.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use capbench_model::loss_shape::Arrival;
+use capbench_model::loss_pattern::Arrival;
 
 /// Follows a stream whose numbers begin at 0. It stores missing numbers, not received ones: memory grows with the number of
 /// ranges, up to a limit. Beyond the limit it forgets the earliest ranges: their numbers stay missing, and one that still arrives
@@ -96,7 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Missing, MissingRanges};
-    use capbench_model::loss_shape::Arrival;
+    use capbench_model::loss_pattern::Arrival;
 
     #[test]
     fn beyond_the_limit_the_earliest_are_given_up_and_stay_missing() {

@@ -20,7 +20,7 @@ use capbench_record::file::{CaptureReader, ETHERNET, FileError, FileFormat, Pack
 pub use self::interface::RecordedInterface;
 pub use self::missing::Missing;
 use self::missing::MissingRanges;
-use capbench_model::loss_shape::Arrival;
+use capbench_model::loss_pattern::Arrival;
 
 /// Largest number of stored missing ranges of a trial: some megabytes.
 const MOST_RANGES: usize = 1 << 16;

@@ -57,9 +57,9 @@ fn root_alone_a_trial_beside_other_work_on_its_cpu_is_repeated_and_marked() {
     assert!(foreign.foreign_ns * 4 > foreign.window_ns, "{foreign:?}");
     let guarding = trial.guarding.unwrap();
     // On a host that loses frames besides, the second attempt may show nothing, and the first stands after all.
-    assert_eq!(guarding.set_aside.len(), 1);
-    assert!(guarding.set_aside[0].because.iter().any(|because| because == reason));
-    assert_ne!(guarding.set_aside[0].trial.number, trial.number, "every attempt has its number");
+    assert_eq!(guarding.discarded.len(), 1);
+    assert!(guarding.discarded[0].because.iter().any(|because| because == reason));
+    assert_ne!(guarding.discarded[0].trial.number, trial.number, "every attempt has its number");
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn root_alone_frames_of_a_trial_that_somebody_else_sends_make_its_loss_negative(
     }
     assert!(repeated.foreign > 0 && repeated.delivered <= repeated.sent, "{repeated:#?}");
     let guarding = repeated.guarding.unwrap();
-    assert_eq!((guarding.attempt, guarding.set_aside.len()), (2, 1));
-    assert!(guarding.set_aside[0].because.iter().any(is_negative), "{:?}", guarding.set_aside[0].because);
+    assert_eq!((guarding.attempt, guarding.discarded.len()), (2, 1));
+    assert!(guarding.discarded[0].because.iter().any(is_negative), "{:?}", guarding.discarded[0].because);
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn root_alone_more_than_the_link_carries_shows_nothing() {
     let because = above.invalid_because.as_ref().unwrap();
     assert!(because.contains("are more than the link carries (10,000 packets/s of this size"), "{because}");
     let guarding = above.guarding.as_ref().unwrap();
-    assert_eq!((guarding.attempt, guarding.set_aside.len()), (3, 2), "it is tried again first");
+    assert_eq!((guarding.attempt, guarding.discarded.len()), (3, 2), "it is tried again first");
     let is_told = |because: &String| because.contains("are more than the link carries");
-    assert!(guarding.set_aside.iter().all(|aside| aside.because.iter().any(is_told)), "{guarding:#?}");
+    assert!(guarding.discarded.iter().all(|aside| aside.because.iter().any(is_told)), "{guarding:#?}");
     let load = HostLoad::watch();
     let below = over(40_000.0);
     // A generator that got no CPU for a while makes up for it faster than any rate.
@@ -227,7 +227,7 @@ fn root_alone_a_clock_that_is_set_during_a_trial_spoils_it() {
         trial.join().unwrap()
     });
     let guarding = trial.guarding.as_ref().unwrap();
-    let aside = &guarding.set_aside[0];
+    let aside = &guarding.discarded[0];
     let reason = "the host's clock was set while it ran";
     assert!(aside.because.iter().any(|because| because == reason), "{:?}", aside.because);
     let step_ns = aside.trial.disturbance.clocks.realtime_step_ns;

@@ -8,7 +8,7 @@ use capbench_lab::for_tests::{live, live_setup, virtual_link};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Latency, Recording};
-use capbench_model::loss_shape::Clock;
+use capbench_model::loss_pattern::Clock;
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, TrialResult};
 

@@ -229,7 +229,7 @@ impl Case {
 
 /// Frames whose numbers never came, of whatever kind of loss.
 fn missing_numbers(trial: &TrialResult) -> u64 {
-    trial.loss_shape.as_ref().unwrap().lost
+    trial.loss_pattern.as_ref().unwrap().lost
 }
 
 /// What the tracer counted on the receiving interface of drops of this name.
@@ -315,7 +315,7 @@ fn root_alone_what_the_queue_of_a_polled_veth_refuses_is_booked_to_it() {
         case.setup.method = "packet-v2+napi-thread".parse().unwrap();
         case.setup.work = WorkModel::Nanoseconds(20_000).into();
         case.setup.capture.ring = ByteCount(128 << 20);
-        let number = |_: &Case, seen: &Seen| Ok(traced(&seen.trial, "no reason given, in veth_xmit"));
+        let number = |_: &Case, seen: &Seen| Ok(traced(&seen.trial, "no reason, in veth_xmit"));
         Case { load, number, witness: "drops in veth_xmit by the tracer", ..case }
     }));
 }

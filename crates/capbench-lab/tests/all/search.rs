@@ -35,7 +35,7 @@ fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
             "offered {:.0}, lost {}, taken {:.0}, {:?}, behind {:?}",
             result.offered_pps,
             result.lost(),
-            result.taken_pps(),
+            result.read_pps(),
             result.emptying,
             result.behind_s(1)
         );
@@ -48,7 +48,7 @@ fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
             ));
         }
         assert!(
-            result.taken_pps() < 20_100.0 && result.backlogged(1) > Some(result.delivered / 3),
+            result.read_pps() < 20_100.0 && result.backlogged(1) > Some(result.delivered / 3),
             "{result:?}"
         );
         lossless |= result.lost() == 0;

@@ -173,7 +173,7 @@ fn root_alone_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() 
 
 /// Numbers, marks and counter of a ring that lost frames say the same.
 fn assert_loss_is_marked(trial: &TrialResult) {
-    let shape = trial.loss_shape.as_ref().unwrap();
+    let shape = trial.loss_pattern.as_ref().unwrap();
     let what = format!("{} {shape:#?}", trial.profile.method);
     assert_eq!(shape.lost, trial.sent - trial.delivered, "{what}");
     assert_eq!((shape.bursts.total, shape.sent), (shape.lost, trial.sent), "{what}");
@@ -213,7 +213,7 @@ fn root_alone_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter
                 let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(200));
                 assert_balanced(&trial);
                 assert_loss_is_marked(&trial);
-                trial.loss_shape.and_then(|shape| shape.marks).is_some_and(|marks| marks.bursts > 0)
+                trial.loss_pattern.and_then(|shape| shape.marks).is_some_and(|marks| marks.bursts > 0)
             });
             if !is_marked {
                 let others = load.others().unwrap_or_else(|| {

@@ -89,7 +89,7 @@ impl Environment {
             difference("virtual machine", &self.virtual_machine, &now.virtual_machine),
             difference("accounting of interrupts", &self.irq_accounting, &now.irq_accounting),
             difference("memory in bytes", &memory, &now.memory_bytes),
-            difference("user namespace of its own", &self.in_user_namespace, &now.in_user_namespace),
+            difference("own user namespace", &self.in_user_namespace, &now.in_user_namespace),
             difference("missing capabilities", &self.missing_capabilities, &now.missing_capabilities),
             difference("net.core.netdev_max_backlog", &self.netdev_max_backlog, &now.netdev_max_backlog),
             difference("net.core.rmem_max", &self.rmem_max_bytes, &now.rmem_max_bytes),
@@ -227,7 +227,7 @@ mod tests {
     use super::super::interface::{Interrupt, PacketSockets, PathInterface, Role};
     use super::super::{Environment, hardware, others};
 
-    fn told(then: &Environment, now: &Environment) -> Vec<String> {
+    fn differences(then: &Environment, now: &Environment) -> Vec<String> {
         then.differences(now).iter().map(ToString::to_string).collect()
     }
 
@@ -261,11 +261,11 @@ mod tests {
             "missing capabilities: none then, CAP_BPF CAP_PERFMON now".into(),
             "net.core.netdev_max_backlog: 1000 then, 9 now".into(),
         ];
-        assert_eq!(told(&then, &now), expected);
+        assert_eq!(differences(&then, &now), expected);
     }
 
     #[test]
-    fn what_the_host_is_and_how_it_is_set_differs_and_what_passes_does_not() {
+    fn hardware_and_settings_are_compared_and_passing_values_are_not() {
         let base = Environment::default();
         let environment = |governor: &str, mhz, free, microcode: Option<&str>, sysctl: &str| Environment {
             cpu: Some(hardware::Cpu {
@@ -291,15 +291,18 @@ mod tests {
             ..base.clone()
         };
         let then = environment("performance", 3900, Some(8), Some("0x1"), "300");
-        assert_eq!(told(&then, &environment("performance", 1200, Some(2), Some("0x1"), "300")), [""; 0]);
+        assert_eq!(
+            differences(&then, &environment("performance", 1200, Some(2), Some("0x1"), "300")),
+            [""; 0]
+        );
         let expected = [
             "cpu.frequency.governors: performance then, powersave now",
             "cpu.microcode: 0x1 then, unknown now",
             "sysctls.net.core.netdev_budget: 300 then, 600 now",
         ];
-        assert_eq!(told(&then, &environment("powersave", 3900, Some(8), None, "600")), expected);
+        assert_eq!(differences(&then, &environment("powersave", 3900, Some(8), None, "600")), expected);
         let early = Environment { cpu: None, memory: None, sysctls: None, ..then.clone() };
-        assert_eq!(told(&early, &then), [""; 0], "an earlier version did not look");
+        assert_eq!(differences(&early, &then), [""; 0], "an earlier version did not look");
     }
 
     fn interface(role: Role, name: &str, made: bool, placements: &[&str], mtu: u32) -> PathInterface {
@@ -323,7 +326,7 @@ mod tests {
         };
         let receive = |name, mtu| on(&[interface(Role::Receive, name, false, &["same", "other"], mtu)]);
         assert_eq!(
-            told(&receive("eth0", 1500), &receive("eth1", 9000)),
+            differences(&receive("eth0", 1500), &receive("eth1", 9000)),
             [
                 "interfaces[receive].mtu_bytes: 1500 then, 9000 now",
                 "interfaces[receive].name: eth0 then, eth1 now"
@@ -331,15 +334,19 @@ mod tests {
         );
         let made = |name, placements: &[&str]| on(&[interface(Role::Receive, name, true, placements, 1500)]);
         assert_eq!(
-            told(&made("cb1", &["same"]), &made("cb2", &["same"])),
+            differences(&made("cb1", &["same"]), &made("cb2", &["same"])),
             [""; 0],
-            "names of its own do not matter"
+            "names of generated interfaces do not matter"
         );
-        assert_eq!(told(&made("cb1", &["same"]), &made("cb2", &["other"])), [""; 0], "nothing in common");
+        assert_eq!(
+            differences(&made("cb1", &["same"]), &made("cb2", &["other"])),
+            [""; 0],
+            "nothing in common"
+        );
     }
 
     #[test]
-    fn a_capture_beside_the_run_is_named() {
+    fn a_foreign_capture_during_the_run_is_named() {
         let base = Environment::default();
         let on = |of_all_protocols| {
             let mut card = interface(Role::Receive, "eth0", false, &["other"], 1500);
@@ -349,10 +356,10 @@ mod tests {
             Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }
         };
         assert_eq!(
-            told(&on(0), &on(1)),
+            differences(&on(0), &on(1)),
             ["interfaces[receive].packet_sockets.of_all_protocols: 0 then, 1 now"]
         );
-        assert_eq!(told(&on(1), &on(1)), [""; 0]);
+        assert_eq!(differences(&on(1), &on(1)), [""; 0]);
     }
 
     #[test]
@@ -369,11 +376,11 @@ mod tests {
             let others = others::Others { irqbalance_running: Some(balanced), ..others::Others::default() };
             Environment { interfaces: Some(vec![card]), others: Some(others), ..base.clone() }
         };
-        assert_eq!(told(&on(24, "0-3", false), &on(25, "0-3", false)), [""; 0]);
+        assert_eq!(differences(&on(24, "0-3", false), &on(25, "0-3", false)), [""; 0]);
         assert_eq!(
-            told(&on(24, "0-3", false), &on(24, "2", false)),
+            differences(&on(24, "0-3", false), &on(24, "2", false)),
             ["interfaces[receive].interrupts[eth0-0].allowed_cpus: 0-3 then, 2 now"]
         );
-        assert_eq!(told(&on(24, "0-3", true), &on(24, "2", true)), [""; 0]);
+        assert_eq!(differences(&on(24, "0-3", true), &on(24, "2", true)), [""; 0]);
     }
 }

@@ -21,13 +21,13 @@ impl Evidence {
         let traced = self.traced.as_ref().map(|traced| &traced.transmit).filter(|losses| !losses.is_empty());
         // Queueing discipline and tc drop in front of the interface's counters, and report it to the generator: tracer and
         // refusals count the same frames.
-        let told = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
-        let untold = self.refused.saturating_sub(told);
-        let before = traced.map_or(0, Losses::total).max(untold);
-        let source = match (traced, untold) {
+        let reported = self.transmit_drops.map_or(0, |drops| drops.saturating_sub(self.repeated));
+        let unreported = self.refused.saturating_sub(reported);
+        let before = traced.map_or(0, Losses::total).max(unreported);
+        let source = match (traced, unreported) {
             (Some(losses), _) => format!("{counters}; skb:kfree_skb: {losses}"),
             (None, 0) => counters.into(),
-            (None, _) => format!("{counters}; refused to the generator (ENOBUFS) before them: {untold}"),
+            (None, _) => format!("{counters}; refused to the generator (ENOBUFS) before them: {unreported}"),
         };
         let unplaced = self.traced.as_ref().map(|traced| &traced.unplaced_transmit);
         let source = match unplaced.filter(|losses| !losses.is_empty()) {
@@ -40,8 +40,8 @@ impl Evidence {
         Entry { place: Place::Transmit, count, source }
     }
 
-    /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended: accepted from the
-    /// generator and not received, and never more than the queue's capacity.
+    /// Frames that the queue of a polled veth refused or that its poll had not read when the trial ended. The link accepted
+    /// them from the generator and did not receive them. There are never more than the queue's capacity.
     pub(super) fn link_queue_entry(&self, refused: Option<u64>, transmit: Option<u64>) -> Entry {
         /// `VETH_RING_SIZE` of drivers/net/veth.c.
         const FRAMES: u64 = 256;
@@ -70,17 +70,17 @@ impl Evidence {
         let (count, source) = TracedLosses::xdp(self.traced.as_ref(), self.xdp_attached, unseen);
         let generic = self.traced.as_ref().filter(|traced| !traced.xdp.is_empty());
         let (count, source) = match (&self.nic.xdp, generic) {
-            (Some(told), None) => (told.count, told.source.clone()),
-            (Some(told), Some(traced)) => {
-                (told.count.map(|count| count + traced.xdp.total()), format!("{}; {source}", told.source))
+            (Some(card), None) => (card.count, card.source.clone()),
+            (Some(card), Some(traced)) => {
+                (card.count.map(|count| count + traced.xdp.total()), format!("{}; {source}", card.source))
             }
             (None, _) => (count, source),
         };
         Entry { place: Place::Xdp, count, source }
     }
 
-    /// Drops of a socket filter, which no kernel counter counts. A private pair carries only the trial's frames: there they are
-    /// the frames that the interface received, neither XDP nor stack lost, and the socket did not accept.
+    /// Drops of a socket filter, which no kernel counter counts. A private pair carries only the trial's frames. There the
+    /// filter dropped the received frames that neither XDP nor stack lost and the socket did not accept.
     pub(super) fn filter_entry(&self, backlog: Option<u64>, xdp: Option<u64>, unseen: u64) -> Entry {
         let place = Place::Filter;
         if !self.filter_drops {
@@ -107,7 +107,7 @@ impl Evidence {
                     }
                     None => {
                         "computed: rx_packets of the receiver less what backlog and XDP lost and the socket accepted: with what \
-                         the stack lost, which no tracer tells"
+                         the stack lost, which no tracer counts"
                     }
                 }
                 .into(),
@@ -134,8 +134,8 @@ impl Evidence {
         Entry { place: Place::ApplicationQueue, count: Some(count), source }
     }
 
-    /// Frames in ring or socket at the end. The number is the difference of other counters, so it is limited to what fits there:
-    /// otherwise every uncounted loss of the method would appear here and never be unexplained.
+    /// Frames in ring or socket at the end. The number is the difference of other counters, so it is limited to what fits there.
+    /// Otherwise every uncounted loss of the method would appear here and never be unexplained.
     pub(super) fn unread_entry(&self) -> Entry {
         let place = Place::Unread;
         if !self.cut_short {
@@ -150,7 +150,7 @@ impl Evidence {
             ),
             _ => (
                 None,
-                "unknown: the trial was cut short, and the method does not tell what it accepted or lost",
+                "unknown: the trial was cut short, and the method does not report what it accepted or lost",
             ),
         };
         Entry { place, count, source: source.into() }
@@ -177,7 +177,7 @@ impl Evidence {
     }
 
     /// Frames that must have ended on the receiving interface without the tracer seeing it. The number is known on a private pair
-    /// if the method leaves frames to the stack: on other links frames of others end there, too, and cards drop frames for other
+    /// if the method leaves frames to the stack. On other links foreign frames end there, too, and cards drop frames for other
     /// addresses before. Frames that the capture accepted end behind it. With a program of generic XDP, every received frame ends
     /// in or behind the program.
     pub(super) fn unseen_ends(&self, backlog: Option<u64>) -> u64 {

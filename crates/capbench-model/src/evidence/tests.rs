@@ -1,4 +1,4 @@
-//! Booking of evidence by hand, and properties of it.
+//! Booking of chosen evidence, and properties of it.
 
 use super::{Counted, CpuId, Evidence, NicEvidence, PeerQueue, TracedLosses};
 use crate::counters::{Counters, Loss};
@@ -79,20 +79,20 @@ fn the_backlogs_that_dropped_are_named_by_cpu() {
 }
 
 #[test]
-fn ends_of_frames_that_the_tracer_did_not_see_are_told() {
-    let source = |after| {
+fn ends_of_frames_that_the_tracer_did_not_see_are_reported() {
+    let stack = |after| {
         let traced = Some(TracedLosses { after, ..TracedLosses::default() });
         let ledger = Evidence { traced, ..quiet(1000, 1000) }.book();
         let entry = ledger.entries.into_iter().find(|entry| entry.place == Place::Stack).unwrap();
         (entry.count, entry.source)
     };
-    let (count, told) = source(993);
+    let (count, source) = stack(993);
     assert!(
-        count.is_none() && told.ends_with("; 7 frames ended on the interface that were not seen to end"),
-        "{told}"
+        count.is_none() && source.ends_with("; 7 frames ended on the interface that were not seen to end"),
+        "{source}"
     );
-    assert!(!source(1000).1.contains("not seen"));
-    assert_eq!(source(0).0, None, "a tracer that saw no end at all may have seen no loss either");
+    assert!(!stack(1000).1.contains("not seen"));
+    assert_eq!(stack(0).0, None, "a tracer that saw no end at all may have seen no loss either");
     let traced = Some(TracedLosses::default());
     let mut taking = Evidence { traced, ..quiet(1000, 1000) };
     taking.method.losses.push(Loss { place: Place::Xdp, count: Some(0), source: "x".into() });
@@ -109,7 +109,7 @@ fn lost(why: &str, frames: u64) -> Losses {
     losses
 }
 
-/// A pair whose receiver got 1000 frames of which a program of generic XDP dropped 100, and of whose ends the tracer saw so many
+/// A pair. Its receiver got 1000 frames, of which a program of generic XDP dropped 100. The tracer saw this many ends
 /// of either kind.
 fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
     let traced = Some(TracedLosses {
@@ -124,7 +124,7 @@ fn beside_generic_xdp(dropped: u64, captured: u64) -> Evidence {
 }
 
 #[test]
-fn what_a_program_of_generic_xdp_dropped_is_at_least_what_was_seen() {
+fn seen_drops_of_generic_xdp_are_a_lower_bound() {
     let whole = beside_generic_xdp(100, 900).book();
     assert_eq!((whole.unexplained, whole.count(Place::Stack)), (0, Some(0)));
     let ledger = beside_generic_xdp(88, 900).book();
@@ -147,7 +147,7 @@ fn what_a_program_of_generic_xdp_dropped_is_at_least_what_was_seen() {
 }
 
 #[test]
-fn what_the_tracer_did_not_see_is_not_the_filters_alone() {
+fn drops_unseen_by_the_tracer_are_not_booked_to_the_filter_alone() {
     let filtered = |dropped| {
         let evidence = beside_generic_xdp(dropped, 900);
         let method = ring(Some(850), Some(0));
@@ -178,7 +178,7 @@ proptest! {
 
 /// 30 frames in rx_dropped, 20 of them the driver's own; the host's backlogs refused 25, 15 of them of other interfaces.
 #[test]
-fn what_the_driver_dropped_is_not_booked_to_the_backlog_again() {
+fn driver_drops_are_not_booked_to_the_backlog_again() {
     let nic = NicEvidence {
         driver: Some(Counted { count: Some(20), source: "rx_drops".into() }),
         ..NicEvidence::default()
@@ -232,7 +232,7 @@ fn repeated_attempts_are_no_loss() {
 }
 
 #[test]
-fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
+fn frames_refused_before_the_interface_are_transmit_losses() {
     // The interface counts 40 of 140 refusals: those of the backlog.
     let refused =
         Evidence { refused: 140, transmit_drops: Some(40), backlog_drops: Some(40), ..quiet(1000, 860) };
@@ -247,7 +247,7 @@ fn what_is_refused_in_front_of_the_interface_is_lost_on_the_transmit_side() {
 }
 
 #[test]
-fn what_nobody_counted_is_unexplained_with_its_sign() {
+fn uncounted_frames_are_unexplained_with_their_sign() {
     assert_eq!(quiet(1000, 990).book().unexplained, 10);
     assert_eq!(quiet(1000, 1003).book().unexplained, -3);
 }
@@ -264,7 +264,7 @@ fn unread_frames_have_their_place() {
 }
 
 #[test]
-fn a_backlog_behind_the_queue_of_a_veth_is_booked_beside_it() {
+fn a_backlog_behind_the_queue_of_a_veth_is_booked_in_addition_to_it() {
     // 30 found the queue full, which counts at both ends; of the others the backlog refused 12.
     let evidence = Evidence {
         transmit_drops: Some(30),
@@ -283,7 +283,7 @@ fn a_backlog_behind_the_queue_of_a_veth_is_booked_beside_it() {
 
 /// A poll that never got its CPU: 12 of 256 frames in the queue were received.
 #[test]
-fn what_a_starved_poll_leaves_in_the_queue_is_booked_to_it_and_never_more_than_it_holds() {
+fn frames_that_a_starved_poll_leaves_are_booked_to_the_queue_up_to_its_length() {
     let starved = |sent, received| Evidence {
         refused: 2523,
         transmit_drops: Some(2523),
@@ -314,17 +314,17 @@ fn drops_of_others_in_a_backlog_are_not_booked_where_no_frame_passes_one() {
 }
 
 #[test]
-fn what_the_driver_says_goes_before_the_link_statistics() {
-    let told = |count| Some(Counted { count, source: "pkts rx OOB".into() });
-    let nic = NicEvidence { link: told(Some(40)), driver: told(Some(2)), xdp: told(None) };
+fn driver_counters_take_precedence_over_link_statistics() {
+    let counted = |count| Some(Counted { count, source: "pkts rx OOB".into() });
+    let nic = NicEvidence { link: counted(Some(40)), driver: counted(Some(2)), xdp: counted(None) };
     let ledger = Evidence { nic, ..quiet(1000, 958) }.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Link, 40), (Place::Driver, 2)]));
-    assert_eq!(ledger.count(Place::Xdp), None, "a driver that cannot tell leaves it unknown");
+    assert_eq!(ledger.count(Place::Xdp), None, "a driver without the counter leaves it unknown");
     assert!(ledger.entries.iter().any(|entry| entry.source == "pkts rx OOB"));
 }
 
 proptest! {
-    /// Whatever is counted, the identity holds: unexplained is just what is left.
+    /// For any counts the identity holds: unexplained is the remainder.
     #[test]
     fn the_books_always_balance(
         sent in 0u64..1 << 40, delivered in 0u64..1 << 40, transmit in proptest::option::of(0u64..1 << 40),

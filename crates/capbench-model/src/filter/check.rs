@@ -89,7 +89,7 @@ mod tests {
     const ALL: (u16, u8, u8, u32) = (6, 0, 0, 1);
 
     #[test]
-    fn what_could_go_astray_is_refused_with_its_place() {
+    fn risky_values_are_refused_with_their_place() {
         for (program, what) in [
             (vec![], "no instructions"),
             (vec![(0x28, 0, 0, 12)], "end with a return"),

@@ -87,7 +87,7 @@ pub enum Operation {
     Compute(Arithmetic, Operand),
     /// Negates the accumulator.
     Negate,
-    /// Skips the given number of instructions.
+    /// Skips this number of instructions.
     Jump,
     /// Jumps to one of two instructions.
     JumpIf(Condition, Operand),
@@ -190,7 +190,7 @@ impl Ancillary {
     /// All of them with their names in messages, by their numbers divided by 4.
     const ALL: [(Self, &str); 16] = [
         (Self::Protocol, "the protocol"),
-        (Self::PacketType, "whom the frame is for (inbound, outbound)"),
+        (Self::PacketType, "the addressee of the frame (inbound, outbound)"),
         (Self::InterfaceIndex, "the number of the interface"),
         (Self::NetlinkAttribute, "a netlink attribute"),
         (Self::NestedNetlinkAttribute, "a netlink attribute"),

@@ -13,8 +13,8 @@ pub const MOST_INSTRUCTIONS: usize = 4096 - 3;
 
 /// Selects the wanted frames: a classic BPF program that returns 0 for the others. It has passed the kernel's checks.
 ///
-/// It is parsed from the output of `tcpdump -ddd`, the format of tc(8) and iptables: the number of instructions, then code,
-/// the two jumps and the operand of each, separated by commas or newlines.
+/// It is parsed from the output of `tcpdump -ddd`, the format of tc(8) and iptables. That is the number of instructions, then
+/// code, the two jumps and the operand of each, separated by commas or newlines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     program: Vec<FilterInstruction>,

@@ -171,14 +171,14 @@ mod tests {
             delays.sort_unstable();
             let count = delays.len();
             let at = |share: f64| delays[((share * count as f64).ceil() as usize).clamp(1, count) - 1];
-            let is_close = |told: u64, exact: u64| told >= exact && told - exact <= exact / 1000 + 1;
+            let is_close = |recorded: u64, exact: u64| recorded >= exact && recorded - exact <= exact / 1000 + 1;
             prop_assert_eq!((found.min_ns, found.max_ns), (delays[0], delays[count - 1]));
             prop_assert_eq!(found.frames, count as u64);
             prop_assert!((found.mean_ns - delays.iter().sum::<u64>() as f64 / count as f64).abs() < 1e-3);
-            for (told, share) in
+            for (recorded, share) in
                 [(found.p50_ns, 0.5), (found.p90_ns, 0.9), (found.p99_ns, 0.99), (found.p99_9_ns, 0.999)]
             {
-                prop_assert!(is_close(told, at(share)), "{} {} {}", share, told, at(share));
+                prop_assert!(is_close(recorded, at(share)), "{} {} {}", share, recorded, at(share));
             }
             prop_assert_eq!(found.pdv_ns, found.p99_9_ns - found.min_ns);
             let ordered = [found.min_ns, found.p50_ns, found.p90_ns, found.p99_ns, found.p99_9_ns, found.max_ns];

@@ -12,15 +12,15 @@
 //! ```
 //!
 //! *Planned send time* is when the schedule wanted to send the frame. The generator's lateness belongs to the first part, so that
-//! a stalled sender hides nothing; a trial's `lateness` reports its amount. *Kernel's time stamp* is the timestamp that the
+//! a stalled sender hides nothing. A trial's `lateness` reports its amount. *Kernel's time stamp* is the timestamp that the
 //! method delivers with the frame. `recv` requests it, so the kernel takes it on entry into the stack. The rings of AF_PACKET
 //! take it when they copy the frame, unless a socket of the host requests timestamps. The backlog of the receiving CPU is in the
 //! first part for the rings, and after the stamp for `recv`. *Delivery* is read once per batch, before its first frame is
-//! processed: a frame's wait for earlier frames of its batch is the application's work, and is not included.
+//! processed. So it does not include a frame's wait for earlier frames of its batch, which is the application's work.
 //!
 //! RFC 2544 tags one frame in the middle of a stream of 120 s and repeats that 20 times. RFC 8219 tags at least 500 frames, and
 //! uses every frame for delay variation. Every frame of capbench has its planned time, so every frame is recorded. The figures
-//! are those of RFC 8219: typical latency is the median, worst-case latency is the 99.9th percentile, and delay variation is the
+//! are those of RFC 8219: typical latency is the median, worst-case latency the 99.9th percentile. Delay variation is the
 //! difference of that percentile and the minimum. Both standards stop the clock when the frame has left a port again; a capture
 //! has no such port.
 
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use delays::{DelayRecorder, Delays, Recorded};
 
-use crate::loss_shape::Clock;
+use crate::loss_pattern::Clock;
 
 /// Requests that the latency of frames is recorded. Recording costs time per frame, so trials that search for a rate do not use
 /// it.

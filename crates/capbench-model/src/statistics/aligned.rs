@@ -17,7 +17,7 @@ use super::{median, ways};
 /// Limit of the additions for an exact probability. Above it permutations are sampled.
 const EXACT: usize = 5_000_000;
 /// Limit of the additions for each probability of an interval. Above it the normal distribution replaces the exact one. With
-/// so many ranks it is close.
+/// that many ranks it is close.
 const EXACT_AT_ENDS: usize = 200_000;
 /// Sampled permutations: usually enough to estimate a probability of 1 in 1000 with an error of a tenth of it.
 const SAMPLES: u32 = 20_000;

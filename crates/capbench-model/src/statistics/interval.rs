@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::LEVEL;
 
 /// Name of the method, for results and reports.
-pub const METHOD: &str = "median with the interval between two order statistics; its level is exact for whatever \
+pub const METHOD: &str = "median with the interval between two order statistics; its level is exact for any \
                           distribution the repeats have, and at least 0.95 from 6 repeats on";
 
 /// Repeats of one quantity.
@@ -108,15 +108,15 @@ mod tests {
         let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         for n in [3, 5, 7, 12, 20] {
             // Skewed, as loss is: the median of -ln(u) is ln 2.
-            let mut held = 0;
+            let mut covered = 0;
             let mut stated = 0.0;
             for _ in 0..ROUNDS {
                 let estimate = Estimate::of((0..n).map(|_| -(1.0 - uniform()).ln())).unwrap();
                 let range = estimate.low.unwrap()..=estimate.high.unwrap();
-                held += usize::from(range.contains(&std::f64::consts::LN_2));
+                covered += usize::from(range.contains(&std::f64::consts::LN_2));
                 stated = estimate.level.unwrap();
             }
-            let share = held as f64 / ROUNDS as f64;
+            let share = covered as f64 / ROUNDS as f64;
             // Three standard deviations of the count.
             assert!(
                 (share - stated).abs() < 3.0 * (stated * (1.0 - stated) / ROUNDS as f64).sqrt() + 1e-9,
@@ -127,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_median_lies_in_its_interval(values in prop::collection::vec(-1e9..1e9_f64, 2..40)) {
+        fn the_median_is_in_its_interval(values in prop::collection::vec(-1e9..1e9_f64, 2..40)) {
             let estimate = Estimate::of(values).unwrap();
             prop_assert!(estimate.low.unwrap() <= estimate.median && estimate.median <= estimate.high.unwrap());
         }

@@ -1,5 +1,5 @@
-//! By which factor one group of repeats can be above another: the shifts that the rank test does not reject, exact for every
-//! distribution of the repeats (Hodges and Lehmann, 1963).
+//! By which factor one group of repeats can be above another (Hodges and Lehmann, 1963). The result is the range of shifts that
+//! the rank test does not reject. It is exact for every distribution of the repeats.
 
 use super::ranks::{Stratum, by_chance};
 

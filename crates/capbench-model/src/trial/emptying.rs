@@ -39,7 +39,7 @@ impl TrialResult {
 
     /// The rate at which the application read frames while there were any: delivered frames by the time of sending plus the time
     /// that the application was behind. An unknown time counts as 0.
-    pub fn taken_pps(&self) -> f64 {
+    pub fn read_pps(&self) -> f64 {
         let time_s = self.sending_s + self.behind_s(1).unwrap_or(0.0);
         self.delivered as f64 / time_s.max(f64::MIN_POSITIVE)
     }
@@ -86,18 +86,18 @@ mod tests {
     }
 
     #[test]
-    fn what_only_lay_in_buffers_is_what_a_longer_trial_loses() {
+    fn a_longer_trial_loses_what_was_only_buffered() {
         // It takes 80,000 a second, so that a fifth waits, and takes a quarter of a second.
         let trial = trial(100_000, 250.0, 10.0, 10_000);
         assert_eq!(trial.backlogged(1), Some(20_000));
-        assert!((trial.taken_pps() - 80_000.0).abs() < 1e-6);
+        assert!((trial.read_pps() - 80_000.0).abs() < 1e-6);
         // A tenth is lost as well: of 90,000 in 1.125 s a second has 80,000.
         let trial = self::trial(90_000, 125.0, 10.0, 10_000);
         assert_eq!((trial.lost(), trial.backlogged(1)), (10_000, Some(10_000)));
     }
 
     #[test]
-    fn batches_and_held_back_frames_are_no_backlog() {
+    fn batches_and_delayed_frames_are_no_backlog() {
         let backlogged =
             |after_ms, holds_ms, batches| trial(100_000, after_ms, holds_ms, batches).backlogged(1);
         assert_eq!(backlogged(9.9, 0.0, 100_000), Some(0), "the receiver's tick");
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(
             backlogged(19.9, 10.0, 100),
             Some(0),
-            "a block that the timeout retires, and one in the application's hands"
+            "a block that the timeout retires, and one that the application reads"
         );
         assert!(backlogged(21.0, 10.0, 100) > Some(1000));
         assert_eq!(backlogged(120.0, 64.0, 16), Some(0), "longer blocks");
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_is_unknown_and_counts_as_no_time() {
+    fn unseen_time_is_unknown_and_counts_as_none() {
         let trial = TrialResult { emptying: None, ..trial(100_000, 500.0, 0.0, 0) };
-        assert_eq!((trial.behind_s(1), trial.backlogged(1), trial.taken_pps()), (None, None, 100_000.0));
+        assert_eq!((trial.behind_s(1), trial.backlogged(1), trial.read_pps()), (None, None, 100_000.0));
     }
 
     proptest! {
-        /// Whatever a trial's length, the share is that by which the load is above what is taken.
+        /// For any length of the trial, the share is that by which the load exceeds the read rate.
         #[test]
         fn the_share_does_not_depend_on_the_length(seconds in 1.0..100.0f64, above in 0.03..0.9f64) {
             let mut trial = trial(100_000, seconds * above / (1.0 - above) * 1e3, 10.0, 100_000);

@@ -10,8 +10,8 @@ pub struct Guarding {
     /// Number of the accepted attempt, from 1.
     pub attempt: u32,
     /// Discarded attempts before it, with their disturbances.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set_aside: Vec<Retried>,
+    #[serde(rename = "set_aside", default, skip_serializing_if = "Vec::is_empty")]
+    pub discarded: Vec<Retried>,
     /// Recovery between an overload and this trial; absent if no overload came before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,

@@ -10,7 +10,7 @@ use super::{Guarding, Livelock};
 use crate::disturbance::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
-use crate::loss_shape::LossShape;
+use crate::loss_pattern::LossPattern;
 use crate::places::Place;
 use crate::running::CaptureFacts;
 
@@ -48,8 +48,8 @@ pub struct CpuAccount {
     /// Application and kernel together per frame that reached the capture point: the busy time of their CPU if they share one,
     /// else the sum of the two. Absent if other work ran on the CPU.
     pub total_ns_per_packet: Option<f64>,
-    /// Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and that
-    /// kernel only samples at the timer tick which of the two runs (their sum is then exact). Or other work ran there, which the
+    /// Whether only a range is known for the application's time. Either it shares a CPU with the kernel's receive work, and the
+    /// kernel only samples at the timer tick which of the two runs: their sum is exact. Or other work ran there, which the
     /// kernel's work may have interrupted instead.
     pub split_is_sampled: bool,
     /// Time of the tracer's own programs per frame that reached the capture point. Part of the kernel's time, or of the
@@ -165,8 +165,8 @@ pub struct TrialResult {
     /// Sent frames that no place explains.
     pub unexplained: i64,
     /// When frames were lost and how many in a row; absent if frames were not examined one by one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_shape: Option<LossShape>,
+    #[serde(rename = "loss_shape", default, skip_serializing_if = "Option::is_none")]
+    pub loss_pattern: Option<LossPattern>,
     /// The delay of the frames; absent if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
@@ -213,7 +213,7 @@ impl TrialResult {
     fn kept_with_it(&self) -> impl Iterator<Item = &Self> {
         self.guarding.iter().flat_map(|guarding| {
             let probes = guarding.recovery.iter().flat_map(|recovery| &recovery.probes);
-            guarding.set_aside.iter().map(|attempt| &attempt.trial).chain(probes)
+            guarding.discarded.iter().map(|attempt| &attempt.trial).chain(probes)
         })
     }
 
@@ -256,7 +256,7 @@ impl TrialResult {
 
     /// Whether the method got the intended load within 5 % and delivered all of it. Otherwise its cost per packet is not
     /// comparable.
-    pub fn held_load(&self) -> bool {
+    pub fn sustained_load(&self) -> bool {
         let unsent = self.intended.saturating_sub(self.sent);
         match self.verdict {
             Verdict::Lossless => true,

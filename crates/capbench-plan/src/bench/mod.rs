@@ -317,7 +317,7 @@ impl BenchPlan {
             if session.stopped {
                 return Ok(false);
             }
-            let sustained = |result: &TrialResult| result.held_load() && result.buffered_frames(1) == 0;
+            let sustained = |result: &TrialResult| result.sustained_load() && result.buffered_frames(1) == 0;
             let mut is_held = result.as_ref().is_none_or(sustained);
             // A small loss can be a stall of the host, which a second trial does not repeat.
             let is_small = result.is_some_and(|result| result.lost() > 0 && result.sent_loss_ratio() < SMALL);

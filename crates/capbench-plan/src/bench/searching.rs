@@ -165,7 +165,7 @@ impl BenchPlan {
             .filter_map(|one| searching.plan(&one.overload, coarser).map(|plan| (plan, one)))
             .collect();
         // Methods that read most come first: the best of them is the answer.
-        open.sort_by(|(_, one), (_, other)| other.overload.taken_pps().total_cmp(&one.overload.taken_pps()));
+        open.sort_by(|(_, one), (_, other)| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
         for round in [None, Some(2)] {
             let mut left = open.len() as u32;
             for (plan, one) in &mut open {

@@ -88,9 +88,11 @@ impl Fastest {
     pub fn of<'t>(trials: impl IntoIterator<Item = &'t TrialResult>) -> Self {
         let mut all = BTreeMap::new();
         for trial in trials {
-            for (cpu, pace) in trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.pace?))) {
-                let fastest = all.entry((cpu, busy(trial))).or_insert(pace.fastest_ns);
-                *fastest = pace.fastest_ns.min(*fastest);
+            for (cpu, speed) in
+                trial.disturbance.cpus.iter().filter_map(|cpu| Some((cpu.cpu, cpu.core_speed?)))
+            {
+                let fastest = all.entry((cpu, busy(trial))).or_insert(speed.fastest_ns);
+                *fastest = speed.fastest_ns.min(*fastest);
             }
         }
         Self(all)
@@ -104,9 +106,9 @@ impl Fastest {
             |cpu: u32| cpus.generator != cpu || cpus.application == cpu || cpus.kernel == Some(cpu);
         let own = trial.disturbance.cpus.iter().filter(|cpu| captures(cpu.cpu));
         let slowdowns = own.filter_map(|cpu| {
-            let pace = cpu.pace?;
+            let speed = cpu.core_speed?;
             let fastest_ns = self.0.get(&(cpu.cpu, busy.clone())).copied()?.max(f64::MIN_POSITIVE);
-            Some(f64::midpoint(pace.before_ns, pace.after_ns) / fastest_ns)
+            Some(f64::midpoint(speed.before_ns, speed.after_ns) / fastest_ns)
         });
         let slowest = slowdowns.fold(1.0, f64::max);
         Pace(BOUNDS.iter().filter(|bound| slowest > **bound).count())

@@ -97,13 +97,13 @@ struct GuardedTrial<'l> {
 
 impl Trial for GuardedTrial<'_> {
     fn run(&mut self, load: Load, duration: Duration) -> Result<TrialResult> {
-        let mut set_aside: Vec<Retried> = Vec::new();
+        let mut discarded: Vec<Retried> = Vec::new();
         let mut recovery = None;
         let stands = loop {
             let (recovered, trial) = match self.attempt(load, duration) {
                 Ok(attempt) => attempt,
                 // A later error must not lose the earlier measurement.
-                Err(error) => match set_aside.pop() {
+                Err(error) => match discarded.pop() {
                     Some(last) => break last.trial,
                     None => return Err(error),
                 },
@@ -112,24 +112,24 @@ impl Trial for GuardedTrial<'_> {
             recovery = merged(recovery, recovered);
             let mut trial = self.memory.judged(trial);
             let because = disturbances(&trial);
-            self.memory.count(duration, set_aside.is_empty());
+            self.memory.count(duration, discarded.is_empty());
             if let Some(failure) = failure {
                 trial.invalidate(failure);
                 break trial;
             }
-            if because.is_empty() || !self.may_repeat(&trial, duration, set_aside.len()) {
+            if because.is_empty() || !self.may_repeat(&trial, duration, discarded.len()) {
                 break trial;
             }
             self.memory.repeats += 1;
-            set_aside.push(Retried { because, trial });
+            discarded.push(Retried { because, trial });
         };
-        let mut stands = best(stands, &mut set_aside);
-        if recovery.is_some() || !set_aside.is_empty() {
-            for attempt in &mut set_aside {
+        let mut stands = best(stands, &mut discarded);
+        if recovery.is_some() || !discarded.is_empty() {
+            for attempt in &mut discarded {
                 attempt.trial.phase = Phase::Retried;
             }
-            let before = set_aside.iter().filter(|attempt| attempt.trial.number < stands.number).count();
-            stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, set_aside, recovery }));
+            let before = discarded.iter().filter(|attempt| attempt.trial.number < stands.number).count();
+            stands.guarding = Some(Box::new(Guarding { attempt: before as u32 + 1, discarded, recovery }));
         }
         Ok(stands)
     }
@@ -213,21 +213,21 @@ impl Memory {
 
 /// Why an attempt is discarded if another is possible. Slow CPUs stay slow for many trials, which are only marked.
 fn disturbances(trial: &TrialResult) -> Vec<String> {
-    let disturbed = trial.disturbance.beside_pace();
+    let disturbed = trial.disturbance.without_core_speed();
     let mut because: Vec<_> = disturbed.reasons().into_iter().map(String::from).collect();
     because.extend(trial.invalid_because.clone());
     because
 }
 
 /// The accepted attempt: the last one, unless it is invalid and an earlier one is valid.
-fn best(last: TrialResult, set_aside: &mut Vec<Retried>) -> TrialResult {
+fn best(last: TrialResult, discarded: &mut Vec<Retried>) -> TrialResult {
     if last.verdict != Verdict::Invalid {
         return last;
     }
-    match set_aside.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
+    match discarded.iter().rposition(|attempt| attempt.trial.verdict != Verdict::Invalid) {
         Some(place) => {
-            let stands = set_aside.remove(place).trial;
-            set_aside.push(Retried { because: disturbances(&last), trial: last });
+            let stands = discarded.remove(place).trial;
+            discarded.push(Retried { because: disturbances(&last), trial: last });
             stands
         }
         None => last,

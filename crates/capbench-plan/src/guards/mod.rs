@@ -23,7 +23,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace, Standstill};
+pub use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance, Stall};
 pub use capbench_model::trial::{Guarding, Livelock, Recovery, Retried};
 pub use guarded::Guarded;
 pub(crate) use saturation::{OVERLOAD, PROBE};

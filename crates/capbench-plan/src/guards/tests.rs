@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::{CpuDisturbance, Disturbance, Guarded, Pace, Policy, Standstill, livelock};
+use super::{CoreSpeed, CpuDisturbance, Disturbance, Guarded, Policy, Stall, livelock};
 use crate::for_tests::at;
 use crate::simulated::tampered::{self, Tampered, lose_all};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
@@ -125,8 +125,8 @@ fn a_disturbed_trial_is_repeated_and_every_attempt_is_kept() {
     let trial = run(&mut path, at(100_000.0));
     let guarding = trial.guarding.clone().unwrap();
     // Half of the run so far would be repeats: the budget allows one, so the second attempt stands, marked.
-    assert_eq!((trial.number, guarding.attempt, guarding.set_aside.len()), (2, 2, 1));
-    let aside = &guarding.set_aside[0];
+    assert_eq!((trial.number, guarding.attempt, guarding.discarded.len()), (2, 2, 1));
+    let aside = &guarding.discarded[0];
     assert_eq!((aside.trial.number, aside.trial.delivered, aside.trial.phase), (1, 99_993, Phase::Retried));
     assert_eq!(aside.because, ["the hypervisor took CPU time away while it ran (steal)"]);
 }
@@ -138,7 +138,7 @@ fn repeats_are_bounded_by_number_and_by_share_of_time() {
     let trials: Vec<_> = (0..20).map(|_| run(&mut path, at(100_000.0))).collect();
     let repeats: Vec<_> = trials
         .iter()
-        .map(|trial| trial.guarding.as_ref().map_or(0, |guarding| guarding.set_aside.len()))
+        .map(|trial| trial.guarding.as_ref().map_or(0, |guarding| guarding.discarded.len()))
         .collect();
     assert_eq!(repeats.iter().sum::<usize>(), 5, "a quarter of 20: {repeats:?}");
     assert!(repeats.iter().all(|&count| count <= 2));
@@ -170,7 +170,7 @@ fn negative_loss_is_repeated_and_an_attempt_that_shows_something_stands() {
     let trial = run(&mut path, at(100_000.0));
     let guarding = trial.guarding.clone().unwrap();
     assert_eq!((trial.number, trial.verdict, guarding.attempt), (2, Verdict::Lossless, 2));
-    let aside: Vec<_> = guarding.set_aside.iter().map(|aside| aside.trial.number).collect();
+    let aside: Vec<_> = guarding.discarded.iter().map(|aside| aside.trial.number).collect();
     assert_eq!(aside, [1, 3]);
 }
 
@@ -262,7 +262,7 @@ fn probes_and_attempts_of_a_run_that_is_gone_on_with_are_numbered_on_and_their_t
     let guarding = next.guarding.as_ref().unwrap();
     let recovery = guarding.recovery.as_ref().unwrap();
     assert_eq!((recovery.after, recovery.probes[0].number), (41, 42));
-    assert_eq!((guarding.set_aside[0].trial.number, next.number, next.last_number()), (43, 44, 44));
+    assert_eq!((guarding.discarded[0].trial.number, next.number, next.last_number()), (43, 44, 44));
     assert!((next.traffic_s() - 2.1).abs() < 1e-9, "two attempts and a probe: {}", next.traffic_s());
     assert!(next.spent_s() >= next.traffic_s());
 }
@@ -307,9 +307,9 @@ fn what_spoils_a_trial_and_what_does_not() {
     assert_eq!(Disturbance::default().reasons(), Vec::<&str>::new(), "nothing known, nothing said");
 }
 
-/// A CPU that stood still for 3 to 5 ms, while the backlog lasts so long.
+/// A CPU that stalled for 3 to 5 ms, while the backlog lasts so long.
 fn stood_still(backlog_lasts_ns: Option<u64>) -> Disturbance {
-    let stall = Standstill { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+    let stall = Stall { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
     let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
     Disturbance { cpus: vec![cpu], backlog_lasts_ns, sending_ns: 1000 * MS, ..stolen(0) }
 }
@@ -317,7 +317,7 @@ fn stood_still(backlog_lasts_ns: Option<u64>) -> Disturbance {
 #[test]
 fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() {
     let reasons = |lasts: Option<u64>| stood_still(lasts).reasons();
-    assert_eq!(reasons(Some(4 * MS)), ["one of its CPUs stood still for longer than the backlog lasts"]);
+    assert_eq!(reasons(Some(4 * MS)), ["one of its CPUs stalled for longer than the backlog lasts"]);
     assert!(reasons(Some(5 * MS)).is_empty() && reasons(None).is_empty());
     assert!(stood_still(Some(MS)).reasons_for_rates().is_empty(), "5 ms are no share of a second");
 }
@@ -325,14 +325,14 @@ fn a_standstill_disturbs_where_it_may_have_been_longer_than_the_backlog_lasts() 
 #[test]
 fn a_cpu_that_took_longer_than_it_can_before_or_after_disturbs() {
     let paced = |before_ns: f64, after_ns: f64| {
-        let pace = Pace { before_ns, after_ns, fastest_ns: 0.4 };
-        let cpus = vec![CpuDisturbance { cpu: 1, pace: Some(pace), ..CpuDisturbance::default() }];
+        let core_speed = CoreSpeed { before_ns, after_ns, fastest_ns: 0.4 };
+        let cpus = vec![CpuDisturbance { cpu: 1, core_speed: Some(core_speed), ..CpuDisturbance::default() }];
         Disturbance { cpus, ..stolen(0) }
     };
     assert!(paced(0.41, 0.45).reasons().is_empty(), "an eighth slower");
     for slow in [paced(0.47, 0.4), paced(0.4, 0.8)] {
         assert_eq!(slow.reasons_for_rates(), slow.reasons());
-        assert!(slow.reasons()[0].contains("slower than it can"), "{:?}", slow.reasons());
-        assert!(slow.beside_pace().reasons().is_empty());
+        assert!(slow.reasons()[0].contains("slower than its best"), "{:?}", slow.reasons());
+        assert!(slow.without_core_speed().reasons().is_empty());
     }
 }

@@ -14,7 +14,7 @@ impl Cost {
         let is_compared = |trial: &&&TrialResult| {
             matches!(trial.phase, Phase::CommonLoad | Phase::FixedLoad)
                 && trial.intended_pps == Some(pps)
-                && trial.held_load()
+                && trial.sustained_load()
         };
         let trials: Vec<&TrialResult> = entrant.trials.iter().filter(is_compared).copied().collect();
         let of = |value: fn(&TrialResult) -> Option<f64>| {

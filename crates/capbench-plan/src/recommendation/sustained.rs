@@ -191,7 +191,7 @@ fn is_its_own(trial: &TrialResult) -> bool {
 /// Whether the frames were lost at one moment in which nobody read: most of them were consecutive, or all were in one of several
 /// windows of 100 ms. A method that is too slow loses frames until the end, or is behind there.
 fn is_of_a_moment(trial: &TrialResult) -> bool {
-    let Some(shape) = trial.loss_shape.as_ref().filter(|_| trial.lost() > 0) else { return false };
+    let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else { return false };
     let is_one_run = 2 * shape.bursts.max.unwrap_or(0) > trial.lost();
     let is_one_window = shape.lossy_windows == 1 && shape.windows >= SEVERAL_WINDOWS;
     trial.buffered_frames(1) == 0 && (is_one_run || is_one_window)

@@ -199,7 +199,7 @@ pub fn recovery(trial: &TrialResult, step: &Step) -> Recovery {
     if trial.lost() == 0 {
         return Recovery::NothingLost;
     }
-    let Some(last) = trial.loss_shape.as_ref().and_then(|shape| shape.last_lost) else {
+    let Some(last) = trial.loss_pattern.as_ref().and_then(|shape| shape.last_lost) else {
         return unknown("the method does not show which frames were lost".into());
     };
     let after_s = (step.planned_ns(last) as f64 / 1e9 - change_s).max(0.0);

@@ -57,7 +57,7 @@ impl<'t> Trials<'t> {
     /// more slowly than they arrived. In fewer windows, nobody read frames for moments. Without inspection, 1 % of the frames
     /// decide.
     pub(super) fn is_overloaded(&self, trial: &TrialResult) -> bool {
-        match &trial.loss_shape {
+        match &trial.loss_pattern {
             _ if self.backlogged(trial) > 0 => true,
             _ if trial.lost() == 0 => false,
             Some(shape) => shape.lossy_windows * 2 >= shape.windows.max(1),
@@ -172,7 +172,7 @@ impl Moments {
     /// The times of all these losses; `None` if one lost frames that were not inspected.
     pub(super) fn of(trials: &[&TrialResult]) -> Option<Self> {
         trials.iter().try_fold(Self::default(), |all, trial| {
-            let Some(shape) = trial.loss_shape.as_ref().filter(|_| trial.lost() > 0) else {
+            let Some(shape) = trial.loss_pattern.as_ref().filter(|_| trial.lost() > 0) else {
                 let windows = all.windows + (trial.sending_s * 10.0).ceil() as u64;
                 return (trial.lost() == 0).then_some(Self { windows, ..all });
             };
@@ -267,7 +267,7 @@ impl Buffered {
         Some(Self {
             from_pps: first.offered_pps,
             to_pps: last.offered_pps,
-            taken_pps: such.iter().map(|trial| trial.taken_pps()).fold(0.0, f64::max),
+            taken_pps: such.iter().map(|trial| trial.read_pps()).fold(0.0, f64::max),
             behind_s: behind.fold(0.0, f64::max),
             trials: numbers,
         })

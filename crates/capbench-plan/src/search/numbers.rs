@@ -145,7 +145,7 @@ impl Held {
 
 /// A trial with its earlier attempts that were retried and are still evidence.
 fn with_attempts(trial: &TrialResult) -> impl Iterator<Item = &TrialResult> {
-    let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.set_aside);
+    let attempts = trial.guarding.iter().flat_map(|guarding| &guarding.discarded);
     let sound = attempts.map(|attempt| &attempt.trial).filter(|trial| trial.verdict != Verdict::Invalid);
     sound.chain([trial])
 }
@@ -166,7 +166,7 @@ impl LossEvents {
         let seconds = trials.iter().fold(0.0, |sum, trial| sum + trial.duration_s);
         let is_lossy = |trial: &&&TrialResult| trial.lost() > 0;
         let lossy = || trials.iter().filter(is_lossy);
-        let looked_at = |trial: &&TrialResult| trial.loss_shape.as_ref().map(|shape| shape.lossy_windows);
+        let looked_at = |trial: &&TrialResult| trial.loss_pattern.as_ref().map(|shape| shape.lossy_windows);
         let events = lossy().map(|trial| looked_at(trial).unwrap_or(1)).sum();
         let (least, most) = counts::events(events);
         let longest = Moments::of(&trials).filter(|moments| moments.longest_frames > 0);

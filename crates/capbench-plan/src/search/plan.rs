@@ -86,7 +86,7 @@ impl Overload {
         Some(Self {
             trial: trial.number,
             offered_pps: Pps::new(trial.offered_pps.floor()).ok().filter(|_| is_valid)?,
-            read_pps: Pps::new(trial.taken_pps().max(1.0)).ok()?,
+            read_pps: Pps::new(trial.read_pps().max(1.0)).ok()?,
             load_depends: trial.profile.load_depends_because.is_some(),
         })
     }

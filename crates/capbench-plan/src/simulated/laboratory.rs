@@ -305,7 +305,7 @@ impl SimulatedTrial<'_> {
                 ..Evidence::default()
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
-            loss_shape: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
+            loss_pattern: shows_moments.then(|| moments.shape(sent, sent - delivered, sending)),
             sending,
             drain: Duration::from_secs_f64(emptied_s) + quiet,
             emptying: Some(Emptying { after_s: emptied_s, holds_s: 0.0 }),

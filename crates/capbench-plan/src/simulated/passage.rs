@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::laboratory::Conditions;
 use super::method::{Ability, SimulatedMethod};
-use capbench_model::loss_shape::LossShape;
+use capbench_model::loss_pattern::LossPattern;
 use capbench_model::moderation::Moderation;
 
 /// Where the frames of a trial went. Counts are whole; they add up to what was sent.
@@ -183,9 +183,9 @@ impl Moments {
         lossy
     }
 
-    pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossShape {
+    pub(super) fn shape(self, sent: u64, lost: u64, sending: Duration) -> LossPattern {
         let windows = ((sending.as_secs_f64() * PER_SECOND).ceil() as u64).max(1);
-        LossShape::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))
+        LossPattern::in_windows(sent, lost, windows, self.lossy_windows(windows).max(1))
     }
 }
 

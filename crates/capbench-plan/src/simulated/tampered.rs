@@ -181,8 +181,8 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
         assert!(!matches!(result.phase, Phase::Probe | Phase::Retried), "{result:?}");
         guarding.marked += usize::from(!result.disturbance.reasons().is_empty());
         let Some(did) = &result.guarding else { continue };
-        guarding.set_aside += did.set_aside.len();
-        for aside in &did.set_aside {
+        guarding.set_aside += did.discarded.len();
+        for aside in &did.discarded {
             assert_eq!(aside.trial.phase, Phase::Retried);
             assert!(aside.trial.guarding.is_none());
             numbers.push(aside.trial.number);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::segment::Segment;
 use capbench_model::ledger::Entry;
-use capbench_model::loss_shape::Burst;
+use capbench_model::loss_pattern::Burst;
 use capbench_model::places::Place;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -179,7 +179,7 @@ impl SoakRecord {
         let interval = Interval::of(&segment, from_s);
         let (trial, segment) = (segment.trial, interval);
         self.segments += 1;
-        if let Some(shape) = &trial.loss_shape {
+        if let Some(shape) = &trial.loss_pattern {
             self.note_events(&shape.longest, shape.bursts.count, &segment);
         }
         for reason in &trial.noise {
@@ -276,7 +276,7 @@ impl Interval {
             counts: Counts::of(trial),
             lost: lost.collect(),
             worst_100ms_lost: trial
-                .loss_shape
+                .loss_pattern
                 .as_ref()
                 .map(|shape| shape.worst_window.map_or(0, |window| window.lost)),
             app_ns_per_packet: trial.cpu.app_ns_per_packet,
@@ -340,7 +340,7 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use super::{EVENTS, Interval, Segment, SoakRecord};
     use capbench_frames::rates::Pps;
-    use capbench_model::loss_shape::{Burst, Position};
+    use capbench_model::loss_pattern::{Burst, Position};
     use std::time::Duration;
 
     #[test]

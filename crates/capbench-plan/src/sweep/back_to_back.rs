@@ -169,11 +169,11 @@ impl BackToBackTest {
             lost: Vec::new(),
         };
         // Frames that were not lost may still be in a buffer that stores more than a trial.
-        let taken = first.taken_pps();
+        let taken = first.read_pps();
         let keeps_up = taken >= SATURATED * first.offered_pps;
         let before = session.trials.len();
         match first.verdict {
-            Verdict::GeneratorLimited if !first.held_load() => burst.end = BurstEnd::GeneratorLimited,
+            Verdict::GeneratorLimited if !first.sustained_load() => burst.end = BurstEnd::GeneratorLimited,
             Verdict::Lossless | Verdict::GeneratorLimited if keeps_up => burst.end = BurstEnd::NeverFills,
             _ => match self.0.longest(session, setup, rate)? {
                 Ok(longest) => {

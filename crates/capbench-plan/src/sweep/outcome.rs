@@ -121,7 +121,7 @@ impl Reading {
             lossless: valid.iter().filter(|trial| trial.lost() == 0).count() as u32,
             offered_pps: estimate(|trial| trial.offered_pps)?,
             delivered_pps: estimate(|trial| trial.delivered_pps)?,
-            taken_pps: estimate(TrialResult::taken_pps)?,
+            taken_pps: estimate(TrialResult::read_pps)?,
             sent_loss_ratio: estimate(TrialResult::sent_loss_ratio)?,
             total_ns_per_packet: costs.and_then(Estimate::of),
             lost: LostAt::sum(valid.iter().flat_map(|trial| trial.losses())),
@@ -194,7 +194,7 @@ impl Series {
 /// The rate that a method could sustain: the delivered rate, less what was only buffered when sending ended. It makes methods
 /// with buffers of different depth comparable.
 pub(super) fn sustained_pps(trial: &TrialResult) -> f64 {
-    trial.taken_pps().min(trial.delivered_pps)
+    trial.read_pps().min(trial.delivered_pps)
 }
 
 /// A sweep with its trials.
@@ -241,9 +241,9 @@ impl Swept<'_> {
     /// Whether every trial had the requested load and lost nothing, and would not have in a longer trial.
     pub fn keeps_up(&self, reading: &Reading) -> bool {
         !reading.trials.is_empty()
-            && self
-                .of(reading)
-                .all(|trial| trial.held_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0)
+            && self.of(reading).all(|trial| {
+                trial.sustained_load() && trial.intended_pps.is_some() && Self::untaken(trial) == 0
+            })
     }
 
     /// The limiting component at a point; `None` if nothing was lost, or only occasionally.

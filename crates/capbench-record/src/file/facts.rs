@@ -50,7 +50,7 @@ const SEGMENTS: u32 = 11;
 /// The flags word of a frame (section 4.3.1); 0 if nothing is known.
 #[inline]
 pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
-    let whom = match frame.packet_type {
+    let addressee = match frame.packet_type {
         PacketType::Host => INBOUND | 1 << RECEPTION,
         PacketType::Multicast => INBOUND | 2 << RECEPTION,
         PacketType::Broadcast => INBOUND | 3 << RECEPTION,
@@ -58,7 +58,8 @@ pub(super) fn flags_of(frame: &Frame<'_>) -> u32 {
         PacketType::Outgoing => OUTBOUND,
         PacketType::Other(_) | PacketType::Unknown => 0,
     };
-    whom | u32::from(frame.checksum_is_missing()) << NOT_READY
+    addressee
+        | u32::from(frame.checksum_is_missing()) << NOT_READY
         | u32::from(frame.checksum_is_valid()) << VALID
         | u32::from(frame.is_segments()) << SEGMENTS
 }

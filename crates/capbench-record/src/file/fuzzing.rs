@@ -13,8 +13,8 @@ use super::{ETHERNET, Encoder, HashAlgorithm, InterfaceDescription};
 /// Packets with more octets are not written again.
 const LARGEST: u32 = 8192;
 
-/// Checks invariants of any file: the chunking of the input makes no difference; records before a cut stay the same; records read
-/// can be written and are read back equal.
+/// Checks invariants of any file. The chunking of the input makes no difference. Records before a cut stay the same. Records
+/// that were read can be written and are read back equal.
 pub fn check(octets: &[u8]) {
     let Ok(whole) = Whole::read(octets) else { return };
     let choice = octets.iter().fold(0_usize, |sum, octet| sum.wrapping_mul(31).wrapping_add((*octet).into()));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_method_counted_is_booked_by_its_place() {
+    fn losses_counted_by_a_method_are_booked_at_their_place() {
         let loss = |place, count| Loss { place, count, source: "".into() };
         let counters = Counters {
             losses: vec![

@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_tag_stands_behind_the_addresses_and_the_snap_length_cuts_behind_it(
+        fn a_tag_follows_the_addresses_and_the_snap_length_cuts_after_it(
             data in prop::collection::vec(any::<u8>(), 0..80),
             more in 0u32..2000,
             tag in any::<(u16, u16)>(),

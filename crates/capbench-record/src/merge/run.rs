@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn in_front_of_an_era_lies_the_end_of_the_one_before() {
+    fn an_era_begins_at_the_end_of_the_one_before() {
         assert_eq!(Key::LEAST.before(), None);
         assert_eq!(Key { era: 1, time: 0 }.before(), Some(Key { era: 0, time: u64::MAX }));
         assert_eq!(Key { era: 1, time: 5 }.before(), Some(Key { era: 1, time: 4 }));

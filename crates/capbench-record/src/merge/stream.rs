@@ -257,10 +257,10 @@ impl<B: SeekableBatch> Merge<B> {
         let batch = held.batch.as_ref().expect("the batch of a run is held");
         let before = run.frames;
         let reached = run.give(next.time, upto, batch, Origin { port: index, batch, first }, each);
-        let given = u64::from(before - run.frames);
-        port.tally.frames += given;
+        let frames = u64::from(before - run.frames);
+        port.tally.frames += frames;
         if late {
-            port.tally.late += given;
+            port.tally.late += frames;
             port.tally.latest_ns = port.tally.latest_ns.max(behind_ns);
         } else if timed {
             self.passed = Key { time: reached.passed, ..next };
@@ -272,7 +272,7 @@ impl<B: SeekableBatch> Merge<B> {
                 self.end_run(index, number);
             }
         }
-        given
+        frames
     }
 
     /// Ends a run; drops its batch if this was the batch's last run.

@@ -1,8 +1,8 @@
 //! What became of every packet of a recording.
 //!
 //! ```text
-//! accepted by the kernel = lost in ring or queue + taken + unexplained
-//! taken = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten
+//! accepted by the kernel = lost in ring or queue + delivered + unexplained
+//! delivered = left out by a filter of ours + lost in queues of workers + past the end + written + refused by the writer + unwritten
 //!         + written and perhaps not on the disk + overwritten by a ring of files + deleted with old files + in hand
 //! ```
 
@@ -46,7 +46,7 @@ pub struct InterfaceAccount {
     /// Losses before frames reached capbench, with the counter that reports each.
     pub losses: Vec<Loss>,
     /// Frames that the method delivered.
-    pub taken: u64,
+    pub delivered: u64,
     /// Frames lost at each worker's queue, before any filter of ours; empty without workers.
     pub queues: Vec<Loss>,
     /// Frames that a filter in capbench rejected; absent if the method runs the filter, or there is none.
@@ -106,7 +106,7 @@ impl InterfaceAccount {
 
     /// Frames captured: delivered, accepted by the filter, and before the end.
     pub fn captured(&self) -> u64 {
-        self.taken.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
+        self.delivered.saturating_sub(self.filtered.unwrap_or(0)).saturating_sub(self.past_end)
     }
 
     /// All wanted frames that are in no file, or in a file that may not be on the disk, as far as known. Frames in files that the
@@ -132,8 +132,8 @@ impl InterfaceAccount {
             && self.unknown_after_down().is_none()
     }
 
-    /// Why the number of packets that the socket missed while the interface was down is unknown; `None` if it was not down, or
-    /// the number is known.
+    /// Why it is unknown how many packets the socket missed while the interface was down. `None` if it was not down, or the
+    /// number is known.
     pub fn unknown_after_down(&self) -> Option<&str> {
         let loss = self.losses.iter().find(|loss| loss.place == Place::Stack && loss.count.is_none())?;
         (self.went_down > 0).then_some(&*loss.source)
@@ -151,7 +151,7 @@ impl InterfaceAccount {
     /// Accepted frames that no loss and no other count explains; negative if more were delivered than accepted. `None` if the
     /// method does not count accepted frames.
     pub fn unexplained(&self) -> Option<i64> {
-        Some(signed(self.accepted?) - signed(self.lost_by_kernel()?) - signed(self.taken))
+        Some(signed(self.accepted?) - signed(self.lost_by_kernel()?) - signed(self.delivered))
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
             method: "packet-v3".into(),
             accepted: Some(100),
             losses: vec![Loss { place: Place::Ring, count: Some(10), source: "".into() }],
-            taken: 90,
+            delivered: 90,
             past_end: 5,
             output: PacketCounts { written: 80, refused: 3, unwritten: 2, ..PacketCounts::default() },
             octets: Some(0),
@@ -195,15 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_stands_somewhere() {
+    fn every_packet_is_in_the_account() {
         let all = account();
         assert_eq!((all.captured(), all.lost(), all.in_hand(), all.unexplained()), (85, 15, 0, Some(0)));
-        let missing = InterfaceAccount { taken: 88, ..account() };
+        let missing = InterfaceAccount { delivered: 88, ..account() };
         assert_eq!((missing.in_hand(), missing.unexplained()), (-2, Some(2)));
     }
 
     #[test]
-    fn what_workers_lost_is_lost_and_not_in_hand() {
+    fn losses_of_workers_are_lost_and_not_pending() {
         let queue = |count| Loss { place: Place::ApplicationQueue, count: Some(count), source: "".into() };
         let behind = InterfaceAccount { queues: vec![queue(7), queue(0)], ..account() };
         assert_eq!((behind.lost_in_queues(), behind.lost(), behind.in_hand()), (Some(7), 22, -7));
@@ -222,16 +222,16 @@ mod tests {
         );
         let unknown = InterfaceAccount { losses: [ring, vec![stack(None)]].concat(), ..account() };
         assert_eq!((unknown.lost(), unknown.lost_by_stack(), unknown.knows_missing()), (15, None, true));
-        let short = InterfaceAccount { taken: 88, ..account() };
+        let short = InterfaceAccount { delivered: 88, ..account() };
         assert_eq!((short.lost(), short.missing(), short.knows_missing()), (15, 17, true));
         let open = InterfaceAccount { was_shut: false, ..short };
         assert_eq!((open.missing(), open.knows_missing()), (15, false), "they can have come behind the end");
-        let more = InterfaceAccount { taken: 95, was_shut: false, ..account() };
+        let more = InterfaceAccount { delivered: 95, was_shut: false, ..account() };
         assert_eq!((more.missing(), more.knows_missing()), (15, true));
     }
 
     #[test]
-    fn what_the_disk_may_lack_is_lost_and_what_a_ring_replaced_is_not() {
+    fn unsynced_packets_count_as_lost_and_replaced_ones_do_not() {
         let output =
             PacketCounts { written: 50, sync_failed: 10, overwritten: 20, unsynced: 30, ..account().output };
         let odd = InterfaceAccount { output, ..account() };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_counts_is_unknown() {
+    fn uncounted_losses_are_unknown() {
         let silent = InterfaceAccount { accepted: None, ..account() };
         assert_eq!(silent.unexplained(), None);
         let partly = InterfaceAccount {

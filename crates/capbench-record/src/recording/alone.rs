@@ -41,7 +41,7 @@ pub(super) struct Alone<'e> {
     mark: LossMark,
     queue: Option<u32>,
     begins_batch: bool,
-    taken: Delivered,
+    delivered: Delivered,
     /// Why the counters could not be read between frames.
     failure: Option<CaptureError>,
 }
@@ -54,8 +54,8 @@ impl Taker for Alone<'_> {
 
     #[inline]
     fn take(&mut self, frame: &Frame<'_>) {
-        self.taken.frames += 1;
-        self.taken.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
+        self.delivered.frames += 1;
+        self.delivered.outgoing += u64::from(frame.packet_type == PacketType::Outgoing);
         self.record_lost_before(frame);
         self.port.record(self.queue, frame, &mut self.recorder);
     }
@@ -80,7 +80,7 @@ impl<'e> Alone<'e> {
             mark: LossMark::Unknown,
             queue: None,
             begins_batch: true,
-            taken: Delivered::default(),
+            delivered: Delivered::default(),
             failure: None,
         }
     }
@@ -112,7 +112,7 @@ impl<'e> Alone<'e> {
         self.record_lost_before(&first);
         let (first_ns, frames) = (first.time_ns, block.len() as u64);
         match self.recorder.block(block, first_ns) {
-            Ok(()) => self.taken.frames += frames,
+            Ok(()) => self.delivered.frames += frames,
             Err(block) => block.frames().for_each(|frame| self.take(&frame)),
         }
     }
@@ -135,7 +135,7 @@ impl<'e> Alone<'e> {
     fn count_lost(&mut self) {
         // A frame that arrives while the counters are read may follow a loss that the reading missed.
         let now_ns = realtime_ns();
-        match self.side.read_stats_now(self.taken) {
+        match self.side.read_stats_now(self.delivered) {
             Ok(Some(lost)) => self.port.losses.read(lost, now_ns),
             Ok(None) => {}
             Err(error) => self.failure = Some(error),
@@ -147,13 +147,13 @@ impl Consumer for Alone<'_> {
     #[inline]
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> Result<bool> {
         let outcome = self.take_next(capture, timeout);
-        self.side.board.taken.store(self.taken.frames, Relaxed);
+        self.side.board.delivered.store(self.delivered.frames, Relaxed);
         self.failure.take().map_or(outcome, Err)
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
         let now_ns = realtime_ns();
-        if let Some(lost) = self.side.read(capture, self.taken)? {
+        if let Some(lost) = self.side.read(capture, self.delivered)? {
             self.port.losses.read(lost, CaptureSide::losses_end_ns(capture, now_ns));
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Consumer for Alone<'_> {
     }
 
     #[inline]
-    fn is_held_up<C: Capture>(&mut self, capture: &mut C) -> bool {
+    fn is_blocked<C: Capture>(&mut self, capture: &mut C) -> bool {
         self.hold_up.is_due(capture, &self.recorder)
     }
 

@@ -133,7 +133,7 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct CaptureBoard {
     /// Frames that it delivered.
-    pub(super) taken: AtomicU64,
+    pub(super) delivered: AtomicU64,
     /// How often its interface went down.
     pub(super) went_down: AtomicU64,
     /// Its batches that were lost in a worker, or before one.
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_accepted_and_neither_lost_nor_delivered_is_unread() {
+    fn accepted_frames_that_are_neither_lost_nor_delivered_are_unread() {
         let counters = counted(100, 10, None);
         let reading = Reading { counters, delivered: 60, ..Reading::default() };
         assert_eq!((reading.unread(), Reading::default().unread()), (Some(30), None));
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn several_wishes_to_look_are_granted_by_one_look() {
+    fn one_look_handles_several_requests() {
         let (requests, mut handled) = (Requests::default(), HandledRequests::default());
         assert!(!handled.is_look_due(&requests));
         requests.look();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_once_and_with_the_batch_behind_it() {
+    fn a_gap_is_reported_once_and_with_the_next_batch() {
         let gaps = Gaps::default();
         assert_eq!((gaps.before(9), gaps.rest()), (0, 0));
         for (batch, frames, reported) in [(3, 10, 0), (4, 20, 5), (7, 1, 0), (2, 100, 0)] {

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use capbench_capture::capture::Capture;
-use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::filter::{Filter, FrameMetadata, SoftwareFilter, Tags};
 use capbench_capture::methods::{self, Visitor, open_with};
 use capbench_model::running::Running;
 use capbench_model::units::SnapLength;
@@ -16,8 +16,8 @@ use capbench_sys::host::affinity::pin_current_thread;
 use super::alone::Alone;
 use super::board::{CaptureBoard, InterfaceBoard, Requests};
 use super::capture_side::CaptureSide;
+use super::dispatch::{Destination, Dispatch};
 use super::file_recorder::FileRecorder;
-use super::giving::{Destination, Giving};
 use super::merging::{Port, batches_of, plan_of};
 use super::plan::Source;
 use super::session::no_thread;
@@ -140,12 +140,12 @@ impl Visitor for Loop<'_> {
     fn visit<C: Capture>(self, mut capture: C) -> Self::Output {
         let Self { source, software, board, opened, jobs, requests } = self;
         let running = capture.running().clone();
-        let beside = Beside {
+        let metadata = FrameMetadata {
             interface: Some(source.interface.index),
-            ..Beside::tags(Tags::found(&running, &source.interface.name))
+            ..FrameMetadata::tags(Tags::found(&running, &source.interface.name))
         };
         let filter = software
-            .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &beside))
+            .map(|filter| SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &metadata))
             .transpose()?;
         let side = CaptureSide::of(&mut capture, source, board)?;
         let plan = plan_of(&mut capture, methods::find(&source.method)?, &source.options);
@@ -162,10 +162,10 @@ impl Visitor for Loop<'_> {
                 Left { recorder: Some(recorder), outcome: outcome.map_err(RecordError::from) }
             }
             Job::Give { number, destination } => {
-                let mut giving = Giving::new(&side, number, &destination);
-                let outcome = source::run(&mut capture, &side, &mut giving, &requests);
-                let given = giving.finish();
-                Left { recorder: None, outcome: outcome.map_err(RecordError::from).and(given) }
+                let mut dispatch = Dispatch::new(&side, number, &destination);
+                let outcome = source::run(&mut capture, &side, &mut dispatch, &requests);
+                let dispatched = dispatch.finish();
+                Left { recorder: None, outcome: outcome.map_err(RecordError::from).and(dispatched) }
             }
         }))
     }

@@ -78,7 +78,7 @@ impl Ends {
             statistics.received = link.received;
             statistics.accepted = counters.accepted;
             statistics.delivered = Some(match end_ns {
-                Some(_) => captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+                Some(_) => captures.iter().map(|capture| capture.delivered.load(Relaxed)).sum(),
                 None => readings.iter().map(|reading| reading.delivered).sum(),
             });
             statistics.book(&losses);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_on_any_cpu_is_in_flight_and_kernels_that_hide_it_are_known() {
+    fn backlogs_of_all_cpus_count_as_in_flight_if_the_kernel_shows_them() {
         let line = |waiting: &str| format!("00003039 0 0 0 0 0 0 0 0 0 0 {waiting} 00000000 0 0\n");
         let text = line("00000010") + &line("0000000a");
         assert_eq!((in_flight(&text, true), in_flight(&text, false)), (Some(26), Some(28)));

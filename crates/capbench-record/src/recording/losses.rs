@@ -89,7 +89,7 @@ mod tests {
     use capbench_model::counters::LossMark;
 
     #[test]
-    fn what_was_read_between_marks_waits_for_a_frame_from_after_the_reading() {
+    fn losses_read_between_marks_wait_for_a_later_frame() {
         let mut losses = Unplaced::default();
         losses.read(5, 1000);
         assert_eq!(losses.at(999, false, LossMark::Frames, true), 0);
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(
             losses.at(2999, true, LossMark::Batch(true), true),
             0,
-            "it is about the two that were told"
+            "it is about the two that were reported"
         );
         assert_eq!(losses.at(4000, true, LossMark::Batch(true), true), 1);
         losses.read(9, 6000);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_from_before_the_reading_is_the_place_unless_its_losses_were_told() {
+    fn a_mark_from_before_the_reading_is_the_place_unless_its_losses_were_reported() {
         let mut losses = Unplaced::default();
         losses.read(0, 500);
         losses.read(5, 1000);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_not_put_off_by_later_readings_nor_by_a_clock_that_is_set_back() {
+    fn later_readings_and_backward_clock_steps_delay_no_pending_mark() {
         let mut losses = Unplaced::default();
         losses.read(5, 1000);
         losses.read(5, 2000);

@@ -7,7 +7,7 @@
 //! | `capturing` | the thread of a capture: opens it and runs its loop |
 //! | `source` | that loop: reads frames until the end, then drains the ring |
 //! | `alone` | records a single capture: encodes frames in the ring, or writes its blocks straight from there |
-//! | `giving` | passes batches of a capture to the merge or to workers |
+//! | `dispatch` | passes batches of a capture to the merge or to workers |
 //! | `workers` | workers that encode batches and pass them to the merge |
 //! | `merging` | records the frames of several captures in time order: a heap in a thread |
 //! | `capture_side` | an open capture without its frames: counters, status of the interface, end |
@@ -34,8 +34,8 @@ mod alone;
 mod board;
 mod capture_side;
 mod capturing;
+mod dispatch;
 mod file_recorder;
-mod giving;
 mod link;
 mod losses;
 mod merging;

@@ -21,7 +21,7 @@ pub(super) trait Consumer {
 
     /// Whether the next frames should wait in their ring; waits a moment.
     #[inline]
-    fn is_held_up<C: Capture>(&mut self, _capture: &mut C) -> bool {
+    fn is_blocked<C: Capture>(&mut self, _capture: &mut C) -> bool {
         false
     }
 
@@ -76,7 +76,7 @@ fn until_stopped<C: Capture>(
     while !requests.is_stop() && !consumer.has_ended() {
         let waited = CaptureSide::waited(capture);
         // Waiting frames count as arrived frames: no statistics are read meanwhile, unless they are overdue.
-        let gave = consumer.is_held_up(capture) || side.survive(consumer.next(capture, TICK))?;
+        let gave = consumer.is_blocked(capture) || side.survive(consumer.next(capture, TICK))?;
         if gave {
             side.gave();
         }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_counts_is_no_loss() {
+    fn uncounted_frames_are_no_loss() {
         for unknown in [
             compared(None, Some(0), Some(1), 0),
             compared(Some(9), None, Some(1), 0),

@@ -21,14 +21,14 @@ impl Ring {
         Self(kernel, ring)
     }
 
-    /// The next block, with so many frames that contain this number; `None` while the workers have it.
+    /// The next block, with `frames` frames that contain this number; `None` while the workers have it.
     fn block(&mut self, number: u32, frames: usize) -> Option<OwnedBatch> {
         let octets = number.to_be_bytes().repeat(16);
         self.0.fill(&vec![&octets[..]; frames])?;
         Some(OwnedBatch::Block(self.1.take().expect("it was filled")))
     }
 
-    /// Whether the workers have given back all blocks of the ring.
+    /// Whether the workers have returned all blocks of the ring.
     fn is_empty(&mut self, blocks: u32) -> bool {
         (0..2 * blocks).all(|number| self.block(number, 1).is_some())
     }
@@ -108,7 +108,7 @@ fn a_batch_is_lost_at_a_full_queue_and_counts_there() {
 }
 
 #[test]
-fn what_waits_for_the_oldest_batch_is_lost_for_its_worker() {
+fn batches_beyond_the_window_are_lost_for_the_worker_of_the_oldest() {
     let (mut pool, done, starts, open) =
         gated(Plan { queue: 1, when_full: WhenFull::Drop, ..Plan::new(2) }, |worker| worker == 0);
     let mut ring = Ring::new(64);
@@ -163,26 +163,26 @@ fn a_worker_that_panics_gives_its_batches_back_and_the_others_go_on() {
         assert_eq!(done.recv_timeout(PATIENCE), Ok(number));
     }
     let source = pool.losses_of(&[0])[1].source.clone();
-    assert!(source.contains("2 of them given back"), "{source}");
+    assert!(source.contains("2 of them because it panicked"), "{source}");
     assert_eq!(pool.finish().len(), 1, "a failure that was reported before is reported again");
     assert!(ring.is_empty(7));
 }
 
 #[test]
-fn when_all_have_panicked_it_says_so_and_gives_batches_back() {
+fn after_all_workers_panicked_every_batch_is_returned_with_an_error() {
     let (mut pool, _) = start(Plan { queue: 1, ..Plan::new(2) }, |_, _| panic!("no"));
     let mut ring = Ring::new(8);
-    let mut given = 0;
+    let mut blocks = 0;
     let refused = loop {
-        given += 1;
-        let Some(batch) = ring.block(given, 1) else { continue };
+        blocks += 1;
+        let Some(batch) = ring.block(blocks, 1) else { continue };
         if let Err(error) = pool.give(0, 1, batch) {
             break error.to_string();
         }
     };
     assert!(refused.contains("no worker is left"), "{refused}");
     assert_eq!(pool.finish().len(), 2);
-    assert_eq!(counts(&pool, &[0], |counts| counts.given), counts(&pool, &[0], WorkerCounts::lost));
+    assert_eq!(counts(&pool, &[0], |counts| counts.assigned), counts(&pool, &[0], WorkerCounts::lost));
     assert!(ring.is_empty(8));
 }
 
@@ -254,11 +254,11 @@ proptest! {
             }
         };
         let mut pool = WorkerPool::start(plan, make, move |number| results.send(number).unwrap()).unwrap();
-        let mut given = 0;
+        let mut passed = 0;
         for (number, &(port, ..)) in (0u32..).zip(orders.iter()) {
             // Workers that hold blocks may keep the ring full until more come: such a frame is lost in the ring.
             let Some(batch) = ring.block(number, 2) else { continue };
-            given += 1;
+            passed += 1;
             if let Err(error) = pool.give(port, 2, batch) {
                 prop_assert!(error.to_string().contains("no worker is left"));
             }
@@ -270,8 +270,8 @@ proptest! {
         };
         let numbers: Vec<_> = done.iter().collect();
         let (worked, lost) = (total(|counts| counts.worked).0, total(WorkerCounts::lost).0);
-        prop_assert_eq!(total(|counts| counts.given), (given, 2 * given));
-        prop_assert_eq!((worked + lost, worked), (given, numbers.len() as u64));
+        prop_assert_eq!(total(|counts| counts.assigned), (passed, 2 * passed));
+        prop_assert_eq!((worked + lost, worked), (passed, numbers.len() as u64));
         prop_assert!(drops || lost == 0 || !failures.is_empty(), "who waits loses nothing");
         prop_assert!(numbers.is_sorted_by(|one, next| one < next));
         prop_assert!(ring.is_empty(blocks));

@@ -166,7 +166,7 @@ mod tests {
     use capbench_sys::memory::{ALIGNMENT, carve};
 
     #[test]
-    fn it_knows_what_it_holds() {
+    fn its_occupancy_is_known() {
         let mut buffer = Buffer::new(carve(1, ALIGNMENT).unwrap().remove(0), 2);
         buffer.clear(100);
         assert_eq!((buffer.start(), buffer.spare_length()), (100, ALIGNMENT - 100));

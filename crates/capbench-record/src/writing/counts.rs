@@ -170,7 +170,7 @@ pub(super) struct Gauge {
 #[derive(Debug, Default)]
 pub(super) struct Interface {
     /// Packets that the kernel accepted, including those lost or removed afterwards.
-    taken: AtomicU64,
+    accepted: AtomicU64,
     /// Packets that are on the disk, or whose output has no disk.
     pub(super) synced: AtomicU64,
     /// Written packets that the disk may not have.
@@ -188,15 +188,15 @@ impl Interface {
         let (synced, sync_failed) = (of(&self.synced), of(&self.sync_failed));
         let (overwritten, deleted) = (of(&self.overwritten), of(&self.deleted));
         // Read last, so it is never less than the sum subtracted from it.
-        let taken = of(&self.taken);
+        let accepted = of(&self.accepted);
         PacketCounts {
-            written: taken.saturating_sub(sync_failed).saturating_sub(overwritten).saturating_sub(deleted),
+            written: accepted.saturating_sub(sync_failed).saturating_sub(overwritten).saturating_sub(deleted),
             refused: of(&self.refused),
             unwritten: of(&self.unwritten),
             sync_failed,
             overwritten,
             deleted,
-            unsynced: taken.saturating_sub(synced).saturating_sub(sync_failed),
+            unsynced: accepted.saturating_sub(synced).saturating_sub(sync_failed),
         }
     }
 }
@@ -281,11 +281,11 @@ impl Gauge {
     /// Notes that the kernel accepted the packets of a buffer.
     pub(super) fn written(&self, packets_of: &[u64]) {
         self.buffers.fetch_add(1, Relaxed);
-        self.count(packets_of, |interface| &interface.taken);
+        self.count(packets_of, |interface| &interface.accepted);
     }
 
-    /// Notes the removal of an old file: its bytes on the disk, its packets if this run wrote it, and whether these were known to
-    /// be on the disk.
+    /// Notes the removal of an old file: its bytes, its packets if this run wrote it, and whether they were on the disk for
+    /// certain.
     pub(super) fn deleted(&self, bytes: u64, packets_of: &[u64], is_synced: bool) {
         self.deleted_files.fetch_add(1, Relaxed);
         self.deleted_bytes.fetch_add(bytes, Relaxed);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::RecordError;
 
-/// Advice if a file cannot be opened after the start: another folder may have taken the name of the first one.
+/// Advice if a file cannot be opened after the start: another folder may have the name of the first one now.
 pub const CONFINED: &str = "a recording may write only into the folder in which it began (Landlock): keep that folder, its name and its owner";
 
 #[derive(Debug)]

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_user_owns_is_left_alone() {
+    fn files_of_another_user_are_left_alone() {
         let scratch = capbench_testing::Scratch::new();
         make(scratch.path(), "eth0-100.pcapng", 100);
         let mut keeper = keeper(scratch.path(), Retention { files: Some(1), free: None });

@@ -208,7 +208,7 @@ mod tests {
     use super::{ByteCount, Rotation, WriteOptions};
 
     #[test]
-    fn what_cannot_be_together_names_the_flag() {
+    fn contradicting_options_name_the_flag() {
         let plain = WriteOptions::new("a.pcap");
         plain.check().unwrap();
         let ring = Rotation { files: Some(3), ..Rotation::default() };

@@ -164,7 +164,7 @@ mod tests {
     const TIMED: Rotation = Rotation { bytes: None, packets: None, seconds: Some(60), files: None };
 
     #[test]
-    fn names_of_others_are_not_taken_for_own_ones() {
+    fn names_of_others_are_not_recognised_as_ours() {
         let names = own("/data/eth0-%Y-%m-%dT%H-%M-%S.pcapng", TIMED, false);
         for (name, is_own) in [
             ("eth0-2026-11-23T00-44-04.pcapng", true),

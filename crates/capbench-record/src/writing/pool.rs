@@ -132,7 +132,7 @@ impl Pool {
         !state.full.is_empty() && (is_enough || !matches!(state.closing, Closing::No))
     }
 
-    /// Tells the writer not to wait for more buffers. Returns whether it would start at once with one more buffer: it is idle,
+    /// Asks the writer not to wait for more buffers. Returns whether it would start at once with one more buffer: it is idle,
     /// and has handled the last call.
     pub(super) fn hurry(&self) -> bool {
         let mut state = self.lock();
@@ -239,7 +239,7 @@ mod tests {
         pool.is_due(&pool.lock())
     }
 
-    fn taken(pool: &Pool) -> usize {
+    fn buffers(pool: &Pool) -> usize {
         let mut batch = Vec::new();
         assert!(matches!(pool.take_full(&mut batch, usize::MAX), Work::Buffers));
         batch.len()
@@ -252,20 +252,20 @@ mod tests {
         assert!(!is_due(&pool));
         fill(&pool, &gauge, false);
         assert!(is_due(&pool));
-        assert_eq!(taken(&pool), 4);
+        assert_eq!(buffers(&pool), 4);
         fill(&pool, &gauge, false);
-        assert!(!is_due(&pool) && !pool.hurry(), "it has four in its hands");
+        assert!(!is_due(&pool) && !pool.hurry(), "it has four buffers");
         assert!(is_due(&pool));
-        assert_eq!(taken(&pool), 1);
+        assert_eq!(buffers(&pool), 1);
         fill(&pool, &gauge, false);
         assert!(!is_due(&pool), "what was urgent is written");
         fill(&pool, &gauge, true);
-        assert!(!pool.hurry(), "it was told, and has not come yet");
-        assert_eq!(taken(&pool), 2);
+        assert!(!pool.hurry(), "it was asked, and has not come yet");
+        assert_eq!(buffers(&pool), 2);
         fill(&pool, &gauge, false);
         assert!(!is_due(&pool));
         pool.lock().closing = Closing::With(Vec::new());
-        assert_eq!(taken(&pool), 1);
+        assert_eq!(buffers(&pool), 1);
     }
 
     #[test]
@@ -293,6 +293,6 @@ mod tests {
         (1..BUFFERS / 2).for_each(|_| fill(&pool, &gauge, false));
         assert!(!is_due(&pool));
         fill(&pool, &gauge, false);
-        assert_eq!(taken(&pool), BUFFERS / 2);
+        assert_eq!(buffers(&pool), BUFFERS / 2);
     }
 }

@@ -279,9 +279,9 @@ impl Out {
         while !parts.is_empty() {
             match self.medium.write_vectored(parts) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(taken) => {
-                    self.stored += taken as u64;
-                    IoSlice::advance_slices(&mut parts, taken);
+                Ok(written) => {
+                    self.stored += written as u64;
+                    IoSlice::advance_slices(&mut parts, written);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.medium.wait()?,

@@ -125,8 +125,11 @@ pub(super) fn notes(then: &Results, now: &Results) -> Vec<String> {
 /// Whether other work on the host or its hardware disturbed most trials. Slow CPUs do not count: trials are compared with trials
 /// whose CPUs were equally slow.
 pub(super) fn is_disturbed(run: &Results) -> bool {
-    let disturbed =
-        run.trials.iter().filter(|trial| !trial.disturbance.beside_pace().reasons().is_empty()).count();
+    let disturbed = run
+        .trials
+        .iter()
+        .filter(|trial| !trial.disturbance.without_core_speed().reasons().is_empty())
+        .count();
     2 * disturbed > run.trials.len()
 }
 

@@ -254,12 +254,12 @@ fn what_a_busy_host_shows_is_inconclusive() {
 
 /// Gives each trial CPUs that ran as slow as its number says.
 fn paced(run: &mut Results, slowdown: fn(u32) -> f64) {
-    use capbench_model::disturbance::{CpuDisturbance, Disturbance, Pace};
+    use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
     for trial in &mut run.trials {
         let slow_ns = 0.3 * slowdown(trial.number);
-        let pace = Some(Pace { before_ns: slow_ns, after_ns: slow_ns, fastest_ns: 0.3 });
+        let core_speed = Some(CoreSpeed { before_ns: slow_ns, after_ns: slow_ns, fastest_ns: 0.3 });
         let cpu = trial.profile.cpus.application;
-        let cpus = vec![CpuDisturbance { cpu, pace, ..CpuDisturbance::default() }];
+        let cpus = vec![CpuDisturbance { cpu, core_speed, ..CpuDisturbance::default() }];
         trial.disturbance = Disturbance { cpus, ..Disturbance::default() };
         // What takes CPU time takes so much longer.
         trial.delivered_pps /= slowdown(trial.number);
@@ -294,8 +294,8 @@ fn a_run_that_was_slow_throughout_is_not_compared_with_one_that_was_not() {
     paced(&mut now, |_| 2.0);
     // It does not know itself that it was slow: its fastest was what it always took.
     for cpu in now.trials.iter_mut().flat_map(|trial| &mut trial.disturbance.cpus) {
-        let pace = cpu.pace.as_mut().unwrap();
-        pace.fastest_ns = pace.before_ns;
+        let speed = cpu.core_speed.as_mut().unwrap();
+        speed.fastest_ns = speed.before_ns;
     }
     let comparison = compared(&then, &now);
     assert!(comparison.contrasts.is_empty() && comparison.is_inconclusive() && !comparison.disturbed);

@@ -102,7 +102,7 @@ fn of_scene(scene: &Scene, group: &[&TrialResult]) -> Vec<Chart> {
 }
 
 fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -> Chart {
-    let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.held_load()).collect();
+    let held: Vec<&TrialResult> = compared.iter().copied().filter(|trial| trial.sustained_load()).collect();
     let (shown, is_held) = if held.is_empty() { (compared, false) } else { (held, true) };
     let title = match shown.first() {
         Some(first) => format!("CPU time per packet at {}: {}", load(first), scene.words()),

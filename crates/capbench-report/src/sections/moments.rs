@@ -1,7 +1,7 @@
 //! When frames were lost during a trial: at the start, steadily or at the end, in which bursts, and in which 100 ms most.
 
 use crate::results::Results;
-use capbench_model::loss_shape::{Burst, LossShape, Window};
+use capbench_model::loss_pattern::{Burst, LossPattern, Window};
 use capbench_model::trial::{Phase, TrialResult};
 
 use super::parts::{self, MOST_CHARTS, chart, grouped, linear, logarithmic, names, point, series, upright};
@@ -12,7 +12,7 @@ use crate::tables::shape::Columns;
 const TEXT: &str = "A steady loss means that something is too slow; a few long bursts mean that something stalled. Curves over time have every \
                     frame that was lost. Of bursts the eight longest of each trial are stored; shorter ones are counted and not drawn.";
 
-type Part = (&'static str, fn(&LossShape) -> u64);
+type Part = (&'static str, fn(&LossPattern) -> u64);
 
 const PARTS: [Part; 3] = [
     ("first 100 ms", |shape| shape.lost_at_start),
@@ -20,7 +20,7 @@ const PARTS: [Part; 3] = [
     ("last 100 ms", |shape| shape.lost_at_end),
 ];
 
-type Lossy<'r> = (&'r TrialResult, &'r LossShape);
+type Lossy<'r> = (&'r TrialResult, &'r LossPattern);
 
 pub(super) fn section(results: &Results) -> Option<Section> {
     let (mut charts, mut tables) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ fn lossy(results: &Results) -> Vec<Lossy<'_>> {
     let trials =
         naming::compared(results).iter().filter(is_shown).chain(kept).filter(|trial| is_sound(trial));
     trials
-        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref().filter(|shape| shape.lost > 0)?)))
+        .filter_map(|trial| Some((trial, trial.loss_pattern.as_ref().filter(|shape| shape.lost > 0)?)))
         .collect()
 }
 
@@ -144,7 +144,8 @@ fn bursts(at: &str, group: &[Lossy<'_>]) -> Chart {
 }
 
 fn windows(at: &str, group: &[Lossy<'_>]) -> Option<Table> {
-    let worst = |shape: &LossShape, of: fn(&Window) -> f64| Cell::number(shape.worst_window.as_ref().map(of));
+    let worst =
+        |shape: &LossPattern, of: fn(&Window) -> f64| Cell::number(shape.worst_window.as_ref().map(of));
     let columns = Columns::new()
         .words("method", "Method", |(trial, _): &Lossy<'_>| trial.profile.method.as_str())
         .count("lost", "Lost frames", |(_, shape)| shape.lost)

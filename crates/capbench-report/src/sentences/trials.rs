@@ -4,7 +4,7 @@ mod loss;
 use std::collections::BTreeMap;
 
 use crate::results::Finding;
-use capbench_model::disturbance::Standstill;
+use capbench_model::disturbance::Stall;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
@@ -138,7 +138,7 @@ fn livelock(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
 
 fn retried(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let guards = trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let attempts = guards.flat_map(|guard| &guard.set_aside);
+    let attempts = guards.flat_map(|guard| &guard.discarded);
     let reasons =
         attempts.flat_map(|attempt| attempt.because.iter().map(move |reason| (reason, &attempt.trial)));
     by(reasons).into_iter().map(|(reason, attempts)| {
@@ -160,7 +160,7 @@ fn stalls(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     });
     by(stalled).into_iter().map(|(cpu, affected)| {
         let all = || affected.iter().flat_map(|(_, stalls)| *stalls);
-        let longest_ms = |of: fn(&Standstill) -> u64| all().map(of).max().unwrap_or(0) as f64 / 1e6;
+        let longest_ms = |of: fn(&Stall) -> u64| all().map(of).max().unwrap_or(0) as f64 / 1e6;
         let times = match all().count() {
             1 => "once".into(),
             times => format!("{times} times"),
@@ -194,8 +194,8 @@ fn is_lost_in_backlog(trial: &TrialResult) -> bool {
 }
 
 /// Frames of the trial's longest loss bursts that were sent while the CPU stalled.
-fn lost_meanwhile(trial: &TrialResult, stalls: &[Standstill]) -> u64 {
-    let bursts = trial.loss_shape.iter().flat_map(|shape| &shape.longest);
+fn lost_meanwhile(trial: &TrialResult, stalls: &[Stall]) -> u64 {
+    let bursts = trial.loss_pattern.iter().flat_map(|shape| &shape.longest);
     let meanwhile =
         bursts.filter(|burst| stalls.iter().any(|stall| stall.overlaps(burst.from_ns, burst.to_ns)));
     meanwhile.map(|burst| burst.frames).sum()

@@ -2,7 +2,7 @@
 
 use crate::results::{Results, trial_fields, trial_heads};
 use capbench_model::latency::Delays;
-use capbench_model::loss_shape::{Burst, LossShape};
+use capbench_model::loss_pattern::{Burst, LossPattern};
 use capbench_model::statistics::by_key as grouped;
 use capbench_model::trial::TrialResult;
 
@@ -36,7 +36,7 @@ pub(crate) fn table(results: &Results) -> Table {
         rows.push(Row::new(cells, vec![trial.number]));
     }
     let guards = results.trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let aside: usize = guards.map(|guarding| guarding.set_aside.len()).sum();
+    let aside: usize = guards.map(|guarding| guarding.discarded.len()).sum();
     let note = match aside {
         0 => String::new(),
         1 => "One attempt was discarded and is in results.json, inside the trial that it belongs to.".into(),
@@ -192,7 +192,7 @@ pub(super) fn attempts(results: &Results) -> Option<Table> {
     let mut rows: Vec<Kept<'_>> = Vec::new();
     for trial in &results.trials {
         let Some(guarding) = &trial.guarding else { continue };
-        let aside = guarding.set_aside.iter();
+        let aside = guarding.discarded.iter();
         rows.extend(aside.map(|aside| (trial, &aside.trial, "discarded", aside.because.join("; "))));
         if let Some(recovery) = &guarding.recovery {
             let had = if recovery.recovered { "had" } else { "had not" };
@@ -246,18 +246,18 @@ pub(super) fn marks(results: &Results) -> Option<Table> {
 }
 
 /// Trials with losses, with their loss patterns; unknown if one trial has none.
-type OfLoss<'r> = (&'r Group<'r>, u64, Option<Vec<&'r LossShape>>);
+type OfLoss<'r> = (&'r Group<'r>, u64, Option<Vec<&'r LossPattern>>);
 
 /// Bursts of loss, and the worst 100 ms.
 pub(super) fn shapes(results: &Results) -> Option<Table> {
     let groups = groups::of(results);
-    let sum = |shapes: &Option<Vec<&LossShape>>, of: fn(&LossShape) -> u64| {
+    let sum = |shapes: &Option<Vec<&LossPattern>>, of: fn(&LossPattern) -> u64| {
         shapes.as_ref().map(|shapes| shapes.iter().map(|shape| of(shape)).fold(0, u64::saturating_add))
     };
-    let most = |shapes: &Option<Vec<&LossShape>>, of: fn(&LossShape) -> u64| {
+    let most = |shapes: &Option<Vec<&LossPattern>>, of: fn(&LossPattern) -> u64| {
         shapes.as_ref().and_then(|shapes| shapes.iter().map(|shape| of(shape)).max())
     };
-    let total = move |key, heading, of: fn(&LossShape) -> u64| {
+    let total = move |key, heading, of: fn(&LossPattern) -> u64| {
         let head = Column::new(key, heading, Unit::Count);
         (head, move |(.., shapes): &OfLoss<'_>| Cell::count(sum(shapes, of)))
     };
@@ -278,7 +278,7 @@ pub(super) fn shapes(results: &Results) -> Option<Table> {
         })
         .named("worst_100ms_loss_ratio", "worst 100 ms", |(.., shapes)| {
             let worst =
-                |shapes: &Vec<&LossShape>| shapes.iter().map(|one| one.worst_ratio()).reduce(f64::max);
+                |shapes: &Vec<&LossPattern>| shapes.iter().map(|one| one.worst_ratio()).reduce(f64::max);
             Cell::number(shapes.as_ref().and_then(worst))
         })
         .named("lossy_100ms_ratio", "100 ms with loss", move |(.., shapes)| {
@@ -293,7 +293,7 @@ pub(super) fn shapes(results: &Results) -> Option<Table> {
         .iter()
         .map(|group| {
             let lossy = group.trials.iter().filter(|trial| trial.lost() > 0);
-            let shapes = lossy.clone().map(|trial| trial.loss_shape.as_ref()).collect();
+            let shapes = lossy.clone().map(|trial| trial.loss_pattern.as_ref()).collect();
             (group, lossy.fold(0u64, |sum, trial| sum.saturating_add(trial.lost())), shapes)
         })
         .filter(|(_, lost, _)| *lost > 0)
@@ -305,7 +305,7 @@ pub(super) fn shapes(results: &Results) -> Option<Table> {
 }
 
 /// Time from the first frame of the longest burst to the next received frame.
-fn duration_of_longest(shape: &LossShape) -> u64 {
+fn duration_of_longest(shape: &LossPattern) -> u64 {
     shape.longest.first().map_or(0, |burst| burst.to_ns.saturating_sub(burst.from_ns))
 }
 
@@ -314,7 +314,7 @@ pub(super) fn longest(results: &Results) -> Option<Table> {
     let mut bursts: Vec<OfBurst<'_>> = results
         .trials
         .iter()
-        .filter_map(|trial| Some((trial, trial.loss_shape.as_ref()?)))
+        .filter_map(|trial| Some((trial, trial.loss_pattern.as_ref()?)))
         .flat_map(|(trial, shape)| shape.longest.iter().map(move |burst| (trial, burst)))
         .collect();
     bursts.sort_by_key(|(_, burst)| std::cmp::Reverse(burst.frames));

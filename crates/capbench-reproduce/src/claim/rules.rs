@@ -87,7 +87,7 @@ impl Compare {
             let is_short = self.only_reached && group.seen.iter().any(Seen::fell_short);
             compared.extend(others.iter().map(|other| Compared {
                 at: &group.label,
-                order: if is_short { Order::Untold } else { self.order(first, other) },
+                order: if is_short { Order::Unknown } else { self.order(first, other) },
                 is_short,
             }));
             let mut of_group = Words::of(&group.seen).and("at", group.label.as_str());
@@ -117,14 +117,14 @@ impl Compare {
             first.against(other, of, self.margin + self.part * a.max(b) + self.part_of_first * a)
         };
         let mut orders = self.by.iter().map(|of| by(*of));
-        let order = orders.next().unwrap_or(Order::Untold);
-        if orders.all(|other| other == order) { order } else { Order::Untold }
+        let order = orders.next().unwrap_or(Order::Unknown);
+        if orders.all(|other| other == order) { order } else { Order::Unknown }
     }
 
     fn answer(&self, compared: &[Compared<'_>], seen: &[Seen<'_>]) -> Answer {
         let so = compared.iter().filter(|one| self.holds.contains(&one.order)).count();
-        let untold = compared.iter().filter(|one| one.order == Order::Untold).count();
-        let otherwise = compared.len() - so - untold;
+        let undecided = compared.iter().filter(|one| one.order == Order::Unknown).count();
+        let otherwise = compared.len() - so - undecided;
         let answer = counted(so, otherwise, compared.len(), self.exceptions, self.refuted_by);
         let is_provided = |Provided { by, order }: &Provided| seen[0].against(&seen[1], *by, 0.0) == *order;
         if answer == Answer::Holds && !self.provided.as_ref().is_none_or(is_provided) {
@@ -146,12 +146,12 @@ fn orders<'w, 't>(claim: &Claim, compared: &[Compared<'_>], mut words: Words<'w,
     words = words.and("short_at", list(&|one| one.is_short));
     let said = |case: &str, is: bool| if is { claim.says(case).to_string() } else { String::new() };
     let is_short = compared.iter().any(|one| one.is_short);
-    let is_untold = compared.iter().any(|one| one.order == Order::Untold && !one.is_short);
+    let is_undecided = compared.iter().any(|one| one.order == Order::Unknown && !one.is_short);
     let are_alike = compared.iter().any(|one| one.order == Order::Alike);
     let short = words.fill(&said("short", is_short));
     words
         .and("short", short)
-        .and("if_untold", said("if_untold", is_untold))
+        .and("if_undecided", said("if_undecided", is_undecided))
         .and("if_alike", said("if_alike", are_alike))
 }
 
@@ -159,13 +159,13 @@ fn orders<'w, 't>(claim: &Claim, compared: &[Compared<'_>], mut words: Words<'w,
 fn ends<'m>(claim: &Claim, groups: &[Group<'m>], limit: Limit) -> Result<Group<'m>, Said<'m>> {
     let such = |group: &&Group<'_>| group.seen.iter().all(|seen| seen.meets(limit, Figure::Captured));
     let such: Vec<&Group<'_>> = groups.iter().filter(such).collect();
-    let untold = |text: String| {
+    let undecided = |text: String| {
         let seen = groups.iter().flat_map(|group| &group.seen).cloned().collect();
         Said { answer: Answer::Inconclusive, text, seen, chance: Chance::Unknown }
     };
     match such[..] {
-        [] => Err(untold(claim.says("none").into())),
-        [one] => Err(untold(Words::of(&one.seen).and("at", one.label.as_str()).fill(claim.says("one")))),
+        [] => Err(undecided(claim.says("none").into())),
+        [one] => Err(undecided(Words::of(&one.seen).and("at", one.label.as_str()).fill(claim.says("one")))),
         [first, .., last] => Ok(Group {
             label: String::new(),
             names: vec![first.label.clone(), last.label.clone()],
@@ -214,7 +214,7 @@ impl Onset {
         let why = if is_short && is_whole(&point) {
             "the generator does not reach the wire's rate"
         } else {
-            point.why_untold()
+            point.why_inconclusive()
         };
         let last_clean = clean.checked_sub(1).map_or("", label);
         let from = claim.says(if last_clean.is_empty() { "nowhere" } else { "from" });

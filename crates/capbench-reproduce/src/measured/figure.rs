@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
-use crate::measured::{Seen, held, slowed};
+use crate::measured::{Seen, buffered_note, slowed};
 use crate::outcome::Quantity;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
@@ -16,13 +16,13 @@ pub enum Figure {
     /// The share of the sent frames that was captured.
     Captured,
     /// The share of the sent frames that the application read while they arrived.
-    Taken,
+    Read,
     /// Captured frames per second of the sending time.
     CapturedPps,
     /// The same on a link, in bits per second: frame, preamble and gap.
     CapturedBps,
     /// Frames per second that the application read, as long as there were any.
-    TakenPps,
+    ReadPps,
     /// Sent frames per second.
     OfferedPps,
     /// CPU time of the application by one CPU. A minimum if the kernel only samples how a shared CPU is divided.
@@ -48,7 +48,7 @@ pub enum Figure {
     /// The share of the frames at the ring for which the ring had room.
     Kept,
     /// The share of the frames at the ring that the application read while frames arrived.
-    KeptAndTaken,
+    KeptAndRead,
 }
 
 impl Figure {
@@ -65,10 +65,10 @@ impl Figure {
         let of_received = |frames: f64| Some(frames / Self::Received.of(trial).filter(|all| *all > 0.0)?);
         match self {
             Self::Captured => of_sent(delivered),
-            Self::Taken => of_sent(delivered - buffered(trial)?),
+            Self::Read => of_sent(delivered - buffered(trial)?),
             Self::CapturedPps => Some(trial.delivered_pps),
             Self::CapturedBps => Some(trial.delivered_pps * (trial.profile.mean_frame_size + 20.0) * 8.0),
-            Self::TakenPps => trial.emptying.map(|_| trial.taken_pps()),
+            Self::ReadPps => trial.emptying.map(|_| trial.read_pps()),
             Self::OfferedPps => Some(trial.offered_pps),
             Self::ApplicationLoad => load(trial, trial.cpu.app_ns),
             Self::KernelLoad => load(trial, trial.cpu.kernel_ns),
@@ -84,17 +84,17 @@ impl Figure {
             Self::Blocked => trial.counters.get("method.tp_freeze_q_cnt").map(|count| *count as f64),
             Self::Reached => Some(Self::Received.of(trial)? / sent.max(1.0)),
             Self::Kept => of_received(delivered),
-            Self::KeptAndTaken => of_received(delivered - buffered(trial)?),
+            Self::KeptAndRead => of_received(delivered - buffered(trial)?),
         }
     }
 
     /// Its quantity.
     pub fn quantity(self) -> Quantity {
         match self {
-            Self::Captured | Self::Taken | Self::Reached | Self::Kept | Self::KeptAndTaken => {
+            Self::Captured | Self::Read | Self::Reached | Self::Kept | Self::KeptAndRead => {
                 Quantity::Captured
             }
-            Self::CapturedPps | Self::TakenPps | Self::OfferedPps => Quantity::PacketsPerSecond,
+            Self::CapturedPps | Self::ReadPps | Self::OfferedPps => Quantity::PacketsPerSecond,
             Self::CapturedBps => Quantity::BitsPerSecond,
             Self::ApplicationLoad | Self::KernelLoad | Self::WholeLoad => Quantity::Load,
             Self::PacketNs => Quantity::NanosecondsPerPacket,
@@ -110,8 +110,8 @@ impl Figure {
     /// The figure without frames that were only buffered when sending ended.
     pub fn without_buffered(self) -> Self {
         match self {
-            Self::Captured => Self::Taken,
-            Self::Kept => Self::KeptAndTaken,
+            Self::Captured => Self::Read,
+            Self::Kept => Self::KeptAndRead,
             other => other,
         }
     }
@@ -142,7 +142,7 @@ pub(crate) fn fill(template: &str, mut value: impl FnMut(&str) -> Option<String>
     text + rest
 }
 
-/// The names that a text can use: `{0.captured}`, a median of the first operand; `{held}` and `{slowed}`; words of the rule.
+/// The names that a text can use: `{0.captured}`, a median of the first operand; `{buffered}` and `{slowed}`; words of the rule.
 pub(crate) struct Words<'w, 't> {
     operands: &'w [Seen<'t>],
     more: Vec<(&'static str, String)>,
@@ -166,7 +166,7 @@ impl<'w, 't> Words<'w, 't> {
                 return Some(text.clone());
             }
             match name {
-                "held" => return Some(held(self.operands)),
+                "buffered" => return Some(buffered_note(self.operands)),
                 "slowed" => return Some(slowed(self.operands).into()),
                 _ => {}
             }

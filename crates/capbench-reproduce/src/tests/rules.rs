@@ -7,7 +7,7 @@ use capbench_plan::simulated::{Noise, Room};
 
 const HOLDS: Answer = Answer::Holds;
 const CHANGED: Answer = Answer::Changed;
-const UNTOLD: Answer = Answer::Inconclusive;
+const INCONCLUSIVE: Answer = Answer::Inconclusive;
 
 /// The same path with these methods in the place of those of the same names.
 fn path_with(replaced: Vec<SimulatedMethod>, names: &[&str]) -> SimulatedLaboratory {
@@ -51,14 +51,14 @@ fn lengthy_dains_first_effect_is_found_where_it_is_and_only_there() {
     // Where it is there and visits are too few to show it, it is not said to be gone.
     let (few, _) =
         run("dain-2004", 3, &mut there.clone().noise(3, Noise { per_trial: 0.002, per_second: 0.0 }));
-    assert_eq!(of(&few, "recv"), [UNTOLD], "{:#?}", few.findings);
+    assert_eq!(of(&few, "recv"), [INCONCLUSIVE], "{:#?}", few.findings);
     let (once, _) = run("dain-2004", 1, &mut there);
-    assert_eq!(of(&once, "recv"), [UNTOLD], "one visit tells nothing");
+    assert_eq!(of(&once, "recv"), [INCONCLUSIVE], "one visit shows nothing");
 }
 
 #[test]
 fn lengthy_where_packets_begin_to_be_lost_is_compared_with_the_published_point() {
-    // 5.32 us of work and 16.8 us beside it fill the 22.2 us between packets: his 1800 loops lose the first ones.
+    // 5.32 us of work and 16.8 us of overhead fill the 22.2 us between packets: his 1800 loops lose the first ones.
     let slow =
         |overhead: f64| path_with(vec![SimulatedMethod::new("recv", 1e9 / overhead).cost(1, 1)], &["recv"]);
     let (same, _) = run("dain-2004", 2, &mut slow(16_850.0));
@@ -93,21 +93,21 @@ fn livelock_and_its_cures_are_found_where_they_are() {
     let expected: [(&str, &[Answer]); 3] =
         [("receive livelock", &[HOLDS]), ("hardly better", &[HOLDS]), (polling, &[HOLDS, HOLDS])];
     expect("deri-2004", 2, &mut old, &expected);
-    expect("deri-2004", 1, &mut old, &[(polling, &[UNTOLD, UNTOLD])]);
+    expect("deri-2004", 1, &mut old, &[(polling, &[INCONCLUSIVE, INCONCLUSIVE])]);
 }
 
 #[test]
 fn a_generator_that_falls_short_leaves_claims_about_the_wire_open() {
     let weak = || SimulatedLaboratory::new(150_000.0, methods());
     let (reproduction, _) = run("cesnet-2008", 2, &mut weak());
-    assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [UNTOLD, UNTOLD]);
+    assert_eq!(answers(&reproduction, "captures 1 Gbit/s from 313"), [INCONCLUSIVE, INCONCLUSIVE]);
     let table = &reproduction.tables[0];
     assert!(table.rows.iter().any(|row| row.cells.iter().any(|cell| cell.mark == Some('g'))));
     assert!(table.notes.iter().any(|note| note.starts_with("g: ")), "{:?}", table.notes);
 }
 
 #[test]
-fn the_wire_is_held_down_to_the_size_that_the_method_holds() {
+fn the_wire_is_sustained_down_to_the_size_that_the_method_sustains() {
     // 400,000 packets/s are more than the 375,375 of 313 bytes and less than the 452,899 of 256.
     let (wire, fewer) = ("captures 1 Gbit/s from 313", "more packets lead to fewer");
     // recv has a livelock on this path, and every method captures the mix.
@@ -116,55 +116,60 @@ fn the_wire_is_held_down_to_the_size_that_the_method_holds() {
     expect("cesnet-2008", 2, &mut path(methods()), &published);
     let mut fast = path_with(vec![SimulatedMethod::new("recv", 2e6).cost(100, 100)], &["recv"]);
     let better: [(&str, &[Answer]); 3] =
-        [(wire, &[CHANGED, CHANGED]), (fewer, &[CHANGED]), ("throughput lies more than 10 %", &[CHANGED])];
+        [(wire, &[CHANGED, CHANGED]), (fewer, &[CHANGED]), ("throughput is more than 10 %", &[CHANGED])];
     expect("cesnet-2008", 2, &mut fast, &better);
     let slow = vec![SimulatedMethod::new("libpcap", 100_000.0)];
     expect("cesnet-2008", 2, &mut path_with(slow, &["libpcap"]), &[(mix, &[CHANGED])]);
 }
 
 #[test]
-fn versions_of_the_ring_are_told_apart_only_where_they_differ() {
+fn versions_of_the_ring_are_distinguished_only_where_they_differ() {
     let alike = ["packet-v1", "packet-v2", "packet-v3"].map(|name| SimulatedMethod::new(name, 2e6)).to_vec();
-    for (visits, methods, answer) in [(2, methods(), HOLDS), (2, alike.clone(), CHANGED), (1, alike, UNTOLD)]
+    for (visits, methods, answer) in
+        [(2, methods(), HOLDS), (2, alike.clone(), CHANGED), (1, alike, INCONCLUSIVE)]
     {
         expect("loke-2011", visits, &mut path(methods), &[("TPACKET_V1 drops", &[answer])]);
     }
 }
 
 #[test]
-fn rings_that_are_large_enough_are_told_from_those_that_are_not() {
+fn large_enough_rings_are_distinguished_from_small_ones() {
     // Every loss on this path is counted.
     let fast: [(&str, &[Answer]); 2] =
         [("more than 8 ring frames", &[HOLDS]), ("without reporting", &[CHANGED])];
     expect("libtrace-2012", 2, &mut path(methods()), &fast);
     let slow = vec![SimulatedMethod::new("packet-v2", 100_000.0).room(Room::Slots(ByteCount(2048)))];
     let lossy: [(&str, &[Answer]); 2] =
-        [("more than 8 ring frames", &[CHANGED]), ("does not depend on the ring size", &[UNTOLD])];
+        [("more than 8 ring frames", &[CHANGED]), ("does not depend on the ring size", &[INCONCLUSIVE])];
     expect("libtrace-2012", 2, &mut path_with(slow, &["packet-v2"]), &lossy);
 }
 
 #[test]
-fn a_ring_that_holds_the_whole_trial_tells_nothing_about_loss() {
+fn a_ring_with_room_for_the_whole_trial_shows_nothing_about_loss() {
     let deep = |name, capacity| SimulatedMethod::new(name, capacity).room(Room::Frames(100_000_000));
     let mut rings = path_with(vec![deep("packet-v3", 1e6)], &["packet-v3"]);
-    let (held, _) = run("loke-2011", 2, &mut rings);
-    let judged = judgements(&held, "TPACKET_V1 drops");
-    assert_eq!(judged[0].answer, UNTOLD, "{judged:?}");
-    assert!(judged[0].text.contains("buffers held what came"), "{judged:?}");
+    let (buffered, _) = run("loke-2011", 2, &mut rings);
+    let judged = judgements(&buffered, "TPACKET_V1 drops");
+    assert_eq!(judged[0].answer, INCONCLUSIVE, "{judged:?}");
+    assert!(judged[0].text.contains("buffers absorbed the excess"), "{judged:?}");
     let marked = |reproduction: &Reproduction| {
         let tables = reproduction.tables.iter();
         let cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
         cells.filter(|cell| cell.mark == Some('b')).count()
     };
-    assert!(marked(&held) > 0);
-    assert!(held.tables[0].notes.iter().any(|note| note.starts_with("b: ")), "{:?}", held.tables[0].notes);
+    assert!(marked(&buffered) > 0);
+    assert!(
+        buffered.tables[0].notes.iter().any(|note| note.starts_with("b: ")),
+        "{:?}",
+        buffered.tables[0].notes
+    );
     let (shallow, _) = run("loke-2011", 2, &mut path(methods()));
     assert_eq!(marked(&shallow), 0);
     // The same of the standard stack, which takes a quarter of what the smallest frames are.
     let (stack, _) = run("cesnet-2008", 2, &mut path_with(vec![deep("recv", 100_000.0)], &["recv"]));
-    assert_eq!(answers(&stack, "captures 1 Gbit/s from 313"), [UNTOLD, UNTOLD]);
-    assert_eq!(answers(&stack, "IMIX at 1 Gbit/s is captured whole"), [UNTOLD]);
-    assert_eq!(answers(&stack, "more packets lead to fewer"), [UNTOLD], "{:#?}", stack.findings);
+    assert_eq!(answers(&stack, "captures 1 Gbit/s from 313"), [INCONCLUSIVE, INCONCLUSIVE]);
+    assert_eq!(answers(&stack, "IMIX at 1 Gbit/s is captured whole"), [INCONCLUSIVE]);
+    assert_eq!(answers(&stack, "more packets lead to fewer"), [INCONCLUSIVE], "{:#?}", stack.findings);
     // Where a deep buffer makes no difference, it is no objection.
     let (enough, _) = run("loke-2011", 2, &mut path_with(vec![deep("packet-v3", 2e6)], &["packet-v3"]));
     assert_eq!(answers(&enough, "TPACKET_V1 drops"), [HOLDS]);
@@ -193,7 +198,7 @@ fn almost_every_size_is_all_but_one_and_sizes_without_their_load_do_not_count() 
     };
     assert_eq!(cheaper(1.5e6), [HOLDS]);
     assert_eq!(cheaper(1.3e6), [HOLDS], "64 bytes are not reached");
-    assert_eq!(cheaper(1.2e6), [UNTOLD], "nor are 80");
+    assert_eq!(cheaper(1.2e6), [INCONCLUSIVE], "nor are 80");
     let alike = vec![SimulatedMethod::new("recv", 9e5), SimulatedMethod::new("packet-v2", 9e5)];
     let (same, _) = run("libtrace-2012", 2, &mut path_with(alike, &["recv", "packet-v2"]));
     assert_eq!(answers(&same, "lowers the CPU load at almost every"), [CHANGED]);
@@ -216,31 +221,35 @@ fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let weak = || SimulatedLaboratory::new(50_000.0, methods());
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
-    assert_eq!(judged[0].answer, UNTOLD);
+    assert_eq!(judged[0].answer, INCONCLUSIVE);
     assert!(judged[0].text.contains("did not reach the load in 2 of the 2 trials, so this is no answer"));
     let (small, _) = run("libtrace-2012", 2, &mut weak());
-    assert_eq!(answers(&small, "without reporting"), [UNTOLD], "nothing was lost of what was not offered");
-    assert_eq!(answers(&small, "more than 8 ring frames"), [UNTOLD]);
+    assert_eq!(
+        answers(&small, "without reporting"),
+        [INCONCLUSIVE],
+        "nothing was lost of what was not offered"
+    );
+    assert_eq!(answers(&small, "more than 8 ring frames"), [INCONCLUSIVE]);
     let (work, _) = run("dain-2004", 4, &mut weak());
-    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [UNTOLD]);
+    assert_eq!(answers(&work, "At 167,000 packets/s with normal libpcap"), [INCONCLUSIVE]);
     let (cesnet, _) = run("cesnet-2008", 2, &mut weak());
     for words in ["captures less with the application", "more packets lead to fewer", "IMIX at 1 Gbit/s"] {
-        assert_eq!(answers(&cesnet, words), [UNTOLD], "{words}");
+        assert_eq!(answers(&cesnet, words), [INCONCLUSIVE], "{words}");
     }
 }
 
 #[test]
-fn lengthy_bigger_rings_are_judged_by_what_is_taken_where_something_is_lost() {
+fn lengthy_bigger_rings_are_judged_by_read_frames_where_some_are_lost() {
     let of = |capacity: f64| {
         let ring = SimulatedMethod::new("packet-v2", capacity).room(Room::Slots(ByteCount(2048)));
         let (reproduction, _) = run("dain-2004", 4, &mut path_with(vec![ring], &["packet-v2"]));
         let judged = judgements(&reproduction, "Bigger rings did not help")[0];
         (judged.answer, judged.text.clone())
     };
-    // Beside 4.44 us of work it has 2 us of its own, of the 6 us between packets.
+    // In addition to 4.44 us of work it has 2 us of overhead, of the 6 us between packets.
     let (answer, text) = of(500_000.0);
     assert_eq!(answer, HOLDS, "4096 slots capture more of a trial and take no more: {text}");
     assert!(text.contains("256 slots") && text.contains("1700 of his loops"), "{text}");
     let (answer, text) = of(5e6);
-    assert_eq!(answer, UNTOLD, "{text}");
+    assert_eq!(answer, INCONCLUSIVE, "{text}");
 }

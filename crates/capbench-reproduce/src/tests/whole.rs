@@ -53,7 +53,7 @@ fn every_publication_has_its_tables_and_answers_and_survives_json() {
 }
 
 #[test]
-fn every_published_number_stands_in_a_table_as_its_file_has_it() {
+fn every_published_number_is_in_a_table_as_in_its_file() {
     let tables: Vec<_> = all(&mut path(methods())).into_iter().flat_map(|one| one.tables).collect();
     let columns: Vec<Vec<f64>> = tables
         .iter()
@@ -78,7 +78,7 @@ fn every_published_number_stands_in_a_table_as_its_file_has_it() {
 }
 
 #[test]
-fn what_cannot_run_here_is_named_with_its_reason_and_the_rest_goes_on() {
+fn methods_that_cannot_run_here_are_named_with_the_reason() {
     let (reproduction, record) = run("cesnet-2008", 1, &mut path(methods()));
     let left: Vec<_> = record
         .not_measured
@@ -113,8 +113,8 @@ fn a_stop_keeps_and_compares_what_was_measured() {
         let kept = record.reproduced.last().unwrap();
         assert!(!kept.complete && kept.trials.len() == 3, "{}: {:?}", publication.key, kept.trials);
         assert!(kept.tables.iter().all(|table| !table.rows.is_empty()));
-        let told = kept.findings.iter().filter(|finding| matches!(finding.answer, Answer::Holds));
-        assert_eq!(told.count(), 0, "three trials tell nothing: {:#?}", kept.findings);
+        let decided = kept.findings.iter().filter(|finding| matches!(finding.answer, Answer::Holds));
+        assert_eq!(decided.count(), 0, "three trials show nothing: {:#?}", kept.findings);
     }
 }
 
@@ -149,9 +149,9 @@ fn claims_about_cards_are_judged_where_the_cards_are() {
 fn answers_say_on_how_many_visits_they_rest_and_how_often_chance_gives_them() {
     for reproduction in all(&mut path(methods())) {
         for finding in &reproduction.findings {
-            let told = matches!(finding.answer, Answer::Holds | Answer::Changed);
-            assert!(!told || finding.visits.is_some(), "{finding:?}");
-            assert!(told || finding.chance.is_none(), "{finding:?}");
+            let decided = matches!(finding.answer, Answer::Holds | Answer::Changed);
+            assert!(!decided || finding.visits.is_some(), "{finding:?}");
+            assert!(decided || finding.chance.is_none(), "{finding:?}");
             let said = finding.text.contains("2 visits each: chance alone does this in 1 of ");
             assert_eq!(finding.chance.is_some(), said, "{finding:?}");
         }

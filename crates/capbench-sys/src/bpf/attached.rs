@@ -61,7 +61,7 @@ pub struct LinkState {
     pub attached: Option<Attached>,
     /// Frames passed to it for sending: those that it sent plus those that it dropped (`tx_packets` and `tx_dropped` of
     /// `IFLA_STATS64`); `None` if the kernel reported none.
-    pub given: Option<u64>,
+    pub offered: Option<u64>,
 }
 
 /// The state of `interface` in the calling thread's network namespace.
@@ -83,13 +83,13 @@ pub fn link_state(interface: InterfaceIndex) -> Result<LinkState> {
         name: found.program.and_then(|id| call::program_name(id).ok()).filter(|name| !name.is_empty()),
         ..found
     });
-    let given = attribute(attributes, IFLA_STATS64).and_then(|statistics| {
+    let offered = attribute(attributes, IFLA_STATS64).and_then(|statistics| {
         let (words, _) = statistics.as_chunks::<8>();
         // `struct rtnl_link_stats64`.
         let [sent, dropped] = [words.get(1)?, words.get(7)?].map(|word| u64::from_ne_bytes(*word));
         Some(sent + dropped)
     });
-    Ok(LinkState { up: flags & libc::IFF_UP as u32 != 0, attached, given })
+    Ok(LinkState { up: flags & libc::IFF_UP as u32 != 0, attached, offered })
 }
 
 /// The program attached to `interface` in the calling thread's network namespace; `None` without one.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_says_is_understood() {
+    fn the_kernels_answers_are_parsed() {
         let xdp = [encoded(IFLA_XDP_ATTACHED, &[2]), encoded(IFLA_XDP_PROG_ID, &77_u32.to_ne_bytes())];
         let message = [encoded(3, b"eth0\0"), encoded(IFLA_XDP | 0x8000, &xdp.concat())].concat();
         let found = read(attribute(&message, IFLA_XDP).unwrap()).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn an_interface_without_a_program_has_none_and_one_that_is_not_there_is_an_error() {
         let state = link_state(index_of("lo").unwrap()).unwrap();
-        assert!(state.attached.is_none() && state.given.is_some(), "{state:?}");
+        assert!(state.attached.is_none() && state.offered.is_some(), "{state:?}");
         let error = attached_to(InterfaceIndex::new(i32::MAX as u32).unwrap()).unwrap_err();
         assert_eq!(error.errno(), Some(libc::ENODEV), "{error}");
     }

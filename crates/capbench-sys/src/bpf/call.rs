@@ -89,8 +89,8 @@ pub(super) struct MapInfo {
     pub(super) flags: u32,
 }
 
-/// The beginning of `struct bpf_prog_info`, up to its name (Linux 4.15). The kernel fills as much of its own structure
-/// as it is given room for.
+/// The beginning of `struct bpf_prog_info`, up to its name (Linux 4.15). The kernel fills as much of its
+/// structure as this has room for.
 #[repr(C)]
 #[derive(Default)]
 struct ProgramInfo {
@@ -150,7 +150,7 @@ pub(super) fn map_info(map: BorrowedFd<'_>) -> Result<MapInfo> {
     Ok(info)
 }
 
-/// Runs an XDP program on so many frames with the content of `template`, and does with each what the program says.
+/// Runs an XDP program on `repeat` frames with the content of `template`. The kernel obeys the verdict for each.
 pub(super) fn run_live(program: BorrowedFd<'_>, template: &[u8], repeat: u32, batch: u32) -> Result<()> {
     let mut attributes = Run {
         program: program.as_raw_fd() as u32,
@@ -161,8 +161,8 @@ pub(super) fn run_live(program: BorrowedFd<'_>, template: &[u8], repeat: u32, ba
         flags: LIVE_FRAMES,
         ..Run::default()
     };
-    // SAFETY: the attributes are those of the command (`linux/bpf.h`); the kernel reads `template`, which is alive and
-    // has the length that is given with it, and writes nothing but the attributes.
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`). The kernel reads `template`, which is alive and as
+    // long as stated, and writes only the attributes.
     let code = unsafe { call(PROG_RUN, &mut attributes) };
     check(code, || format!("bpf(BPF_PROG_RUN, {repeat} live frames)")).map(drop)
 }
@@ -177,12 +177,12 @@ unsafe fn fill_info<T>(object: BorrowedFd<'_>, info: &mut T, what: impl FnOnce()
         length: size_of::<T>() as u32,
         info: std::ptr::from_mut(info) as u64,
     };
-    // SAFETY: the attributes are those of the command (`linux/bpf.h`). `info` is ours alone, has the length that is
-    // given with it, is alive during the call, and takes any octets.
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`). `info` is ours alone, as long as
+    // stated, alive during the call, and valid with any octets.
     check(unsafe { call(OBJ_GET_INFO_BY_FD, &mut attributes) }, what).map(drop)
 }
 
-/// A command that gives a new descriptor and whose attributes hold no address.
+/// A command that returns a new descriptor. Its attributes contain no address.
 fn call_for_descriptor<A>(
     command: libc::c_int,
     attributes: &mut A,
@@ -201,8 +201,8 @@ fn call_for_descriptor<A>(
 /// `attributes` must be what `command` reads, and every address in it must be valid for what the command does with it.
 unsafe fn call<A>(command: libc::c_int, attributes: &mut A) -> libc::c_int {
     let length = size_of::<A>();
-    // SAFETY: bpf(2) reads and writes as many octets of the attributes as it is told, which are all of `attributes`,
-    // exclusively ours; what they refer to is the caller's promise.
+    // SAFETY: bpf(2) reads and writes `length` octets, all of `attributes`, which is exclusively ours. The caller
+    // answers for what they refer to.
     let code = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), length) };
     // Descriptors and error codes fit.
     code as libc::c_int

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_no_types_is_an_error() {
+    fn text_without_types_is_an_error() {
         for path in ["/no/such/file", "/dev/null", "/proc/version"] {
             let error = KernelTypes::read(Path::new(path)).unwrap_err().to_string();
             assert!(error.contains(path) && error.contains("BTF"), "{error}");

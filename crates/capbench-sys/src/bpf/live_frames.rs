@@ -1,9 +1,9 @@
 //! Sends frames with an XDP program: `BPF_PROG_RUN` with `BPF_F_TEST_XDP_LIVE_FRAMES` (Linux 5.18,
 //! Documentation/bpf/bpf_prog_run.rst). The kernel makes frames; the program fills each from a slot and redirects it.
 //!
-//! Slots are in an array map that is mapped into memory (`BPF_F_MMAPABLE`). A program may do anything with its maps, so frames
-//! are written elsewhere and copied into the map, and no reference to the map is made. (The kernel allows no writable mapping
-//! of a map that programs may only read, `BPF_F_RDONLY_PROG`.)
+//! Slots are in an array map that is mapped into memory (`BPF_F_MMAPABLE`). A program may do anything with its maps. So
+//! frames are written elsewhere and copied into the map, without a reference to it. (The kernel allows no writable mapping of
+//! a map that programs may only read, `BPF_F_RDONLY_PROG`.)
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -83,10 +83,9 @@ impl LiveFrames {
         let index = self.index(number);
         let frame = &self.staged[index * (self.slot_octets - HEADER)..][..length];
         let slot = self.memory.at(index * self.slot_octets, self.slot_octets).expect("a slot of the mapping");
-        // SAFETY: the index is below the number of slots, so that the whole slot lies inside the mapping, which is alive
-        // as long as `self` and not written by anybody else in this process: it is reached through `self` only, which
-        // is borrowed exclusively. The frame fits behind the header (`new`), slots begin at multiples of 8 of a page,
-        // and the staged octets are memory of ours that does not overlap it.
+        // SAFETY: the index is below the number of slots, so the whole slot is inside the mapping. The mapping lives as
+        // long as `self`, which is borrowed exclusively, and only `self` leads to it. The frame fits after the header
+        // (`new`), slots begin at multiples of 8 of a page, and the staged octets are ours and do not overlap it.
         unsafe {
             slot.cast::<u64>().write_volatile(octets.into());
             std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.add(HEADER), length);

@@ -172,7 +172,7 @@ impl Loaded {
         done.map_err(|error| failed(self.name, &format!("set {map}[{key}] of"), &error))
     }
 
-    /// Puts a socket into a map of sockets, whose values are descriptors.
+    /// Puts a socket into a map of sockets. Its values are descriptors.
     pub fn update_socket(&self, map: &str, key: u32, socket: BorrowedFd<'_>) -> Result<()> {
         self.update_number(map, key, socket.as_raw_fd() as u32)
     }
@@ -246,7 +246,7 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Has libbpf say what it has to say to [`SAID`].
+/// Makes libbpf write its messages to [`SAID`].
 pub(super) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

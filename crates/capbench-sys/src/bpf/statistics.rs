@@ -27,7 +27,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The runs of a program so far; `None` where the kernel does not tell.
+    /// The runs of a program so far; `None` if the kernel does not report them.
     pub(super) fn of(program: BorrowedFd<'_>) -> Option<Self> {
         let path = format!("/proc/self/fdinfo/{}", program.as_raw_fd());
         std::fs::read_to_string(path).ok().map(|text| Self::parse(&text))

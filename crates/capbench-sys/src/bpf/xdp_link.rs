@@ -63,7 +63,7 @@ impl XdpLink {
         let what = || format!("attaching an XDP program in {} mode", mode.word());
         let link = create_xdp_link(program, interface.number(), mode.flag(), what);
         let descriptor = link.map_err(|error| explained(error, interface, mode))?;
-        // What is asked for is what the kernel does, or refuses: this is the proof.
+        // Proves that the kernel runs it in the requested mode.
         match attached_to(interface)? {
             Some(found) if found.mode == mode.attached() => Ok(Self { _descriptor: descriptor, mode }),
             found => Err(SysError::argument(what(), format!("the kernel says that it is {found:?}"))),

@@ -15,7 +15,7 @@ pub enum DeviceKind {
     Pci,
 }
 
-/// Memory in MiB for the buffers of virtual devices. Pages are taken when they are used first.
+/// Memory in MiB for the buffers of virtual devices. The kernel allocates a page at its first use.
 const VIRTUAL_MEMORY: &str = "256";
 
 /// An address that no device has: an allow list of it keeps the EAL from taking every device that is bound to a driver
@@ -26,14 +26,14 @@ const NO_DEVICE: &str = "ffff:ff:1f.7";
 #[derive(Clone, Debug)]
 pub struct EalArguments {
     kind: DeviceKind,
-    given: Vec<String>,
+    wanted: Vec<String>,
     all: Vec<String>,
 }
 
-/// Equal are those that ask for the same: the CPU that the first thread starts on, and ends on soon, is not part of it.
+/// Equal if they request the same. The CPU of the first thread does not count: that thread ends soon.
 impl PartialEq for EalArguments {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.given == other.given
+        self.kind == other.kind && self.wanted == other.wanted
     }
 }
 
@@ -43,19 +43,19 @@ impl EalArguments {
     ///
     /// # Errors
     /// An argument on which the EAL would end the process, or with a NUL; any argument in a program with file privileges.
-    pub fn new(kind: DeviceKind, given: &[String], cpu: CpuId) -> Result<Self> {
-        if !given.is_empty() && identity::is_elevated() {
+    pub fn new(kind: DeviceKind, wanted: &[String], cpu: CpuId) -> Result<Self> {
+        if !wanted.is_empty() && identity::is_elevated() {
             // Some of them name files with code: -d, --vdev.
-            let reason =
-                "this program has privileges of its own file (setcap, set-user-id); run it with sudo";
+            let reason = "this program's file grants privileges (setcap, set-user-id); run it with sudo";
             return Err(SysError::argument(START, reason));
         }
-        for argument in given {
+        for argument in wanted {
             if ends_the_process(argument) {
                 return Err(SysError::argument(START, format!("{argument} would end the program")));
             }
         }
-        let speaks_of = |names: &[&str]| given.iter().any(|given| names.iter().any(|name| is(given, name)));
+        let speaks_of =
+            |names: &[&str]| wanted.iter().any(|wanted| names.iter().any(|name| is(wanted, name)));
         let mut all: Vec<String> = Vec::new();
         let mut add = |words: &[&str]| all.extend(words.iter().map(ToString::to_string));
         if !speaks_of(&["-l", "-c", "--lcores"]) {
@@ -86,8 +86,8 @@ impl EalArguments {
             DeviceKind::Pci if !devices => add(&["-a", NO_DEVICE]),
             DeviceKind::Pci => {}
         }
-        all.extend_from_slice(given);
-        Ok(Self { kind, given: given.to_vec(), all })
+        all.extend_from_slice(wanted);
+        Ok(Self { kind, wanted: wanted.to_vec(), all })
     }
 
     pub(super) fn words(&self) -> &[String] {
@@ -129,9 +129,9 @@ fn ends_the_process(argument: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn arguments(kind: DeviceKind, given: &[&str]) -> Result<String> {
-        let given: Vec<String> = given.iter().map(ToString::to_string).collect();
-        EalArguments::new(kind, &given, CpuId::new(1)).map(|arguments| arguments.to_string())
+    fn arguments(kind: DeviceKind, wanted: &[&str]) -> Result<String> {
+        let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+        EalArguments::new(kind, &wanted, CpuId::new(1)).map(|arguments| arguments.to_string())
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_takes_the_place_of_a_default() {
+    fn user_settings_replace_defaults() {
         assert_eq!(
             arguments(DeviceKind::Virtual, &["-m512", "--lcores=3", "-a", "0000:03:00.0"]).unwrap(),
             "--no-shconf --no-telemetry -m512 --lcores=3 -a 0000:03:00.0"

@@ -84,8 +84,7 @@ impl Plugged {
         self.name.as_ptr()
     }
 
-    /// Takes it out again, once its port is closed. That it cannot be taken out is no reason to fail: it does not
-    /// receive any more.
+    /// Removes it, once its port is closed. A failed removal is no error: the device receives nothing any more.
     pub(super) fn unplug(&self, _: &Turn) {
         // SAFETY: two NUL-terminated strings that are alive for the call, and no port of the device is open.
         let _ = unsafe { ffi::capbench_dpdk_unplug(self.bus.as_ptr(), self.name.as_ptr()) };

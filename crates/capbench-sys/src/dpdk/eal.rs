@@ -33,8 +33,8 @@ enum State {
     },
 }
 
-/// The lock also keeps apart all calls that open or close something, so that what appears in the process meanwhile can
-/// be told to be of the one or the other.
+/// The lock also serialises all calls that open or close something. So a thread or descriptor that appears meanwhile
+/// belongs to that call.
 static STATE: Mutex<State> = Mutex::new(State::Untouched);
 
 /// The right to open and close devices.
@@ -51,7 +51,7 @@ impl Eal {
     pub fn start(arguments: EalArguments) -> Result<&'static Self> {
         let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
         let once = |did: String| {
-            let needed = format!("what needs \"{arguments}\" needs a run of its own");
+            let needed = format!("what needs \"{arguments}\" needs a separate run");
             Err(SysError::argument(START, format!("DPDK starts once per process, and {did}; {needed}")))
         };
         match &*state {
@@ -162,14 +162,14 @@ fn what_was_said() -> String {
     // SAFETY: the function writes at most as many bytes as the length says, and `bytes` has that many.
     let length = unsafe { ffi::capbench_dpdk_said(bytes.as_mut_ptr().cast(), bytes.len()) };
     let said = String::from_utf8_lossy(&bytes[..length]).into_owned();
-    let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| is_telling(line)).collect();
+    let mut lines: Vec<&str> = said.lines().map(str::trim).filter(|line| is_informative(line)).collect();
     lines.dedup();
     let last = lines.split_off(lines.len().saturating_sub(LINES));
     last.join("; ")
 }
 
-/// Whether a line says more than how far it came, or that what another line tells was the end of it.
-fn is_telling(line: &str) -> bool {
+/// Whether a line says more than progress, or than the end that another line explains.
+fn is_informative(line: &str) -> bool {
     const NOISE: [&str; 9] = [
         "EAL: Detected",
         "EAL: Selected IOVA",

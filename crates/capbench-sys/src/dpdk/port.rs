@@ -139,7 +139,7 @@ impl Port {
             let queue = self.queue;
             self.queue = if queue + 1 < self.port.queues { queue + 1 } else { 0 };
             // SAFETY: the port is started and has this queue, and only this thread, which `Port` stays on, receives
-            // from it. Both arrays have the number of elements that is given and are exclusively ours: a burst that
+            // from it. Both arrays have the stated number of elements and are exclusively ours: a burst that
             // borrows them would borrow `self`.
             let count = unsafe {
                 ffi::capbench_dpdk_receive(
@@ -193,7 +193,7 @@ impl Drop for Port {
 }
 
 /// The kernel takes the memory of a closed AF_XDP socket away from the queue some time later, by a worker thread
-/// (`xp_put_pool`, net/xdp/xsk_buff_pool.c). Until then the queue cannot be had.
+/// (`xp_put_pool`, net/xdp/xsk_buff_pool.c). Until then the queue is busy.
 const XDP_SETTLES: Duration = Duration::from_millis(500);
 
 const QUEUE_SETUP: &str = "rte_eth_rx_queue_setup";
@@ -292,8 +292,8 @@ impl Burst<'_> {
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         let mac = self.port.port.mac;
         self.port.frames[..usize::from(self.count)].iter().map(move |frame| {
-            // SAFETY: the shim says that so many octets of the buffer's memory lie there. The buffer is ours since it
-            // was received, and nobody writes to it, until it is given back when `self` is dropped.
+            // SAFETY: the shim says that the buffer has `length` octets there. The buffer is ours since it was received, and
+            // nobody writes to it, until the drop of `self` returns it.
             let data = unsafe { slice::from_raw_parts(frame.data, frame.length as usize) };
             let vlan = VlanTag { tci: frame.vlan_tci, tpid: 0x8100 };
             Frame {
@@ -314,7 +314,7 @@ impl Drop for Burst<'_> {
     }
 }
 
-/// Whom a frame is for, by its destination address, as the kernel judges it (`eth_type_trans`, net/ethernet/eth.c).
+/// The addressee of a frame, by its destination address, as the kernel decides (`eth_type_trans`, net/ethernet/eth.c).
 #[inline]
 fn addressee(data: &[u8], own: [u8; 6]) -> PacketType {
     match data.first_chunk::<6>() {
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_for_whom_its_address_says() {
+    fn the_destination_address_decides_the_addressee() {
         let own = [2, 0, 0, 0, 0, 1];
         let for_whom = |first: u8, rest: u8| addressee(&[first, rest, rest, rest, rest, rest, 9], own);
         assert_eq!(addressee(&own, own), PacketType::Host);

@@ -40,23 +40,23 @@ static FILE *nothing_stream;
 
 static ssize_t keep(void *cookie, const char *text, size_t size)
 {
-	size_t taken = size, room;
+	size_t used = size, room;
 
 	(void)cookie;
 	pthread_mutex_lock(&said_lock);
-	if (taken > sizeof(said_text)) {
-		text += taken - sizeof(said_text);
-		taken = sizeof(said_text);
+	if (used > sizeof(said_text)) {
+		text += used - sizeof(said_text);
+		used = sizeof(said_text);
 	}
 	room = sizeof(said_text) - said_length;
-	if (taken > room) {
-		size_t lost = taken - room;
+	if (used > room) {
+		size_t lost = used - room;
 
 		memmove(said_text, said_text + lost, said_length - lost);
 		said_length -= lost;
 	}
-	memcpy(said_text + said_length, text, taken);
-	said_length += taken;
+	memcpy(said_text + said_length, text, used);
+	said_length += used;
 	pthread_mutex_unlock(&said_lock);
 	return (ssize_t)size;
 }
@@ -89,10 +89,10 @@ static int open_streams(void)
 /* DPDK prints its usage to stdout, getopt and libbpf complain on stderr. In the GNU C library both are variables; the
  * program itself, being Rust, does not print through them.
  *
- * They belong to the whole process: two threads in here at once could put back each other's streams in the wrong order
- * and leave it without a stderr. So hush() and unhush() are called only under the lock STATE of eal.rs: by
- * capbench_dpdk_start(), whose caller holds it while the starting thread runs, and by what opens and closes devices and
- * registers threads, whose callers hold it as a Turn (Port::open, Port's drop). A new caller needs the same. */
+ * They belong to the whole process. Two threads in here at once could restore each other's streams in the wrong order
+ * and leave it without a stderr. So hush() and unhush() are called only under the lock STATE of eal.rs. The caller of
+ * capbench_dpdk_start() holds it while the starting thread runs. Callers that open and close devices or register
+ * threads hold it as a Turn (Port::open, Port's drop). A new caller needs the same. */
 struct quiet {
 	FILE *out, *err;
 };
@@ -143,7 +143,7 @@ const char *capbench_dpdk_reason(int error)
 	return rte_strerror(error);
 }
 
-/* An errno as a negative number, whichever way a call told it. */
+/* An errno as a negative number, whichever way a call reported it. */
 static int negative(int result)
 {
 	if (result < -1)
@@ -315,7 +315,7 @@ uint16_t capbench_dpdk_receive(uint16_t port, uint16_t queue, void **buffers, st
 	for (i = 0; i < received; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		/* Where the first segment has no room for the others, wire_length tells that the frame goes on. */
+		/* Where the first segment has no room for the others, wire_length shows that the frame goes on. */
 		if (unlikely(mbuf->nb_segs > 1))
 			rte_pktmbuf_linearize(mbuf);
 		frames[i].data = rte_pktmbuf_mtod(mbuf, const uint8_t *);

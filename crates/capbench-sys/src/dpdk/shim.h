@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A frame of a burst: what lies in its first segment, which is all of it save where linear is 0. */
+/* A frame of a burst: its first segment, which is all of it unless linear is 0. */
 struct capbench_dpdk_frame {
 	const uint8_t *data;  /* first octet of the destination address */
 	uint32_t length;      /* octets behind data */
@@ -27,7 +27,7 @@ struct capbench_dpdk_wanted {
 	uint16_t queues;        /* receive queues; 0: as many as the device has */
 	uint16_t descriptors;   /* per receive queue */
 	uint16_t room;          /* octets of data in a buffer, head room included */
-	uint16_t spare;         /* buffers beside those that the descriptors take */
+	uint16_t spare;         /* buffers in addition to those of the descriptors */
 	uint8_t promiscuous;    /* mode that the port is started in */
 	uint8_t reserved;
 };
@@ -40,7 +40,7 @@ struct capbench_dpdk_port {
 	uint16_t number;        /* DPDK's number of the port */
 	uint16_t queues;        /* receive queues in use */
 	uint16_t descriptors;   /* per receive queue, as granted */
-	uint8_t vlan_stripped;  /* whether tags are taken out of frames and told beside them */
+	uint8_t vlan_stripped;  /* whether tags are removed from frames and reported as metadata */
 	uint8_t mac[6];
 	uint8_t reserved[3];
 };
@@ -76,8 +76,8 @@ int capbench_dpdk_plug(const char *bus, const char *name, const char *arguments)
 /* Takes a device out that has no open port. */
 int capbench_dpdk_unplug(const char *bus, const char *name);
 
-/* Configures and starts the port of a plugged device with buffers of its own; where it fails, the port is closed and
- * the buffers are freed, and failed says in which call. */
+/* Configures and starts the port of a plugged device with separate buffers. On failure the port is closed, the
+ * buffers are freed, and failed names the call. */
 int capbench_dpdk_open(const char *name, const char *pool, const struct capbench_dpdk_wanted *wanted,
 		       struct capbench_dpdk_port *port, const char **failed);
 /* Stops and closes the port; the buffers stay until capbench_dpdk_free_pool. */

@@ -57,7 +57,7 @@ impl Before {
     }
 
     /// Packet sockets made since then that are `net_af_packet`'s on this interface. The driver puts its sockets into a
-    /// fanout group, whose number it makes of process and interface; no other socket of this process has one like it.
+    /// fanout group, whose number it makes of process and interface. No other socket of this process has that number.
     pub(super) fn packet_sockets(&self, interface: InterfaceIndex) -> Result<Vec<PacketSocket>> {
         let group = (std::process::id() ^ interface.number()) & 0xffff;
         let mut found = Vec::new();
@@ -73,9 +73,9 @@ impl Before {
         Ok(found)
     }
 
-    /// AF_XDP sockets made since then. Nothing tells whose they are: while a device is opened, no other thread of the
+    /// AF_XDP sockets made since then. Nothing shows whose they are: while a device is opened, no other thread of the
     /// process may open one. Captures are opened one after the other; two at once would leave more sockets than the
-    /// device has queues, which the caller takes for none.
+    /// device has queues, and the caller would use none.
     pub(super) fn xdp_sockets(&self) -> Result<Vec<DriverXdpSocket>> {
         let mut found = Vec::new();
         for (fd, of_driver) in self.new_ones()? {
@@ -95,8 +95,8 @@ impl Before {
 
 impl DriverSockets {
     /// Closes our descriptors and those that the driver forgot. `net_af_xdp` of 22.11 leaves its sockets open when it
-    /// is closed, and the queue stays taken, by a slip in counting their users; releases that close them leave nothing
-    /// to be found here.
+    /// is closed, because it counts their users wrongly, and the queue stays busy. Releases that close them leave
+    /// nothing to find here.
     ///
     /// To be called after the port is closed.
     pub(super) fn close(self) {
@@ -105,7 +105,7 @@ impl DriverSockets {
             if of_driver.duplicate().is_some() {
                 // SAFETY: the number is still the driver's descriptor. Our own keeps the socket open, so that no other can
                 // have its inode. The port is closed and the driver has freed the structure with the number, so nobody
-                // owns it; and as long as it is open, the kernel gives the number to no other file.
+                // owns it. As long as it is open, the kernel assigns the number to no other file.
                 drop(unsafe { OwnedFd::from_raw_fd(of_driver.number) });
             }
             drop(socket);
@@ -116,7 +116,7 @@ impl DriverSockets {
 /// The sockets among this process's descriptors, by number and inode.
 fn descriptors() -> Result<Vec<Original>> {
     let sockets = proc_file::numbers_in("/proc/self/fd")?.into_iter().filter_map(|number| {
-        // Those that are gone by now are nobody's loss.
+        // Descriptors that were closed meanwhile do not matter.
         let target = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
         let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
         Some(Original { number, inode })

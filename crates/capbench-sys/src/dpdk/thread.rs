@@ -13,7 +13,7 @@ thread_local! {
     static HOLDERS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The calling thread's registration with the EAL, held as long as one of these lives. It stays on its thread.
+/// The calling thread's registration with the EAL, kept as long as one of these lives. It stays on its thread.
 #[derive(Debug)]
 pub(super) struct Registered(PhantomData<*const ()>);
 

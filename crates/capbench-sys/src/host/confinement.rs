@@ -48,7 +48,7 @@ pub struct Allowed {
 pub struct Confinement(OwnedFd);
 
 impl Confinement {
-    /// Builds the rules; `None` if the kernel has no Landlock or it is disabled. `sysfs`, if given, is readable, too: it has no
+    /// Builds the rules; `None` if the kernel has no Landlock or it is disabled. `sysfs` is readable, too, if it is there: it has no
     /// path.
     pub fn new(allowed: &Allowed, sysfs: Option<&SysfsView>) -> Result<Option<Self>> {
         let failed = |error: landlock::RulesetError| SysError::argument("Landlock", error.to_string());

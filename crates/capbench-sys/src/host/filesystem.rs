@@ -59,7 +59,7 @@ pub fn begin_write_back(file: BorrowedFd<'_>) -> Result<()> {
 /// # Errors
 /// The kernel's reason. The descriptor is closed nevertheless.
 pub fn close(file: OwnedFd) -> Result<()> {
-    // SAFETY: the descriptor was ours alone and is given up here: nothing uses its number after this call.
+    // SAFETY: the descriptor was ours alone and moves in here: nothing uses its number after this call.
     check(unsafe { libc::close(file.into_raw_fd()) }, || "close".into()).map(drop)
 }
 
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_memory_is_known() {
+    fn values_in_memory_are_known() {
         assert!(room(&std::env::temp_dir()).unwrap().free_bytes > 0);
         assert!(!room(Path::new("/proc")).unwrap().is_memory);
     }

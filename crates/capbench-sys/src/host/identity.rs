@@ -31,7 +31,7 @@ pub fn is_elevated() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// Variables that change what text looks like or whose settings are meant; no library takes code from them.
+/// Variables that change what text looks like or whose settings are meant. No library loads code because of them.
 const KEPT: [&str; 11] = [
     "COLUMNS",
     "HOME",
@@ -97,7 +97,7 @@ pub fn group_of_name(name: &str) -> Result<Option<u32>> {
     Ok(found?.then_some(entry.gr_gid))
 }
 
-/// Calls one of these functions with so many octets of memory for the texts of an entry; whether there is one.
+/// Calls one of these functions with `room` octets of memory for the texts of an entry. Returns whether there is one.
 fn look_up<T>(
     function: &str,
     name: &str,
@@ -110,7 +110,7 @@ fn look_up<T>(
     };
     let mut memory = vec![0 as c_char; room];
     let mut found: *mut T = std::ptr::null_mut();
-    // Not to be found is no error, and some systems say so by these.
+    // Some systems report a missing entry by these codes. It is no error.
     match call(text.as_ptr(), memory.as_mut_ptr(), memory.len(), &raw mut found) {
         0 | libc::ENOENT | libc::ESRCH => Ok(!found.is_null()),
         code => Err(by_code(what, code)),
@@ -126,12 +126,12 @@ pub fn is_member(group: u32) -> Result<bool> {
     Ok(effective().gid == group || groups.split_whitespace().any(|one| one.parse() == Ok(group)))
 }
 
-/// Makes the whole process run as another user from here on, in that user's groups alone: saved ids are set, too (setgroups(2),
-/// setgid(2), setuid(2), which the C library applies to every thread). Capabilities go with that only where one of the ids was
+/// Makes the whole process run as another user from here on, in that user's groups alone. It sets saved ids, too (setgroups(2),
+/// setgid(2), setuid(2); the C library applies them to every thread). Capabilities go with that only where one of the ids was
 /// root's: [`super::privileges::keep_only`] takes the others.
 ///
 /// # Errors
-/// `EPERM` without CAP_SETUID and CAP_SETGID; the process may then have given up some of its groups already.
+/// `EPERM` without CAP_SETUID and CAP_SETGID; the process may then have lost some of its groups already.
 pub(super) fn become_user(name: &str, identity: Identity) -> Result<()> {
     let Identity { uid, gid } = identity;
     let text = CString::new(name).map_err(|_| SysError::argument("initgroups", "the name contains a NUL"))?;

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_an_error_with_its_name() {
+    fn a_missing_file_is_an_error_with_its_name() {
         assert_eq!(index_of("no-such-if").unwrap_err().errno(), Some(libc::ENODEV));
         assert!(index_of("no-such-if").unwrap_err().to_string().contains("no-such-if"));
         assert!(index_of("a\0b").unwrap_err().errno().is_none());

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_conversion_stays_and_what_is_too_long_is_refused() {
+    fn values_without_conversion_stay_and_long_ones_are_refused() {
         assert_eq!(format_local(OsStr::new("a.pcap"), 5).unwrap(), "a.pcap");
         assert_eq!(format_local(OsStr::new(""), 5).unwrap(), "");
         assert!(format_local(OsStr::new(&"%c".repeat(2000)), 5).is_err());

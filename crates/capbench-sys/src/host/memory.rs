@@ -90,7 +90,7 @@ pub struct CgroupLimit {
 struct Files {
     limit: &'static str,
     usage: &'static str,
-    /// Line of `memory.stat` with the page cache that can be given back.
+    /// Line of `memory.stat` with the page cache that can be reclaimed.
     cache: &'static str,
 }
 

@@ -81,8 +81,8 @@ pub fn unshare_net() -> Result<NetNamespace> {
     NetNamespace::current()
 }
 
-/// Moves the process into a new user namespace, in which its user is root with all capabilities over the namespaces made there,
-/// and into a new mount namespace, which mounting requires.
+/// Moves the process into a new user namespace, in which its user is root with all capabilities over the namespaces made there.
+/// Mounting requires a new mount namespace, too.
 ///
 /// Outside, the process keeps its user: files keep their owner, and it has no power over the host. The network namespace does
 /// not change.
@@ -101,7 +101,7 @@ pub fn enter_user_namespace() -> Result<()> {
     }
     let user = identity::effective();
     unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS, "user namespace")?;
-    // An unprivileged process may map groups only after it has given up setgroups(2) (user_namespaces(7)).
+    // An unprivileged process may map groups only after it has disabled setgroups(2) (user_namespaces(7)).
     proc_file::write("/proc/self/setgroups", "deny")?;
     proc_file::write("/proc/self/uid_map", &format!("0 {} 1\n", user.uid))?;
     proc_file::write("/proc/self/gid_map", &format!("0 {} 1\n", user.gid))
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_threads_is_told_so() {
+    fn a_process_with_threads_gets_an_error_that_says_so() {
         let error = std::thread::spawn(|| enter_user_namespace().unwrap_err().to_string()).join().unwrap();
         assert!(error.contains("before threads are started"), "{error}");
     }

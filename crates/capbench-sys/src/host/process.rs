@@ -129,9 +129,8 @@ pub fn lead_own_session(command: &mut Command) -> &mut Command {
         // A parent that ended before the request was made sends nothing any more.
         if getppid().map(Pid::as_raw_pid) == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
-    // SAFETY: the closure runs in the child between fork and exec, where another thread's locks may be held for ever: it
-    // makes three system calls, which are async-signal-safe, and neither allocates (nor does an error made of a number) nor
-    // takes a lock.
+    // SAFETY: the closure runs in the child between fork and exec, where another thread's locks may stay locked for ever. It
+    // makes three async-signal-safe system calls. It takes no lock and allocates nothing, nor does an error made of a number.
     unsafe { command.pre_exec(prepare) }
 }
 
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_be_executed_is_told_from_one_that_may() {
+    fn only_executable_files_are_reported_as_executable() {
         may_execute("/bin/sh".as_ref()).unwrap();
         let errno = |path: &str| may_execute(path.as_ref()).unwrap_err().errno();
         assert_eq!(errno("/proc/version"), Some(libc::EACCES));

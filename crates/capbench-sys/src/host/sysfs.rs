@@ -1,7 +1,7 @@
 //! sysfs of the calling thread's network namespace.
 //!
 //! The mounted `/sys` shows the interfaces of the namespace in which it was mounted, not of a thread's current one. So this
-//! module makes a second sysfs for the current namespace and never attaches it to a directory: it exists only as a descriptor
+//! module makes a second sysfs for the current namespace, which no directory shows. It exists only as a descriptor
 //! (fsopen(2), fsmount(2); Linux 5.2) and ends with it.
 
 use std::fs::File;

@@ -167,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_could_write_is_named(mode in 0u32..0o1_0000, owner in 0u32..4, group in 0u32..4, entry in 0u32..4) {
+        fn everyone_who_could_write_is_named(mode in 0u32..0o1_0000, owner in 0u32..4, group in 0u32..4, entry in 0u32..4) {
             let (trust, folder) = (trusting(&[0, 1]), stat(mode, owner, group));
             let is_safe = owner <= 1 && (mode & 0o022 == 0 || (mode & 0o1000 != 0 && entry <= 1));
             prop_assert_eq!(trust.check_entry(&folder, entry).is_ok(), is_safe);

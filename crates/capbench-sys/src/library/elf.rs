@@ -37,7 +37,7 @@ pub(super) fn fault(path: &Path) -> Option<String> {
     if head[..4] != *b"\x7fELF" {
         return Some("it is no library: it has no ELF header".into());
     }
-    // What this machine's libraries have to be like, this program is.
+    // This program has the format of this machine's libraries.
     foreign(&head, &self::head(Path::new("/proc/self/exe")).ok()?)
 }
 
@@ -59,7 +59,7 @@ fn machine(head: &Head) -> u16 {
     if head[5] == BIG_ENDIAN { u16::from_be_bytes(number) } else { u16::from_le_bytes(number) }
 }
 
-/// A kind of machine, with its class and byte order where they have to be told.
+/// A kind of machine, with its class and byte order where they distinguish it.
 fn words(head: &Head, with_class: bool, with_order: bool) -> String {
     let number = machine(head);
     let known = MACHINES.iter().find(|&&(machine, _)| machine == number);
@@ -86,16 +86,16 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_told_by_their_names() {
+    fn errors_name_both_machines() {
         let own = head(2, 1, 62);
-        let told = |class, order, machine| foreign(&head(class, order, machine), &own);
-        assert_eq!(told(2, 1, 62), None);
-        assert_eq!(told(2, 1, 183).unwrap(), "it is for AArch64, this machine is x86-64");
-        assert_eq!(told(2, 1, 4711).unwrap(), "it is for machine number 4711, this machine is x86-64");
-        assert_eq!(told(1, 1, 3).unwrap(), "it is for x86 of 32 bits, this machine is x86-64 (64 bits)");
-        assert_eq!(told(1, 1, 62).unwrap(), "it is for x86-64 (32 bits), this machine is x86-64 (64 bits)");
+        let reason = |class, order, machine| foreign(&head(class, order, machine), &own);
+        assert_eq!(reason(2, 1, 62), None);
+        assert_eq!(reason(2, 1, 183).unwrap(), "it is for AArch64, this machine is x86-64");
+        assert_eq!(reason(2, 1, 4711).unwrap(), "it is for machine number 4711, this machine is x86-64");
+        assert_eq!(reason(1, 1, 3).unwrap(), "it is for x86 of 32 bits, this machine is x86-64 (64 bits)");
+        assert_eq!(reason(1, 1, 62).unwrap(), "it is for x86-64 (32 bits), this machine is x86-64 (64 bits)");
         assert_eq!(
-            told(2, 2, 21).unwrap(),
+            reason(2, 2, 21).unwrap(),
             "it is for PowerPC of 64 bits, big-endian, this machine is x86-64, little-endian"
         );
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::host::proc_file;
 
-/// The file that the loader opened for what lies at an address (dladdr(3)), by the path that it was opened by.
+/// The file that the loader mapped at an address (dladdr(3)), by the path that it was opened by.
 pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
     let mut found = libc::Dl_info {
         dli_fname: std::ptr::null(),
@@ -21,25 +21,25 @@ pub(crate) fn file_of(address: *const c_void) -> Option<PathBuf> {
     if code == 0 || found.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: the text belongs to the loader and lives while the library is open, which the caller's address lies in.
+    // SAFETY: the text belongs to the loader and lives while the library is open, and the caller's address is in it.
     let name = unsafe { CStr::from_ptr(found.dli_fname) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// Fails with the reason when what lies at an address was not loaded from this file.
+/// Fails with the reason if the address was not loaded from this file.
 pub(super) fn check(asked: &Path, address: *const c_void) -> Result<(), String> {
     let Some(found) = file_of(address) else {
-        return Err("nothing tells which file its functions are from".into());
+        return Err("its functions are from an unknown file".into());
     };
     if !is_same(asked, &found) {
         return Err(format!(
-            "its functions are not those of {} but of {}, which is open in this process too: give that one, or measure \
-             this one in a run of its own",
+            "its functions are not those of {} but of {}, which is open in this process too: name that one, or measure \
+             this one in a separate run",
             asked.display(),
             found.display()
         ));
     }
-    // The loader knows files that it has open by their paths too, whatever lies there now.
+    // The loader recognises an open file by its path, even if another file has that path now.
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     if is_deleted(&maps, address as u64) {
         return Err(format!("this process has the former file of {} open: start it again", asked.display()));
@@ -55,7 +55,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
         || (one_identity.is_some() && one_identity == other_identity)
 }
 
-/// Whether what is mapped at an address is a file that has no name any more, as /proc/PID/maps tells (proc(5)).
+/// Whether a file that has no name any more is mapped at an address, by /proc/PID/maps (proc(5)).
 fn is_deleted(maps: &str, address: u64) -> bool {
     let mut mapped = proc_file::mappings(maps);
     mapped.any(|(range, rest)| range.contains(&address) && rest.ends_with(" (deleted)"))
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(check(Path::new("/proc/self/exe"), own), Ok(()));
         let text = check(Path::new("/dev/null"), own).unwrap_err();
         assert!(text.contains("/dev/null") && text.contains(file.to_str().unwrap()), "{text}");
-        assert!(check(Path::new("/dev/null"), std::ptr::null()).unwrap_err().contains("nothing tells"));
+        assert!(check(Path::new("/dev/null"), std::ptr::null()).unwrap_err().contains("unknown file"));
     }
 
     #[test]

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_file_is_the_one_that_the_loader_finds() {
-        // The C library, which this process has open: what its file is, /proc/self/maps tells.
+        // The C library, which this process has open. /proc/self/maps names its file.
         let Some(file) = find("libc.so.6") else {
             return capbench_testing::missing("libc.so.6 (glibc)");
         };

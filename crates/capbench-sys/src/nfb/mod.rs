@@ -150,7 +150,7 @@ impl Card {
             queue.is_started = true;
         }
         self.can_poll = match self.poll(Duration::ZERO) {
-            // What later releases of libnfb answer, whatever they are asked.
+            // Later releases of libnfb always answer this.
             None => false,
             Some(code) if code == -libc::ENXIO => false,
             Some(code) if code < 0 && code != -libc::EINTR => return Err(self.poll_failure(code)),
@@ -312,7 +312,7 @@ impl Burst<'_> {
         let count = card.held.map_or(0, |held| held.count);
         card.packets[..count].iter().map(|packet| {
             let length = packet.data_length as usize;
-            // SAFETY: the library gave this packet with its length, not null (`fetch`); it stays as it is until the burst
+            // SAFETY: the library returned this packet with its length, not null (`fetch`). It stays unchanged until the burst
             // is put, which happens when `self` is dropped.
             let data = unsafe { std::slice::from_raw_parts(packet.data, length) };
             let time_ns = card.header_time.map_or(0, |at| header_time(packet, at));

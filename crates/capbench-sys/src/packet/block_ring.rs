@@ -14,7 +14,7 @@ use super::status::{StatusWord, give_release, read_acquire};
 use crate::error::{Result, SysError};
 use crate::memory::Mapping;
 
-/// Where behind a frame's header its socket address lies.
+/// Offset of the socket address from a frame's header.
 const ADDRESS_OFFSET: usize = align(size_of::<libc::tpacket3_hdr>());
 /// Bytes that a frame takes at least: header and address (`TPACKET3_HDRLEN`).
 const LEAST: usize = ADDRESS_OFFSET + size_of::<libc::sockaddr_ll>();
@@ -39,7 +39,7 @@ impl Shared {
     #[inline]
     fn block(&self, index: u32) -> *mut u8 {
         let size = self.geometry.block_size() as usize;
-        self.map.at(index as usize * size, size).expect("a block of a checked geometry lies in its mapping")
+        self.map.at(index as usize * size, size).expect("a block of a checked geometry is in its mapping")
     }
 
     #[inline]
@@ -70,7 +70,7 @@ impl BlockRing {
         self.shared.geometry
     }
 
-    /// Whether the last block is still owned. Then poll(2) reports the ring as readable although there is no block to read: the
+    /// Whether the last block is still owned. Then poll(2) reports the ring as readable although there is no block to read. The
     /// kernel checks the status word of the block before the one that it fills.
     pub fn is_last_held(&self) -> bool {
         let last = if self.next == 0 { self.shared.geometry.blocks() - 1 } else { self.next - 1 };
@@ -98,8 +98,8 @@ impl BlockRing {
     #[inline]
     pub fn take(&mut self) -> Option<Block> {
         let index = self.next;
-        // Acquire: pairs with the Release in Block's drop. Once "not held" is seen, so is the status word that the drop
-        // stored before it, and a status of "user" can only be a new filling by the kernel.
+        // Acquire: pairs with the Release in Block's drop. A thread that sees "not held" sees the status word that the drop
+        // stored before it. Then a status of "user" can only mean that the kernel has filled the block again.
         if self.shared.held[index as usize].load(Ordering::Acquire) {
             return None;
         }
@@ -150,9 +150,9 @@ impl Block {
     /// The octets of the whole block in the kernel's layout, including its descriptor.
     pub fn octets(&self) -> &[u8] {
         let size = self.shared.geometry.block_size() as usize;
-        // SAFETY: the block lies in the live mapping, whose memory was zero at first; user space owns it since `take`, so
-        // the kernel does not write it; this process writes it by `octets_mut`, which borrows the token mutably, and gives
-        // the status word back when the token is dropped, which nothing borrowed from it outlives.
+        // SAFETY: the block is in the live mapping, whose memory was zero at first. User space owns it since `take`, so
+        // the kernel does not write it. This process writes it by `octets_mut`, which borrows the token mutably, and
+        // returns the status word when the token is dropped. No borrow outlives the token.
         unsafe { std::slice::from_raw_parts(self.shared.block(self.index), size) }
     }
 
@@ -225,7 +225,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: the block is ours since `take`, and frames borrowed from it are gone when it drops.
         unsafe { give_release(self.shared.status(self.index), libc::TP_STATUS_KERNEL) };
-        // Release: pairs with the Acquire in `take`. Whoever sees "not held" sees the status word above, too.
+        // Release: pairs with the Acquire in `take`. A thread that sees "not held" sees the status word above, too.
         self.shared.held[self.index as usize].store(false, Ordering::Release);
     }
 }
@@ -243,7 +243,7 @@ impl BlockFrames<'_> {
     /// kernel: see [`Block::frames_from`].
     #[inline]
     pub fn rest(&self) -> (u32, u32) {
-        // Blocks are smaller than that, so it lies outside of each.
+        // Blocks are smaller than that, so it is outside of each.
         (u32::try_from(self.offset).unwrap_or(u32::MAX), self.left)
     }
 }
@@ -262,10 +262,10 @@ impl<'b> Iterator for BlockFrames<'b> {
             self.left = 0;
             return None;
         }
-        // SAFETY: the offset lies inside the block (checked above).
+        // SAFETY: the offset is inside the block (checked above).
         let start = unsafe { self.block.shared.block(self.block.index).add(self.offset) };
         let header = start.cast::<libc::tpacket3_hdr>();
-        // SAFETY: header and address lie inside the block and are aligned (checked above); user space owns the block
+        // SAFETY: header and address are inside the block and aligned (checked above); user space owns the block
         // as long as `'b` borrows it, so the kernel does not write them.
         let (header, packet_type) = unsafe {
             let address = start.add(ADDRESS_OFFSET).cast::<libc::sockaddr_ll>();

@@ -21,7 +21,7 @@ pub enum FanoutMode {
     /// By the CPU that does the kernel's receive work (`PACKET_FANOUT_CPU`).
     Cpu,
     /// By the receive queue that the driver recorded (`PACKET_FANOUT_QM`). The kernel counts these queues from one, so queue n
-    /// goes to member (n + 1) modulo the number of members; frames without a record go to the first.
+    /// goes to member (n + 1) modulo the number of members. Frames without a record go to the first.
     Queue,
     /// Round robin (`PACKET_FANOUT_LB`): a flow's frames go to all members.
     InTurn,
@@ -87,10 +87,10 @@ impl PacketSocket {
         PACKET_FANOUT.set(&self.as_fd(), &value).map_err(|error| {
             error.explained(|errno| match errno {
                 libc::EINVAL => Some(format!(
-                    "this kernel does not know the fanout mode {}, or no groups with numbers of its own choice (Linux 4.12)",
+                    "this kernel does not know the fanout mode {}, or chooses no numbers for groups (Linux 4.12)",
                     rule.mode
                 )),
-                libc::ENOMEM => Some("every number for a fanout group is taken in this network namespace".into()),
+                libc::ENOMEM => Some("every number for a fanout group is in use in this network namespace".into()),
                 _ => None,
             })
         })?;
@@ -103,7 +103,7 @@ impl PacketSocket {
             error.explained(|errno| match errno {
                 libc::EINVAL => Some(format!(
                     "fanout group {id} of this network namespace belongs to another interface, or has another mode or other \
-                     flags than {}{}; groups of other programs are in the way where numbers are chosen by hand",
+                     flags than {}{}; a group of another program may have the number, if the user chose it",
                     rule.mode,
                     if rule.rollover { " with rollover" } else { "" }
                 )),

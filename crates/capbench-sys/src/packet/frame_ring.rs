@@ -72,7 +72,7 @@ impl FrameRing {
     fn slot(&self, index: u32) -> *mut u8 {
         self.map
             .at(self.geometry.offset(index), self.geometry.frame_size() as usize)
-            .expect("a slot of a checked geometry lies in its mapping")
+            .expect("a slot of a checked geometry is in its mapping")
     }
 
     #[inline]
@@ -84,7 +84,7 @@ impl FrameRing {
         }
     }
 
-    /// The frame in a slot, with bytes that end at the slot's end whatever the header says.
+    /// The frame in a slot, with bytes that end at the slot's end, even if the header claims more.
     ///
     /// # Safety
     /// The slot is owned by user space for `'a`.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_wherever_the_reader_is() {
+    fn waiting_blocks_are_counted_at_any_reader_position() {
         for version in VERSIONS {
             let (mut kernel, mut ring) = ring(version);
             let mut waiting = 0;

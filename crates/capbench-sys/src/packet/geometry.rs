@@ -26,7 +26,7 @@ impl FrameVersion {
         self.address_offset() + size_of::<libc::sockaddr_ll>()
     }
 
-    /// Where in a slot the socket address lies.
+    /// Offset of the socket address in a slot.
     pub(crate) const fn address_offset(self) -> usize {
         match self {
             Self::V1 => align(size_of::<libc::tpacket_hdr>()),

@@ -24,8 +24,8 @@ pub struct ReceiveVector {
     filled: usize,
 }
 
-// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it, and
-// are used only inside the call that made them and by what reads the control messages of that call.
+// SAFETY: the pointers in `vectors` and `headers` lead into the heap buffers of the same value, which move with it. Only
+// the call that made them uses them, and the code that reads the control messages of that call.
 unsafe impl Send for ReceiveVector {}
 
 impl ReceiveVector {
@@ -70,8 +70,8 @@ impl ReceiveVector {
         self.filled = 0;
         let flags = libc::MSG_TRUNC | if dont_wait { libc::MSG_DONTWAIT } else { libc::MSG_WAITFORONE };
         self.reset(self.headers.len());
-        // SAFETY: every header's pointers lead to live buffers of the stated lengths, exclusively borrowed here; no
-        // timeout is given (recvmmsg's timeout is checked only after each frame and so bounds nothing).
+        // SAFETY: every header's pointers lead to live buffers of the stated lengths, exclusively borrowed here; there is
+        // no timeout (recvmmsg checks its timeout only after each frame, so it bounds nothing).
         let code = unsafe {
             libc::recvmmsg(
                 socket.as_fd().as_raw_fd(),
@@ -105,7 +105,7 @@ impl ReceiveVector {
     }
 
     /// Points the first headers to their buffers and sets all lengths, which the kernel overwrites at every receive. The
-    /// pointers, too, are made for every call: one taken before a buffer was last borrowed must not be used any more.
+    /// pointers, too, are made for every call: one made before a buffer was last borrowed must not be used any more.
     #[inline]
     fn reset(&mut self, count: usize) {
         let buffers = self.bytes.chunks_exact_mut(self.room).zip(&mut self.control);
@@ -124,7 +124,7 @@ impl ReceiveVector {
         }
     }
 
-    /// Tells "no frame" (nothing there, the timeout passed, a signal came) from a failure.
+    /// Distinguishes "no frame" (nothing there, the timeout passed, a signal came) from a failure.
     fn nothing(what: &str) -> Result<()> {
         match std::io::Error::last_os_error().kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
@@ -135,16 +135,16 @@ impl ReceiveVector {
     #[inline]
     fn frame(&self, index: usize) -> Frame<'_> {
         let start = index * self.room;
-        let told = self.headers[index].msg_len as usize;
-        let captured = told.min(self.room);
+        let length = self.headers[index].msg_len as usize;
+        let captured = length.min(self.room);
         let packet_type = PacketType::from(self.addresses[index].sll_pkttype);
         let data = &self.bytes[start..start + captured];
-        let mut frame = Frame { packet_type, ..Frame::new(data, told as u32, 0) };
+        let mut frame = Frame { packet_type, ..Frame::new(data, length as u32, 0) };
         self.read_control(index, &mut frame);
         frame
     }
 
-    /// Reads the control messages beside a frame (cmsg(3)).
+    /// Reads the control messages of a frame (cmsg(3)).
     #[inline]
     fn read_control<'a>(&'a self, index: usize, frame: &mut Frame<'a>) {
         let header = &raw const self.headers[index].msg_hdr;
@@ -166,7 +166,7 @@ impl ReceiveVector {
                 frame.vlan =
                     VlanTag::from_status(auxiliary.tp_status, auxiliary.tp_vlan_tci, auxiliary.tp_vlan_tpid);
             }
-            // SAFETY: the message lies in the header's control buffer.
+            // SAFETY: the message is in the header's control buffer.
             message = unsafe { libc::CMSG_NXTHDR(header, message) };
         }
     }

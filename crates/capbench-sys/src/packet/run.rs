@@ -1,10 +1,9 @@
 //! Counts consecutive ready slots or blocks.
 
-/// How many numbers from 0 on are `ready`, of those below `of`, where none is behind the first that is not: in so many
-/// looks as `of` has binary digits.
+/// How many numbers from 0 on are `ready`, of those below `of`, if none is ready after the first that is not. It looks as
+/// often as `of` has binary digits.
 ///
-/// The other side may make more of them ready meanwhile: then it is at least what it was at the beginning and at most what
-/// it is at the end.
+/// If the other side makes more of them ready meanwhile, the result is between the numbers at the beginning and at the end.
 pub(super) fn ready_in_a_row(of: u32, ready: impl Fn(u32) -> bool) -> u32 {
     let (mut least, mut most) = (0, of);
     while least < most {
@@ -35,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_ready_meanwhile_may_count() {
+    fn blocks_that_become_ready_meanwhile_may_count() {
         let length = Cell::new(10);
         let grows = |number| {
             length.set(length.get() + 1);

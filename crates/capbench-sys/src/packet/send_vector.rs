@@ -94,7 +94,7 @@ impl SendVector {
         }
     }
 
-    /// Points the headers of a range to their buffers, and returns their number. Done for every call: a pointer taken
+    /// Points the headers of a range to their buffers, and returns their number. Done for every call: a pointer made
     /// before a buffer was last borrowed must not be used any more.
     fn prepare(&mut self, range: Range<usize>) -> libc::c_uint {
         let count = range.len();

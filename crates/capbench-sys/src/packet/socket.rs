@@ -100,7 +100,7 @@ impl PacketSocket {
         Ok(Self { fd: named(fd, || "socket(AF_PACKET, SOCK_RAW)".into())? })
     }
 
-    /// The socket behind a descriptor, which is one of type SOCK_RAW, with whatever it was set to.
+    /// The socket behind a descriptor, which is one of type SOCK_RAW, with its settings.
     #[cfg(feature = "dpdk")]
     pub(crate) fn adopt(fd: OwnedFd) -> Self {
         Self { fd }
@@ -265,7 +265,7 @@ impl PacketSocket {
             Protocol::Nothing => 0,
         };
         let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
-        // SAFETY: the address is valid for the length given, and bind(2) only reads it.
+        // SAFETY: the address is valid for this length, and bind(2) only reads it.
         let code = unsafe { libc::bind(self.fd.as_raw_fd(), place, length) };
         check(code, || format!("bind of a packet socket to interface {interface}"))?;
         socket_option::pending_error(&self.fd, "packet socket")

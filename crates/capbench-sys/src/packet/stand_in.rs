@@ -23,7 +23,7 @@ impl Region {
 
     fn write<T: Copy>(&self, offset: usize, value: T) {
         let place = self.0.at(offset, size_of::<T>()).expect("inside the region").cast::<T>();
-        // SAFETY: the place lies inside the region; the caller owns that slot or block by its status word, as the
+        // SAFETY: the place is inside the region; the caller owns that slot or block by its status word, as the
         // kernel would.
         unsafe { place.write_unaligned(value) };
     }
@@ -33,7 +33,7 @@ impl Region {
     fn write_behind_status<T: Copy>(&self, offset: usize, status: usize, value: &T) {
         let place = self.0.at(offset, size_of::<T>()).expect("inside the region");
         let source = std::ptr::from_ref(value).cast::<u8>();
-        // SAFETY: source and place have room for a T, do not overlap, and the caller owns what lies behind the word.
+        // SAFETY: source and place have room for a T, do not overlap, and the caller owns what comes after the word.
         unsafe {
             place.add(status).copy_from_nonoverlapping(source.add(status), size_of::<T>() - status);
         }
@@ -55,12 +55,12 @@ impl Region {
     }
 
     fn is_free(&self, word: StatusWord) -> bool {
-        // SAFETY: the word lies in the live region, aligned.
+        // SAFETY: the word is in the live region, aligned.
         unsafe { read_acquire(word) & libc::TP_STATUS_USER == 0 }
     }
 
-    fn hand_over(&self, word: StatusWord, status: u32) {
-        // SAFETY: the word lies in the live region; this side owned the memory and has finished writing it.
+    fn publish(&self, word: StatusWord, status: u32) {
+        // SAFETY: the word is in the live region; this side owned the memory and has finished writing it.
         unsafe { give_release(word, libc::TP_STATUS_USER | status) };
     }
 }
@@ -153,7 +153,7 @@ impl FrameKernel {
         } else {
             0
         };
-        self.region.hand_over(self.region.word(slot, Some(self.version)), vlan | losing(self.drops));
+        self.region.publish(self.region.word(slot, Some(self.version)), vlan | losing(self.drops));
         self.next = (self.next + 1) % self.geometry.frames();
     }
 }
@@ -169,11 +169,11 @@ pub struct BlockKernel {
 
 /// Where the first frame of a block starts: behind the block's descriptor (`BLK_PLUS_PRIV`).
 const FIRST: usize = (size_of::<libc::tpacket_block_desc>() + 7) & !7;
-/// Where in a block its status word lies.
+/// Offset of the status word in a block.
 const STATUS: usize = std::mem::offset_of!(libc::tpacket_block_desc, hdr);
-/// From a frame's header to its bytes, as the kernel lays out Ethernet frames.
+/// From a frame's header to its bytes, in the kernel's layout of Ethernet frames.
 const MAC: usize = align(libc::TPACKET3_HDRLEN) + 2;
-/// The time of frames in blocks, where none is given.
+/// The time of frames in blocks by default.
 const TIME_NS: u64 = 1_000_000_002;
 
 impl BlockKernel {
@@ -184,8 +184,8 @@ impl BlockKernel {
         Ok((Self { region, geometry, next: 0, sequence: 0, drops: 0 }, ring))
     }
 
-    /// Fills the next block with as many of `frames` as fit and hands it over; returns how many, or `None` when the
-    /// block is not free, where the kernel would freeze the ring: all of them are lost then.
+    /// Fills the next block with as many of `frames` as fit and publishes it. Returns how many, or `None` if the block is not
+    /// free: the kernel would freeze the ring, and all of them are lost.
     pub fn fill(&mut self, frames: &[&[u8]]) -> Option<usize> {
         self.fill_timed(frames.iter().map(|&data| (TIME_NS, data)))
     }
@@ -195,9 +195,9 @@ impl BlockKernel {
         &mut self,
         frames: impl ExactSizeIterator<Item = (u64, &'a [u8])>,
     ) -> Option<usize> {
-        let given = frames.len();
+        let offered = frames.len();
         let Some(block) = self.free_block() else {
-            self.drops += given as u64;
+            self.drops += offered as u64;
             return None;
         };
         let mut offset = FIRST;
@@ -207,7 +207,7 @@ impl BlockKernel {
             if offset + bytes > self.geometry.block_size() as usize {
                 break;
             }
-            let next = if count + 1 == given { 0 } else { bytes as u32 };
+            let next = if count + 1 == offered { 0 } else { bytes as u32 };
             self.region.write(block + offset, Self::header(data.len() as u32, next, time_ns));
             self.region.copy(block + offset + MAC, data);
             offset += bytes;
@@ -222,19 +222,19 @@ impl BlockKernel {
         std::mem::take(&mut self.drops)
     }
 
-    /// Gives the block filled by the last [`BlockKernel::fill`] to the reader once more, unchanged: a microbenchmark's
-    /// way to leave the cost of filling out. `false` when the reader still has it.
+    /// Publishes the block filled by the last [`BlockKernel::fill`] once more, unchanged: microbenchmarks then exclude the cost
+    /// of filling. `false` if the reader still has it.
     pub fn repeat(&mut self) -> bool {
         let index = (self.next + self.geometry.blocks() - 1) % self.geometry.blocks();
         let block = index as usize * self.geometry.block_size() as usize;
         let free = self.region.is_free(self.region.word(block + STATUS, None));
         if free {
-            self.region.hand_over(self.region.word(block + STATUS, None), 0);
+            self.region.publish(self.region.word(block + STATUS, None), 0);
         }
         free
     }
 
-    /// Hands over a block whose first frame has these header fields, whatever they are.
+    /// Publishes a block whose first frame has these header fields, valid or not.
     pub fn fill_raw(&mut self, frames: u32, first: u32, captured: u32, next: u32) {
         let Some(block) = self.free_block() else { return };
         if (first as usize) < self.geometry.block_size() as usize - size_of::<libc::tpacket3_hdr>() {
@@ -279,7 +279,7 @@ impl BlockKernel {
                 ts_last_pkt: stamp(),
             },
         );
-        self.region.hand_over(self.region.word(block + STATUS, None), losing(self.drops));
+        self.region.publish(self.region.word(block + STATUS, None), losing(self.drops));
         self.next = (self.next + 1) % self.geometry.blocks();
     }
 }

@@ -188,7 +188,7 @@ impl TransmitRing {
     pub fn give_up_oldest(&mut self) {
         if self.pending > 0 && self.prefix != Prefix::None {
             let slot = self.at(self.oldest());
-            // SAFETY: the header lies inside the slot, aligned. No kick is under way, since that needs this value
+            // SAFETY: the header is inside the slot, aligned. No kick is under way, since that needs this value
             // exclusively, so the kernel does not look at the slot.
             unsafe { (&raw mut (*slot.cast::<libc::tpacket2_hdr>()).tp_len).write(0) };
         }
@@ -202,7 +202,7 @@ impl TransmitRing {
     /// Withdraws the frames that the kernel has not accepted, so that no later kick sends them; returns their number. Call
     /// [`TransmitRing::take_count`] first: frames accepted since then cannot be distinguished from withdrawn ones.
     pub fn withdraw(&mut self) -> Result<u32> {
-        // What the kernel has taken is its own until the driver lets go of it.
+        // A frame that the kernel has accepted belongs to it until the driver releases it.
         self.take_count()?;
         let withdrawn = self.pending;
         for _ in 0..withdrawn {
@@ -241,7 +241,7 @@ impl TransmitRing {
     fn at(&self, index: u32) -> *mut u8 {
         self.map
             .at(self.geometry.offset(index), self.geometry.frame_size() as usize)
-            .expect("a slot of a checked geometry lies in its mapping")
+            .expect("a slot of a checked geometry is in its mapping")
     }
 
     #[inline]

@@ -63,8 +63,8 @@ pub(super) fn descriptors() -> Vec<RawFd> {
     proc_file::numbers_in("/proc/self/fd").unwrap_or_default()
 }
 
-/// What the capture that was opened since `before` captures by: the descriptor that libpcap calls its own; where it
-/// names none, a capture socket that has come since.
+/// The engine of the capture that was opened since `before`. It is the descriptor that libpcap names, otherwise a capture
+/// socket that is new since then.
 pub(super) fn find(own: Option<RawFd>, selectable: Option<RawFd>, before: &[RawFd]) -> Engine {
     if let Some(fd) = own.or(selectable) {
         return of(fd);
@@ -104,7 +104,7 @@ mod tests {
     use super::{Engine, descriptors, find};
 
     #[test]
-    fn descriptors_are_told_apart() {
+    fn descriptors_are_distinguished() {
         let null = std::fs::File::open("/dev/null").unwrap();
         assert_eq!(find(Some(null.as_raw_fd()), None, &[]), Engine::Device("/dev/null".into()));
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();

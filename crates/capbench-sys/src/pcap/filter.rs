@@ -109,7 +109,7 @@ impl Pcap {
         } else if program.instructions.is_null() {
             Err("libpcap gave no program".into())
         } else {
-            // SAFETY: pcap_compile succeeded: so many instructions lie there until pcap_freecode.
+            // SAFETY: pcap_compile succeeded: there are that many instructions until pcap_freecode.
             let compiled =
                 unsafe { std::slice::from_raw_parts(program.instructions, program.length as usize) };
             let instruction =
@@ -122,8 +122,8 @@ impl Pcap {
         Ok(outcome)
     }
 
-    /// Sets a program: packets for which it returns 0 are not delivered. libpcap gives it to the kernel if the kernel accepts
-    /// it, and otherwise runs it itself: see [`Pcap::kernel_filter`].
+    /// Sets a program: packets for which it returns 0 are not delivered. If the kernel accepts it, the kernel runs it, otherwise
+    /// libpcap: see [`Pcap::kernel_filter`].
     pub fn set_filter(&mut self, filter: &Filter) -> Result<()> {
         let set = self.library.functions.pcap_setfilter;
         let set = set.ok_or_else(|| lacks(&self.library, "pcap_setfilter"))?;

@@ -21,7 +21,7 @@ pub(super) struct PacketHeader {
     pub(super) length: u32,
 }
 
-/// `struct bpf_program` of `pcap/bpf.h`; its `struct bpf_insn` is laid out as the kernel's `struct sock_filter`.
+/// `struct bpf_program` of `pcap/bpf.h`; its `struct bpf_insn` has the layout of the kernel's `struct sock_filter`.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct RawProgram {

@@ -67,7 +67,7 @@ pub struct Pcap {
     pub(super) ticker: Option<Ticker>,
     /// Nanoseconds per unit of a time stamp's second member.
     pub(super) unit_ns: u64,
-    /// The error text when it was last looked at: what stands there says nothing of a later call.
+    /// The error text at the last look: it says nothing about a later call.
     pub(super) known_text: Option<CString>,
     is_blocking: bool,
     engine: Engine,
@@ -87,7 +87,7 @@ impl fmt::Debug for Pcap {
 
 impl Drop for Pcap {
     fn drop(&mut self) {
-        // Before the handle that its signals speak to.
+        // Dropped before the handle, which its signals use.
         self.ticker = None;
         // SAFETY: the handle came from pcap_create, is closed here only, and nothing borrows from it any more.
         unsafe { (self.library.functions.pcap_close)(self.handle.as_ptr()) }
@@ -286,7 +286,7 @@ impl Pcap {
     /// Waits until there may be packets to read. Engines without a descriptor are polled again after a millisecond, as
     /// pcap_get_required_select_timeout(3PCAP) specifies.
     pub fn wait(&mut self, timeout: Duration) -> Result<Readiness> {
-        /// What a device that cannot be polled is looked at again after.
+        /// Pause between two looks at a device that cannot be polled.
         const LOOK_AGAIN: Duration = Duration::from_millis(1);
         let Some(fd) = self.selectable() else {
             std::thread::sleep(timeout.min(LOOK_AGAIN));

@@ -27,10 +27,10 @@ impl PcapLibrary {
     /// [`crate::SysError::Library`]: the file is missing, is no library, is for another machine, is not libpcap or older than
     /// 1.0, or its functions come from another file.
     pub fn open(name: &str) -> Result<Self> {
-        // SAFETY: whoever names a libpcap vouches for what it does when it is loaded, as the documentation says.
+        // SAFETY: the user who names a libpcap answers for what it does when it is loaded, as the documentation says.
         let library = unsafe { Library::open(name) }?;
         let functions = Functions::of(&library).map_err(|error| too_old(&library, error))?;
-        // What every frame comes through.
+        // Every frame comes through it.
         library.check_file(functions.pcap_dispatch as *const c_void)?;
         library.check_file(functions.pcap_lib_version as *const c_void)?;
         Ok(Self { functions, library })

@@ -47,7 +47,7 @@ unsafe fn frame<'a>(header: &PacketHeader, data: *const u8, unit_ns: u64) -> Fra
     Frame::new(data, header.length, time_ns)
 }
 
-/// `pcap_handler`: hands a packet on to the closure behind `user`.
+/// `pcap_handler`: passes a packet to the closure behind `user`.
 ///
 /// # Safety
 /// `user` must point to the `Delivery<F>` of the call that is under way; header and data are those that libpcap gives.
@@ -56,7 +56,7 @@ unsafe extern "C" fn deliver<F: FnMut(&Frame<'_>)>(
     header: *const PacketHeader,
     data: *const c_uchar,
 ) {
-    // SAFETY: the pointer is the one that was handed to the call which calls back, and nothing else uses it meanwhile.
+    // SAFETY: the pointer is the one that was passed to the call which calls back, and nothing else uses it meanwhile.
     let delivery = unsafe { &mut *user.cast::<Delivery<'_, F>>() };
     if delivery.panic.is_some() || header.is_null() || data.is_null() {
         return;
@@ -212,7 +212,7 @@ impl Pcap {
         Ok(delivery.frames)
     }
 
-    /// Fails with the handle's error text when it is another one than before: all that pcap_next tells of an error.
+    /// Fails with the handle's error text if it has changed: pcap_next reports errors in no other way.
     fn check_text(&mut self, function: &'static str) -> Result<()> {
         let text = self.raw_text();
         if text.is_none_or(CStr::is_empty) || text == self.known_text.as_deref() {
@@ -230,7 +230,7 @@ impl Pcap {
     fn raw_text(&self) -> Option<&CStr> {
         // SAFETY: the handle is open.
         let text = unsafe { (self.library.functions.pcap_geterr)(self.handle.as_ptr()) };
-        // SAFETY: libpcap's text ends with a zero octet and lies in the handle. Only calls that take `&mut self`, or
+        // SAFETY: libpcap's text ends with a zero octet and is in the handle. Only calls that take `&mut self`, or
         // that borrow shorter than this, change it.
         (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
     }

@@ -30,7 +30,7 @@ const SHOW_RING: u32 = 4;
 /// `PACKET_DIAG_RX_RING`.
 const RX_RING: u16 = 2;
 
-/// What the kernel says of the receive ring of the socket with this inode; `None` where it does not say.
+/// The kernel's description of the receive ring of the socket with this inode, if it has one.
 fn blocks(inode: u32) -> Option<Blocks> {
     let what = || "packet_diag".into();
     // `struct packet_diag_req`: a dump of all packet sockets with their rings.

@@ -38,9 +38,9 @@ extern "C" fn on_signal(_: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     /// `SI_TIMER` of `asm-generic/siginfo.h`.
     const FROM_TIMER: c_int = -2;
     // SAFETY: the kernel gives valid information to a handler set with SA_SIGINFO. A timer's signal of this number is
-    // only made by `Ticker`, and carries the pointer that `Box::into_raw` gave for its target. That is freed after the
-    // timer is stopped and deleted, by the thread that the signal is for: one that was pending then has reached this
-    // thread before that call returned to it. Nobody writes to the target in between, and it is read here only.
+    // only made by `Ticker`, and carries the pointer that `Box::into_raw` gave for its target. The thread that
+    // the signal is for stops and deletes the timer, and then frees the target. A signal that was pending then has
+    // reached this thread before that call returned. Nobody writes to the target in between, and only this reads it.
     unsafe {
         if (*info).si_code != FROM_TIMER {
             return;
@@ -63,7 +63,7 @@ fn install() -> Result<()> {
 }
 
 impl Ticker {
-    /// A timer that stands still, for the loop of one handle on the calling thread.
+    /// A stopped timer, for the loop of one handle on the calling thread.
     ///
     /// # Safety
     /// The handle must be open until this is dropped, and `breakloop` be its pcap_breakloop.

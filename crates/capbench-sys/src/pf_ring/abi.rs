@@ -11,7 +11,7 @@ pub(super) struct Pfring {
     opaque: [u8; 0],
 }
 
-/// `struct pfring_pkthdr`. What follows the direction was packed (7), moved (7.8) and extended; what stands before lies in
+/// `struct pfring_pkthdr`. What follows the direction was packed (7), moved (7.8) and extended; what comes before is in
 /// these places from 6.5 on, packed or not. The library writes all of it, about 200 octets in 6.5.0, so there is room for
 /// five times that.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) struct PacketHeader {
     pub(super) flags: u32,
     /// `extended_hdr.rx_direction`: 1 received, 0 sent.
     pub(super) is_received: u8,
-    /// Whatever else the release at hand has.
+    /// The other fields, which differ between releases.
     pub(super) rest: [u8; 987],
 }
 
@@ -49,7 +49,7 @@ pub(super) struct PacketInfo {
 /// `pfring_stat`: received, dropped, and since 7.0 shunted. Later releases may append; there is room.
 pub(super) type Statistics = [u64; 8];
 
-/// The first release whose packet header is known to be laid out as above, as `RING_VERSION_NUM`.
+/// The first release whose packet header is known to have the layout above, as `RING_VERSION_NUM`.
 pub(super) const LEAST_VERSION: u32 = 0x06_05_00;
 pub(super) const BURST_VERSION: u32 = 0x08_00_00;
 

@@ -2,7 +2,7 @@
 //!
 //! With a buffer, `pfring_recv` copies a packet into it. Without one it returns a pointer into the ring, which is valid until
 //! the next call only for modules that drive a card themselves (`zc:`). For the kernel module's ring the library returns the
-//! slot to the kernel *before* it returns the pointer, and its AF_XDP module recycles the buffer in the same way: the memory
+//! slot to the kernel *before* it returns the pointer. Its AF_XDP module recycles the buffer in the same way. So the memory
 //! may be written while it is read. [`can_lend`] reports this, and [`PfRing::open`] refuses.
 //!
 //! A ring is used on the thread that opened it.
@@ -115,7 +115,8 @@ impl PfRing {
     pub fn open(self, options: &RingOptions<'_>) -> Result<Ring> {
         let name = self.library.name();
         if options.reading != Reading::Copied && !can_lend(options.device) {
-            let reason = "its packets cannot be read in place: the ring is given back before they are";
+            let reason =
+                "its packets cannot be read in place: the library returns their memory before they are read";
             return Err(broken(name, &format!("pfring_recv({})", options.device), reason));
         }
         if let Reading::Bursts(_) = options.reading

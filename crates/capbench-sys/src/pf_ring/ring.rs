@@ -217,8 +217,8 @@ impl Ring {
     fn burst(&mut self) -> Result<bool> {
         let Some(receive) = self.api.functions.pfring_recv_burst else { return Ok(false) };
         let most = self.infos.len();
-        // SAFETY: an open, enabled handle, and room for as many packets as are said, at most 255. The packets given before
-        // are released by this; no borrow of them is left, since they borrow `self`.
+        // SAFETY: an open, enabled handle, and room for this many packets, at most 255. This releases the
+        // packets before; no borrow of them is left, since they borrow `self`.
         let code = unsafe { receive(self.handle.as_ptr(), self.infos.as_mut_ptr(), most as u8, 0) };
         let Ok(count) = usize::try_from(code) else {
             return Err(self.failed("pfring_recv_burst", code));
@@ -248,7 +248,7 @@ impl Ring {
         Ok(count > 0)
     }
 
-    /// `pfring_recv` without waiting; where the packet lies beside its answer.
+    /// `pfring_recv` without waiting: its answer, and the address of the packet.
     #[inline]
     fn receive(&mut self, place: *mut u8, room: c_uint) -> (c_int, *const u8) {
         // Modules leave out what they do not know.
@@ -258,7 +258,7 @@ impl Ring {
         self.header.is_received = 1;
         let mut data = place;
         // SAFETY: an open, enabled handle; `room` octets at `place`, or neither; a header with room for every release's.
-        // The packet given before is released by this; no borrow of it is left, since they borrow `self`.
+        // This releases the packet before; no borrow of it is left, since they borrow `self`.
         let code = unsafe {
             (self.api.functions.pfring_recv)(
                 self.handle.as_ptr(),

@@ -11,13 +11,13 @@ use super::ring::{Consumer, Producer};
 use super::umem::{Returned, Umem};
 
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct QueuedFrame {
     address: u64,
     length: u32,
     chunk: u32,
 }
 
-/// Which chunks of a UMEM a queue has, and how many frames it hands over at once.
+/// Which chunks of a UMEM a queue has, and how many frames it returns at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     pub(crate) first_chunk: u32,
@@ -34,8 +34,8 @@ pub struct FrameQueue {
     share: Share,
     spare: Vec<u32>,
     returned: Arc<Returned>,
-    batch: Vec<Taken>,
-    taken: u64,
+    batch: Vec<QueuedFrame>,
+    frames_read: u64,
     impossible: u64,
 }
 
@@ -51,7 +51,8 @@ impl FrameQueue {
         let spare = (share.first_chunk..share.first_chunk + share.chunks).rev().collect();
         let returned = Arc::new(Returned::new(share.first_chunk, share.chunks));
         let batch = Vec::with_capacity(share.batch as usize);
-        let mut queue = Self { umem, received, fill, share, spare, returned, batch, taken: 0, impossible: 0 };
+        let mut queue =
+            Self { umem, received, fill, share, spare, returned, batch, frames_read: 0, impossible: 0 };
         queue.refill();
         queue
     }
@@ -72,7 +73,7 @@ impl FrameQueue {
         }
         // The descriptors are copied, so that the kernel may have their entries at once.
         self.received.release(count);
-        self.taken += u64::from(count);
+        self.frames_read += u64::from(count);
         Some(FrameBatch { queue: self })
     }
 
@@ -81,7 +82,7 @@ impl FrameQueue {
         let own = self.share.first_chunk..self.share.first_chunk + self.share.chunks;
         match self.umem.geometry().chunk_of(frame.addr, frame.len) {
             Some(chunk) if own.contains(&chunk) && self.umem.begin_use(chunk) => {
-                self.batch.push(Taken { address: frame.addr, length: frame.len, chunk });
+                self.batch.push(QueuedFrame { address: frame.addr, length: frame.len, chunk });
             }
             _ => self.impossible += 1,
         }
@@ -92,16 +93,16 @@ impl FrameQueue {
     fn give_back(&mut self) {
         let room = self.fill.room(self.batch.len() as u32);
         let mut written = 0;
-        for taken in self.batch.drain(..) {
-            if !self.umem.end_use(taken.chunk) {
+        for frame in self.batch.drain(..) {
+            if !self.umem.end_use(frame.chunk) {
                 continue;
             }
             if written < room {
-                self.umem.lend(taken.chunk);
-                self.fill.write(written, self.umem.geometry().address(taken.chunk));
+                self.umem.lend(frame.chunk);
+                self.fill.write(written, self.umem.geometry().address(frame.chunk));
                 written += 1;
             } else {
-                self.spare.push(taken.chunk);
+                self.spare.push(frame.chunk);
             }
         }
         if written > 0 {
@@ -149,12 +150,12 @@ impl FrameQueue {
     }
 
     /// Frames read so far.
-    pub fn taken(&self) -> u64 {
-        self.taken
+    pub fn frames_read(&self) -> u64 {
+        self.frames_read
     }
 
-    /// Invalid descriptors from the kernel: they name no chunk of this queue, or one that the kernel does not own (in use,
-    /// spare, or on its way back here). Always 0, unless kernel or driver have a bug; such frames are not delivered. A chunk
+    /// Invalid descriptors from the kernel. They name no chunk of this queue, or one that the kernel does not own (in use,
+    /// spare, or on its way back here). Always 0, unless kernel or driver have a bug. Such frames are not delivered. A chunk
     /// that the kernel owns but never filled cannot be detected.
     pub fn impossible(&self) -> u64 {
         self.impossible
@@ -175,7 +176,7 @@ impl FrameQueue {
         self.umem.start(0, 0).addr()
     }
 
-    /// Chunks lent to the kernel and not filled yet, and chunks kept back here for want of room in the fill ring.
+    /// Chunks lent to the kernel and not filled yet, and chunks kept here because the fill ring has no room.
     #[cfg(test)]
     pub(crate) fn idle(&mut self) -> (u32, usize) {
         (self.fill.pending(), self.spare.len())
@@ -204,21 +205,21 @@ impl FrameBatch<'_> {
     /// The frames' octets in the kernel's order.
     #[inline]
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.queue.batch.iter().map(|taken| {
+        self.queue.batch.iter().map(|frame| {
             // SAFETY: `take` began the use of this chunk and it ends when the batch is dropped, which needs the batch
             // exclusively; the bytes borrow from it.
-            unsafe { self.queue.umem.bytes(taken.address, taken.length) }
+            unsafe { self.queue.umem.bytes(frame.address, frame.length) }
         })
     }
 
     /// Keeps frame `index` beyond the batch; `None` if there is no such frame.
     pub fn keep(&self, index: usize) -> Option<OwnedFrame> {
-        let taken = *self.queue.batch.get(index)?;
-        self.queue.umem.share(taken.chunk);
+        let frame = *self.queue.batch.get(index)?;
+        self.queue.umem.share(frame.chunk);
         Some(OwnedFrame {
             umem: Arc::clone(&self.queue.umem),
             returned: Arc::clone(&self.queue.returned),
-            taken,
+            frame,
         })
     }
 }
@@ -236,7 +237,7 @@ impl Drop for FrameBatch<'_> {
 pub struct OwnedFrame {
     umem: Arc<Umem>,
     returned: Arc<Returned>,
-    taken: Taken,
+    frame: QueuedFrame,
 }
 
 impl OwnedFrame {
@@ -244,21 +245,21 @@ impl OwnedFrame {
     #[inline]
     pub fn data(&self) -> &[u8] {
         // SAFETY: this value is one user of the chunk, until it is dropped; the bytes borrow from it.
-        unsafe { self.umem.bytes(self.taken.address, self.taken.length) }
+        unsafe { self.umem.bytes(self.frame.address, self.frame.length) }
     }
 }
 
 impl Clone for OwnedFrame {
     fn clone(&self) -> Self {
-        self.umem.share(self.taken.chunk);
-        Self { umem: Arc::clone(&self.umem), returned: Arc::clone(&self.returned), taken: self.taken }
+        self.umem.share(self.frame.chunk);
+        Self { umem: Arc::clone(&self.umem), returned: Arc::clone(&self.returned), frame: self.frame }
     }
 }
 
 impl Drop for OwnedFrame {
     fn drop(&mut self) {
-        if self.umem.end_use(self.taken.chunk) {
-            self.returned.push(self.taken.chunk);
+        if self.umem.end_use(self.frame.chunk) {
+            self.returned.push(self.frame.chunk);
         }
     }
 }

@@ -118,7 +118,7 @@ impl Receiver {
         Ok(self.find().is_some())
     }
 
-    /// The next frames of the queue whose turn it is, or of the next queue with frames, and the position of that queue.
+    /// The next frames of the current queue, or of the next queue with frames, and the position of that queue.
     #[inline]
     pub fn take(&mut self) -> Option<(usize, FrameBatch<'_>)> {
         let index = self.find()?;
@@ -184,8 +184,8 @@ impl Receiver {
     }
 
     /// Frames read from each queue so far.
-    pub fn taken(&self) -> impl Iterator<Item = u64> {
-        self.ports.iter().map(|port| port.frames.taken())
+    pub fn frames_read(&self) -> impl Iterator<Item = u64> {
+        self.ports.iter().map(|port| port.frames.frames_read())
     }
 
     /// For each queue, the unread frames in its receive ring and its capacity.

@@ -9,7 +9,7 @@ use super::index::{advance_release, read_acquire};
 use crate::error::{Result, SysError};
 use crate::memory::Mapping;
 
-/// Where in a ring's mapping things lie (`struct xdp_ring_offset`).
+/// Offsets in a ring's mapping (`struct xdp_ring_offset`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offsets {
     pub(crate) producer: usize,
@@ -127,19 +127,19 @@ impl<T: Entry> Producer<T> {
     #[inline]
     pub(crate) fn write(&mut self, offset: u32, value: T) {
         assert!(offset < self.known_room(), "an AF_XDP ring has no entry {offset} to write");
-        // SAFETY: the entry lies in the live mapping, aligned. The consumer's index, read with Acquire, says that it
+        // SAFETY: the entry is in the live mapping, aligned. The consumer's index, read with Acquire, says that it
         // is the producer's, and only this value, exclusively borrowed here, is the producer.
         unsafe { self.ring.entry(self.next.wrapping_add(offset)).write(value) };
     }
 
-    /// Hands the first `count` entries over.
+    /// Passes the first `count` entries to the other side.
     ///
     /// # Panics
     /// Beyond the room that [`Self::room`] has found.
     ///
     /// # Safety
-    /// Each of them must have been written since the last call, and the chunk that it names must be the caller's, with
-    /// nothing that refers to it any more. (A descriptor that the other side passes over names none.)
+    /// Each of them must have been written since the last call. The chunk that it names must be the caller's, without
+    /// any reference to it. (A descriptor that the other side skips names none.)
     #[inline]
     pub(crate) unsafe fn publish(&mut self, count: u32) {
         assert!(count <= self.known_room(), "an AF_XDP ring has no {count} entries to publish");
@@ -151,7 +151,7 @@ impl<T: Entry> Producer<T> {
 
     /// The entry published `back` entries ago; 1 is the newest. The consumer never writes entries.
     pub(crate) fn read_newest(&self, back: u32) -> T {
-        // SAFETY: the entry lies in the live mapping, aligned; both sides only read it, or this side writes it, which
+        // SAFETY: the entry is in the live mapping, aligned; both sides only read it, or this side writes it, which
         // needs this value exclusively.
         unsafe { self.ring.entry(self.next.wrapping_sub(back)).read() }
     }
@@ -168,7 +168,7 @@ impl<T: Entry> Producer<T> {
         let mut carried = value;
         for back in (1..=behind).rev() {
             let place = self.ring.entry(self.next.wrapping_sub(back));
-            // SAFETY: the entry lies in the live mapping, aligned, and the caller keeps the other side away from it.
+            // SAFETY: the entry is in the live mapping, aligned, and the caller keeps the other side away from it.
             carried = unsafe { place.replace(carried) };
         }
         self.write(0, carried);
@@ -179,16 +179,16 @@ impl<T: Entry> Producer<T> {
     /// Overwrites the last `count` published entries, the newest first.
     ///
     /// # Safety
-    /// The other side must not read the ring meanwhile, as the kernel with the transmit ring in copy mode: it does so in
-    /// system calls on the socket only.
+    /// The other side must not read the ring meanwhile. In copy mode the kernel reads the transmit ring only in system calls
+    /// on the socket.
     pub(crate) unsafe fn overwrite_newest(&mut self, count: u32, value: T) {
         for back in 1..=count.min(self.pending()) {
-            // SAFETY: the entry lies in the live mapping, aligned, and the caller keeps the other side away from it.
+            // SAFETY: the entry is in the live mapping, aligned, and the caller keeps the other side away from it.
             unsafe { self.ring.entry(self.next.wrapping_sub(back)).write(value) };
         }
     }
 
-    /// As if so many entries had been produced and consumed. The entries themselves must be where that puts them.
+    /// As if `count` entries had been produced and consumed. The entries themselves must be where that puts them.
     #[cfg(test)]
     pub(super) fn start_at(&mut self, next: u32, consumed: u32) {
         (self.next, self.consumed) = (next, consumed);
@@ -238,7 +238,7 @@ impl<T: Entry> Consumer<T> {
 
     #[inline]
     fn known(&self) -> u32 {
-        // More than the ring holds cannot be: the producer would have overwritten what is ours.
+        // More than the ring's size is impossible: the producer would have overwritten our entries.
         self.produced.wrapping_sub(self.next).min(self.ring.size)
     }
 
@@ -249,18 +249,18 @@ impl<T: Entry> Consumer<T> {
     #[inline]
     pub(crate) fn read(&self, offset: u32) -> T {
         assert!(offset < self.known(), "an AF_XDP ring has no entry {offset} to read");
-        // SAFETY: the entry lies in the live mapping, aligned. The producer's index, read with Acquire, says that it is
-        // the consumer's until we hand it back, which needs this value exclusively. Any bits are a valid entry.
+        // SAFETY: the entry is in the live mapping, aligned. The producer's index, read with Acquire, says that it is
+        // the consumer's until we return it, which needs this value exclusively. Any bits are a valid entry.
         unsafe { self.ring.entry(self.next.wrapping_add(offset)).read() }
     }
 
-    /// As if so many entries had been consumed.
+    /// As if `count` entries had been consumed.
     #[cfg(test)]
     pub(super) fn start_at(&mut self, next: u32) {
         (self.next, self.produced) = (next, next);
     }
 
-    /// Hands the first `count` entries back. The chunks that they named stay whose they are.
+    /// Returns the first `count` entries. The chunks that they named keep their owner.
     ///
     /// # Panics
     /// Beyond what [`Self::available`] has found.

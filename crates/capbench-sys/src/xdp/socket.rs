@@ -80,7 +80,7 @@ impl XdpSocket {
         Ok(Self { fd: named(fd, || "socket(AF_XDP, SOCK_RAW)".into())? })
     }
 
-    /// The socket behind a descriptor, which is one of AF_XDP, with whatever it was set to.
+    /// The socket behind a descriptor, which is one of AF_XDP, with its settings.
     #[cfg(feature = "dpdk")]
     pub(crate) fn adopt(fd: OwnedFd) -> Self {
         Self { fd }
@@ -145,7 +145,7 @@ impl XdpSocket {
 
     /// Binds to a queue of an interface, with the socket's own UMEM or with the one of another socket.
     ///
-    /// The kernel gives a queue free some time after its last socket was closed, in deferred work that no event tells of
+    /// The kernel gives a queue free some time after its last socket was closed, in deferred work that no event announces
     /// (`xp_release_deferred` of net/xdp/xsk_buff_pool.c). So a queue that is busy is asked for again for a while.
     pub(super) fn bind(
         &self,
@@ -189,7 +189,7 @@ impl XdpSocket {
             sxdp_shared_umem_fd: shared.map_or(0, |socket| socket.fd.as_raw_fd() as u32),
         };
         let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
-        // SAFETY: the address is valid for the length given, and bind(2) only reads it.
+        // SAFETY: the address is valid for this length, and bind(2) only reads it.
         let code = unsafe { libc::bind(self.fd.as_raw_fd(), place, length) };
         check(code, || format!("bind of an AF_XDP socket to queue {queue} of interface {interface}"))
             .map(drop)

@@ -12,7 +12,7 @@ use super::umem::{KERNEL_HEADROOM, Umem, UmemGeometry};
 use crate::error::Result;
 use crate::memory::Mapping;
 
-/// As in `struct xdp_ring` of net/xdp/xsk_queue.h: indices and flags on cache lines of their own.
+/// As in `struct xdp_ring` of net/xdp/xsk_queue.h: indices and flags on separate cache lines.
 const OFFSETS: Offsets = Offsets { producer: 0, consumer: 128, entries: 320, flags: Some(132) };
 
 fn memory<T: Entry>(entries: u32) -> Result<(Mapping, Mapping)> {
@@ -45,7 +45,7 @@ pub struct ReceiveKernel {
     geometry: UmemGeometry,
     fill: Consumer<u64>,
     received: Producer<libc::xdp_desc>,
-    /// A chunk that was taken from the fill ring and not used, because the receive ring was full.
+    /// A chunk that left the fill ring and was not used, because the receive ring was full.
     unused: Option<u64>,
     statistics: XdpStatistics,
 }
@@ -89,7 +89,7 @@ impl ReceiveKernel {
             return false;
         }
         let address = chunk + u64::from(KERNEL_HEADROOM);
-        let place = self.memory.at(address as usize, data.len()).expect("a checked chunk lies in the memory");
+        let place = self.memory.at(address as usize, data.len()).expect("a checked chunk is in the memory");
         // SAFETY: the chunk came from the fill ring, so it is the kernel's; the data fits into it, and source and chunk
         // do not overlap.
         unsafe { place.copy_from_nonoverlapping(data.as_ptr(), data.len()) };
@@ -97,7 +97,7 @@ impl ReceiveKernel {
         true
     }
 
-    /// Places a descriptor, whatever it says.
+    /// Places a descriptor, valid or not.
     pub fn deliver_descriptor(&mut self, address: u64, length: u32) {
         if self.received.room(1) > 0 {
             self.received.write(0, libc::xdp_desc { addr: address, len: length, options: 0 });
@@ -120,7 +120,7 @@ impl ReceiveKernel {
         None
     }
 
-    /// As if so many frames had gone through the rings before, for tests of what happens when indices overflow.
+    /// As if `frames` frames had gone through the rings before, for tests of what happens when indices overflow.
     #[cfg(test)]
     pub(super) fn start_at(&mut self, index: u32, queue: &mut FrameQueue) {
         let (fill, received) = queue.rings();
@@ -170,7 +170,7 @@ impl TransmitKernel {
         Ok((Self { memory, geometry, requested, completed, on_their_way: Vec::new(), invalid: 0 }, queue))
     }
 
-    /// Takes up to `most` frames; those whose descriptor is invalid are passed over and counted.
+    /// Takes up to `most` frames; skips and counts those with an invalid descriptor.
     pub fn take(&mut self, most: usize) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         while frames.len() < most && self.requested.available() > 0 {
@@ -184,7 +184,7 @@ impl TransmitKernel {
             }
             let place = self.memory.at(frame.addr as usize, frame.len as usize).expect("a checked chunk");
             let mut data = vec![0; frame.len as usize];
-            // SAFETY: the chunk was handed over with its descriptor, so nobody writes it; it does not overlap `data`.
+            // SAFETY: the chunk was passed with its descriptor, so nobody writes it; it does not overlap `data`.
             unsafe { place.copy_to_nonoverlapping(data.as_mut_ptr(), data.len()) };
             self.on_their_way.push(frame.addr);
             frames.push(data);
@@ -212,11 +212,11 @@ impl TransmitKernel {
         unsafe { self.completed.publish(count as u32) };
     }
 
-    /// Says that a chunk was sent, whatever the truth.
+    /// Says that a chunk was sent, true or not.
     pub fn complete_address(&mut self, address: u64) {
         self.completed.write(0, address);
-        // SAFETY: the entry was written just now. Nothing here refers to a chunk; that a faulty kernel completes one that it
-        // was not given is for the writer to find out.
+        // SAFETY: the entry was written just now. Nothing here refers to a chunk; if a faulty kernel completes a chunk
+        // that was never lent, the writer has to notice.
         unsafe { self.completed.publish(1) };
     }
 

@@ -48,9 +48,9 @@ fn indices_go_round_past_32_bits() {
 #[test]
 fn a_reader_that_sleeps_loses_in_the_ring_exactly() {
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
-    let taken = (0..100).filter(|&number| kernel.deliver(&text(number))).count();
+    let delivered = (0..100).filter(|&number| kernel.deliver(&text(number))).count();
     let statistics = kernel.statistics();
-    assert_eq!((taken, statistics.rx_ring_full, statistics.rx_dropped), (8, Some(92), 0));
+    assert_eq!((delivered, statistics.rx_ring_full, statistics.rx_dropped), (8, Some(92), 0));
     assert_eq!(queue.waiting(), (8, 8));
     drop(queue.take());
     assert_eq!(queue.waiting(), (4, 8));
@@ -64,8 +64,8 @@ fn a_small_fill_ring_starves_exactly_and_recovers() {
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
     assert_eq!(queue.idle(), (4, 6));
     for round in 1..=50 {
-        let taken = (0..10).filter(|&number| kernel.deliver(&text(number))).count();
-        assert_eq!(taken, 4, "{round}");
+        let delivered = (0..10).filter(|&number| kernel.deliver(&text(number))).count();
+        assert_eq!(delivered, 4, "{round}");
         assert_eq!(drain(&mut queue).len(), 4);
         let statistics = kernel.statistics();
         assert_eq!(
@@ -110,7 +110,7 @@ fn a_kept_frame_outlives_its_queue() {
 }
 
 #[test]
-fn a_forgotten_batch_is_given_back_by_the_next_look() {
+fn the_next_look_returns_a_forgotten_batch() {
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
     for number in 0..40 {
         assert!(kernel.deliver(&text(number)));
@@ -121,7 +121,7 @@ fn a_forgotten_batch_is_given_back_by_the_next_look() {
 }
 
 #[test]
-fn what_the_kernel_was_not_lent_is_not_handed_out() {
+fn a_chunk_that_was_not_lent_is_never_delivered() {
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
     assert!(kernel.deliver(&text(1)));
     let kept = queue.take().unwrap().keep(0).unwrap();
@@ -134,7 +134,7 @@ fn what_the_kernel_was_not_lent_is_not_handed_out() {
     drop(batch);
     assert_eq!(queue.impossible(), 4);
     assert_eq!(kept.data(), text(1));
-    // The same chunk twice in one batch is handed out once.
+    // The same chunk twice in one batch is delivered once.
     kernel.deliver_descriptor(5 * 2048, 60);
     kernel.deliver_descriptor(5 * 2048 + 64, 60);
     assert_eq!(queue.take().unwrap().len(), 1);
@@ -142,7 +142,7 @@ fn what_the_kernel_was_not_lent_is_not_handed_out() {
 }
 
 #[test]
-fn a_spare_chunk_is_not_handed_out_and_not_lent_twice() {
+fn a_spare_chunk_is_not_delivered_and_not_lent_twice() {
     // The fill ring takes four of ten chunks; the others are spare.
     let sizes = QueueSizes { fill: 4, ..SIZES };
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
@@ -185,8 +185,8 @@ fn more_than_came_is_not_released() {
 }
 
 proptest! {
-    /// A kernel that names any chunk at any time, lent or not: none is ever in two lists, whatever is kept meanwhile. (It
-    /// writes into no chunk: what it was lent twice it could write while somebody reads, which nobody can help.)
+    /// A kernel that names any chunk at any time, lent or not: none is ever in two lists, also while frames are kept.
+    /// (It writes into no chunk. A faulty kernel could write a chunk that it was lent twice, and nothing can prevent that.)
     #[test]
     fn a_kernel_at_fault_cannot_double_a_chunk(steps in prop::collection::vec((0u8..4, 0usize..12), 1..300), fill in 2u32..5) {
         let sizes = QueueSizes { fill: 1 << fill, ..SIZES };
@@ -195,7 +195,7 @@ proptest! {
         let mut named = 0;
         for (action, number) in steps {
             match action {
-                0 | 1 => if named - queue.taken() < u64::from(SIZES.received) {
+                0 | 1 => if named - queue.frames_read() < u64::from(SIZES.received) {
                     kernel.deliver_descriptor(number as u64 * 2048, 60);
                     named += 1;
                 },
@@ -218,11 +218,11 @@ proptest! {
         kept.clear();
         while queue.take().is_some() {}
         prop_assert!(queue.spare().len() <= 10);
-        prop_assert!(queue.taken() == named && queue.impossible() <= named);
+        prop_assert!(queue.frames_read() == named && queue.impossible() <= named);
     }
 
-    /// Whatever the order of deliveries, batches, keeping and dropping: every chunk is in one place, no frame changes while
-    /// somebody has it, and every frame comes once and in order.
+    /// For any order of deliveries, batches, keeping and dropping. Every chunk is in one place, no kept frame changes, and every
+    /// frame comes once and in order.
     #[test]
     fn chunks_are_neither_lost_nor_doubled(
         steps in prop::collection::vec((0u8..5, 0usize..8), 1..if cfg!(miri) { 12 } else { 300 }),
@@ -264,7 +264,7 @@ proptest! {
         prop_assert_eq!(queue.impossible(), 0);
         let statistics = kernel.statistics();
         let lost = statistics.rx_dropped + statistics.rx_ring_full.unwrap();
-        prop_assert_eq!(u64::from(offered), queue.taken() + expected.len() as u64 + lost);
+        prop_assert_eq!(u64::from(offered), queue.frames_read() + expected.len() as u64 + lost);
         kept.clear();
         prop_assert_eq!(drain(&mut queue).len(), expected.len());
         let _ = queue.take();
@@ -321,7 +321,7 @@ fn a_chunk_is_written_again_only_when_it_was_completed() {
 }
 
 #[test]
-fn a_completion_of_what_was_not_sent_frees_nothing() {
+fn a_completion_of_an_unsent_chunk_frees_nothing() {
     let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
     write(&mut queue, &[1; 4]);
     assert_eq!(kernel.take(4).len(), 4);
@@ -368,7 +368,7 @@ fn withdrawn_frames_are_never_sent() {
 
 #[test]
 fn a_dropped_frame_is_sent_again_before_those_behind_it() {
-    for untold in [false, true] {
+    for reported_late in [false, true] {
         let (mut kernel, mut queue) = TransmitKernel::with_queue(8).unwrap();
         let mut seen = Vec::new();
         for round in 0..50u8 {
@@ -377,7 +377,7 @@ fn a_dropped_frame_is_sent_again_before_those_behind_it() {
                 seen.extend(kernel.take(sent_before));
                 kernel.complete(usize::from(round % 3));
                 kernel.drop_next();
-                if !untold {
+                if !reported_late {
                     queue.take_count();
                 }
                 // SAFETY: this thread plays the kernel, which does not look at the ring now and has just dropped a frame.

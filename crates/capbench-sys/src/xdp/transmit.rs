@@ -111,10 +111,10 @@ impl Transmitter {
     /// Withdraws frames that the kernel has not accepted, so that no later call sends them. Returns the number of newly
     /// accepted frames and of withdrawn ones.
     pub fn withdraw(&mut self) -> Result<(u32, u32)> {
-        let taken = self.queue.take_count();
+        let accepted = self.queue.take_count();
         let pending = self.queue.pending();
         if pending == 0 {
-            return Ok((taken, 0));
+            return Ok((accepted, 0));
         }
         let before = self.socket.statistics()?.tx_invalid_descs;
         // SAFETY: the socket is ours alone, exclusively borrowed, and runs in copy mode: no system call is under way.
@@ -130,11 +130,11 @@ impl Transmitter {
             Err(_) => Some(false),
         });
         let flushed = flushed.unwrap_or(false);
-        // Kernels may tell late what they have taken; how many void requests they met, they tell exactly.
+        // Kernels may report accepted frames late, but report the void requests that they met exactly.
         let passed = self.socket.statistics()?.tx_invalid_descs - before;
         let withdrawn = if flushed { pending.min(passed as u32) } else { pending };
         self.queue.withdrawn(&chunks, withdrawn, flushed);
         self.queue.collect();
-        Ok((taken + pending - withdrawn, withdrawn))
+        Ok((accepted + pending - withdrawn, withdrawn))
     }
 }

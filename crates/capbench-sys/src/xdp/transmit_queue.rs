@@ -1,7 +1,7 @@
 //! The sending half of one queue: transmit ring, completion ring and chunks.
 //!
-//! A chunk goes free -> requested (we) -> taken (kernel) -> completed (kernel) -> free. In copy mode the kernel reads the
-//! transmit ring only inside system calls on the socket (`xsk_generic_xmit` of net/xdp/xsk.c), so between two calls a request
+//! A chunk goes free -> requested (we) -> accepted (kernel) -> completed (kernel) -> free. In copy mode the kernel reads the
+//! transmit ring only inside system calls on the socket (`xsk_generic_xmit` of net/xdp/xsk.c). So between two calls a request
 //! can be voided. Moving the producer's index back would not work: the kernel has its own copy of it.
 
 use std::slice;
@@ -11,8 +11,8 @@ use super::ring::{Consumer, Producer};
 use super::umem::Umem;
 use crate::error::{Result, SysError};
 
-/// A descriptor that every kernel passes over: outside any UMEM, and with options that mean nothing. Not among them is
-/// that the frame goes on in the next descriptor: recent kernels would pass over that one, too.
+/// A descriptor that every kernel skips: outside any UMEM, and with options that mean nothing. The option for a frame that
+/// continues in the next descriptor is not set: recent kernels would skip that one, too.
 const VOID: libc::xdp_desc = libc::xdp_desc { addr: u64::MAX, len: 0, options: !libc::XDP_PKT_CONTD };
 
 /// The rings of one queue and their chunks.
@@ -31,7 +31,7 @@ pub struct TransmitQueue {
     /// How many entries of the ring came before the one that each chunk was last in.
     places: Box<[u64]>,
     requested: u64,
-    /// The chunk whose request was the latest among those completed since this was cleared.
+    /// The chunk with the latest request among those completed since this was cleared.
     latest: Option<u32>,
     impossible: u64,
 }
@@ -78,7 +78,7 @@ impl TransmitQueue {
         let chunk = self.free[self.free.len() - 1 - index as usize];
         let length = geometry.chunk_size() as usize;
         // SAFETY: the bytes are one chunk of the live mapping. It is in no ring, and only this value, exclusively borrowed
-        // here, hands out or requests free chunks.
+        // here, lends or requests free chunks.
         unsafe { slice::from_raw_parts_mut(self.umem.start(geometry.address(chunk), length), length) }
     }
 
@@ -123,10 +123,10 @@ impl TransmitQueue {
         let passed = (self.pending + self.void).saturating_sub(left);
         let void = passed.min(self.void);
         self.void -= void;
-        let taken = passed - void;
-        self.pending -= taken;
-        self.in_flight += i64::from(taken);
-        taken
+        let accepted = passed - void;
+        self.pending -= accepted;
+        self.in_flight += i64::from(accepted);
+        accepted
     }
 
     /// Collects the chunks that the kernel has completed. The kernel stops sending while the completion ring is full.
@@ -152,7 +152,7 @@ impl TransmitQueue {
                 if self.latest.is_none_or(|latest| self.places[latest as usize] < place) {
                     self.latest = Some(chunk);
                 }
-                // Below 0 when it is completed before it is known to be taken.
+                // Below 0 when it is completed before it is known to be accepted.
                 self.in_flight -= 1;
             }
             // Recent kernels (6.18.44) complete void requests, too.
@@ -166,7 +166,7 @@ impl TransmitQueue {
         self.pending
     }
 
-    /// Requests in the ring, void ones included, that the kernel has not told it is done with.
+    /// Requests in the ring, void ones included, that the kernel has not reported as done.
     pub(crate) fn left(&mut self) -> u32 {
         self.requests.pending()
     }
@@ -186,8 +186,8 @@ impl TransmitQueue {
     /// Requests once more the frame that the kernel has just dropped, in front of those that it has not looked at, so that
     /// the order stays. `false` when that cannot be, and then the frame is lost.
     ///
-    /// The frame is found by its completion: a dropped frame is the last one that the kernel took, and it is completed
-    /// inside the same call, so among the completed ones its request was the latest.
+    /// Its completion identifies the frame: the kernel accepts a dropped frame last and completes it inside the same call.
+    /// So its request is the latest of the completed ones.
     ///
     /// # Safety
     /// As for [`Self::void_pending`]; and the last system call must have ended by dropping a frame (`EBUSY`).
@@ -195,12 +195,12 @@ impl TransmitQueue {
         self.latest = None;
         self.collect();
         let Some(chunk) = self.latest else { return false };
-        // It lies near the end.
+        // It is near the end.
         let Some(at) = self.free.iter().rposition(|&free| free == chunk) else { return false };
         if self.requests.room(1) == 0 {
             return false;
         }
-        // Behind the dropped frame come those that the kernel has not taken, whatever it has told so far.
+        // Behind the dropped frame come those that the kernel has not accepted, even if its counters say otherwise.
         let behind = (self.requested - self.places[chunk as usize] - 1) as u32;
         let request = self.requests.read_newest(behind + 1);
         self.free.remove(at);
@@ -219,8 +219,8 @@ impl TransmitQueue {
         true
     }
 
-    /// Makes all pending requests void, so that the kernel passes over them at its next look, and returns the chunks of
-    /// the frames in question, the newest first.
+    /// Makes all pending requests void, so that the kernel skips them at its next look. Returns the chunks of their frames,
+    /// the newest first.
     ///
     /// # Safety
     /// No system call on the socket may be under way, and the socket must run in copy mode.
@@ -235,16 +235,16 @@ impl TransmitQueue {
         chunks
     }
 
-    /// Ends what [`Self::void_pending`] began: of the pending frames the kernel passed over `withdrawn`, the newest, or
-    /// will do so; `flushed` says which. Their chunks are free again; the others it had taken before.
+    /// Ends what [`Self::void_pending`] began. Of the pending frames the kernel skipped the newest `withdrawn`, or will
+    /// (`flushed` says which): their chunks are free again. It had accepted the others before.
     pub(crate) fn withdrawn(&mut self, chunks: &[u32], withdrawn: u32, flushed: bool) {
         for &chunk in chunks.iter().take(withdrawn as usize) {
             if self.umem.take_back(chunk) {
                 self.free.push(chunk);
             }
         }
-        let taken = self.pending.saturating_sub(withdrawn);
-        self.in_flight += i64::from(taken);
+        let accepted = self.pending.saturating_sub(withdrawn);
+        self.in_flight += i64::from(accepted);
         self.pending = 0;
         self.void = if flushed { 0 } else { self.void + withdrawn };
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `SPARE` | here, unused: a list of its queue, or on its way there |
 //! | `LENT` | with the kernel: in a fill ring, being filled, in a receive, transmit or completion ring |
-//! | 1 and more | in use here, by so many |
+//! | 1 and more | in use here, by that many users |
 //!
 //! Only a chunk with the word `LENT` is accepted from the kernel, even if a descriptor names another one. The end of the last
 //! use makes a chunk spare and returns it. So no chunk is returned twice, or while it can still be read.
@@ -77,7 +77,7 @@ impl UmemGeometry {
         u64::from(index) * u64::from(self.chunk_size)
     }
 
-    /// The chunk that an address lies in, if `length` bytes from there lie in the same one.
+    /// The chunk that an address is in, if `length` bytes from there are in the same one.
     #[inline]
     pub(crate) fn chunk_of(&self, address: u64, length: u32) -> Option<u32> {
         let size = u64::from(self.chunk_size);
@@ -122,7 +122,7 @@ impl Umem {
         }
     }
 
-    /// Notes that a spare chunk of the caller's goes to the kernel; to be made before it is in a ring.
+    /// Notes that a spare chunk of the caller's goes to the kernel; call this before it is in a ring.
     #[inline]
     pub(crate) fn lend(&self, chunk: u32) {
         let place = &self.places[chunk as usize];
@@ -131,12 +131,12 @@ impl Umem {
         place.store(LENT, Ordering::Relaxed);
     }
 
-    /// Begins to use a chunk that the kernel says it hands over. `false` when it had not been lent: then it is spare,
-    /// or somebody uses it, and it must be left alone.
+    /// Begins to use a chunk that the kernel delivers. `false` if it had not been lent: then it is spare or in use, and the
+    /// caller must leave it alone.
     #[inline]
     pub(crate) fn begin_use(&self, chunk: u32) -> bool {
-        // Relaxed: the Acquire on the ring's index has ordered what the kernel wrote, and the chunk came there through
-        // a Release of our own after its last use.
+        // Relaxed: the Acquire on the ring's index has ordered the kernel's writes. A Release of ours after its last use
+        // put the chunk there.
         self.take_from_kernel(chunk, 1)
     }
 
@@ -167,8 +167,7 @@ impl Umem {
         }
     }
 
-    /// Ends the caller's use. `true` when it was the last one: then, and only then, the chunk is spare and must be given
-    /// back.
+    /// Ends the caller's use. `true` if it was the last one: then, and only then, the chunk is spare and must be returned.
     #[inline]
     pub(crate) fn end_use(&self, chunk: u32) -> bool {
         let users = &self.places[chunk as usize];
@@ -187,13 +186,13 @@ impl Umem {
 
     #[inline]
     pub(crate) fn start(&self, address: u64, length: usize) -> *mut u8 {
-        self.map.at(address as usize, length).expect("an address of a checked chunk lies in its mapping")
+        self.map.at(address as usize, length).expect("an address of a checked chunk is in its mapping")
     }
 
     /// Bytes of a frame.
     ///
     /// # Safety
-    /// They must lie in a chunk that the caller uses for all of the lifetime `'a`.
+    /// They must be in a chunk that the caller uses for all of the lifetime `'a`.
     #[inline]
     pub(crate) unsafe fn bytes<'a>(&self, address: u64, length: u32) -> &'a [u8] {
         // SAFETY: the bytes lie in the live mapping. The caller uses their chunk, so it is in no ring, and neither the
@@ -202,9 +201,9 @@ impl Umem {
     }
 }
 
-/// Chunks whose last user was not the owner of their fill ring, on their way back there: a stack linked through an
-/// array, so that nothing is allocated. Anybody pushes, the owner takes all at once, so that no entry can leave and
-/// come back under a push.
+/// Chunks on their way back to the owner of their fill ring, because the last user was another one. It is a stack linked
+/// through an array, so it allocates nothing. Anybody pushes, and the owner takes all at once, so that no entry can leave
+/// and come back during a push.
 #[derive(Debug)]
 pub(crate) struct Returned {
     newest: AtomicU32,
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_user_and_nobody_else_gives_back_what_was_lent() {
+    fn only_the_last_user_returns_a_lent_chunk() {
         let geometry = UmemGeometry::new(2048, 2).unwrap();
         let umem = Umem::new(Mapping::on_heap(4096).unwrap(), geometry).unwrap();
         assert!(!umem.begin_use(1) && !umem.take_back(1), "spare");

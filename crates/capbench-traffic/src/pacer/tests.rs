@@ -9,7 +9,7 @@ use crate::transmission::Finish;
 const TRIAL: TrialId = TrialId(5);
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
-/// A transmit method on the heap that takes what it is told to.
+/// A transmit method on the heap that accepts what the test wants.
 struct Null<'a> {
     slots: Vec<Vec<u8>>,
     frames: Vec<Vec<u8>>,
@@ -21,7 +21,7 @@ struct Null<'a> {
     /// Frames that a ring-like method keeps pending from each submission on.
     keep: usize,
     pending: Vec<Vec<u8>>,
-    /// Sets this flag with the submission that reaches so many frames.
+    /// Sets this flag with the submission that reaches this many frames.
     stop_at: Option<(usize, &'a AtomicBool)>,
 }
 
@@ -51,7 +51,7 @@ impl Transmit for Null<'_> {
         &mut self.slots[index]
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
         let begun = Instant::now();
         while begun.elapsed() < self.delay {
             spin_loop();
@@ -60,19 +60,19 @@ impl Transmit for Null<'_> {
         for (slot, &length) in self.slots.iter().zip(lengths) {
             self.pending.push(slot[..usize::from(length)].to_vec());
         }
-        let mut handed = Handed::default();
-        let taken = self.pending.len().saturating_sub(self.keep);
-        for frame in self.pending.drain(..taken) {
+        let mut counts = SubmitCounts::default();
+        let sent = self.pending.len().saturating_sub(self.keep);
+        for frame in self.pending.drain(..sent) {
             self.frames.push(frame);
             match self.lose {
-                Some(every) if (self.frames.len() as u64).is_multiple_of(every) => handed.refused_lost += 1,
-                _ => handed.accepted += 1,
+                Some(every) if (self.frames.len() as u64).is_multiple_of(every) => counts.refused_lost += 1,
+                _ => counts.accepted += 1,
             }
         }
         if let Some((frames, stop)) = self.stop_at {
             stop.store(self.frames.len() >= frames, Ordering::Relaxed);
         }
-        Ok(handed)
+        Ok(counts)
     }
 
     fn finish(&mut self) -> Result<Finish> {
@@ -262,7 +262,7 @@ fn refused_frames_were_sent_and_frames_left_in_a_ring_were_not() {
 }
 
 #[test]
-fn a_phase_that_the_stamp_cannot_tell_is_refused() {
+fn a_phase_that_the_stamp_cannot_encode_is_refused() {
     let (plan, schedule) = (plan("64"), Schedule::Maximum);
     let limits = Limits { duration: Some(Duration::from_secs(79 * 3600)), frames: None, stop: &RUNNING };
     let error = run(&job(&plan, &schedule, limits, Instant::now()), &mut Null::new(1)).unwrap_err();

@@ -17,7 +17,7 @@ use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts, missing};
+use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts, missing};
 use crate::{Result, TrafficError};
 
 /// How long the end of a phase waits for frames in the ring.
@@ -82,50 +82,50 @@ impl AfXdpTx {
     }
 
     /// Makes the kernel send the frames in the ring, until it has sent all or an error stops it.
-    fn kick(&mut self) -> Result<Handed> {
-        let mut handed = Handed::default();
+    fn kick(&mut self) -> Result<SubmitCounts> {
+        let mut counts = SubmitCounts::default();
         let mut stops = self.transmitter.queue().pending() / LEAST_BUDGET + 1;
         while self.transmitter.queue().pending() > 0 {
             let wake = self.transmitter.wake();
             // Before frames are counted: the dropped frame can be among those that the kernel now reports as completed.
             self.refused += u64::from(matches!(wake, Ok(Wake::Dropped)));
             let accepted = self.accepted();
-            handed.accepted += accepted;
+            counts.accepted += accepted;
             match wake {
                 Ok(Wake::Done) => break,
-                Ok(Wake::Dropped) => self.refuse(accepted > 0, &mut handed),
+                Ok(Wake::Dropped) => self.refuse(accepted > 0, &mut counts),
                 Ok(Wake::Stopped) if stops == 0 => break,
                 Ok(Wake::Stopped) => {
                     self.transmitter.queue().collect();
                     stops -= 1;
                 }
                 // Frames accepted before the failure are reported first. The failure occurs again at the next kick.
-                Err(_) if handed.sent() > 0 => break,
+                Err(_) if counts.sent() > 0 => break,
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(handed)
+        Ok(counts)
     }
 
     /// The kernel has dropped a frame: it is lost, or submitted again.
     #[cold]
-    fn refuse(&mut self, progress: bool, handed: &mut Handed) {
-        if !self.refusals.note(progress, handed) && !self.transmitter.repeat_dropped() {
-            handed.refused_repeated -= 1;
-            handed.refused_lost += 1;
+    fn refuse(&mut self, progress: bool, counts: &mut SubmitCounts) {
+        if !self.refusals.note(progress, counts) && !self.transmitter.repeat_dropped() {
+            counts.refused_repeated -= 1;
+            counts.refused_lost += 1;
         }
     }
 
     /// Frames newly reported as completed, minus the refused ones.
     fn accepted(&mut self) -> u64 {
-        let taken = self.transmitter.queue().take_count();
-        self.without_refused(taken)
+        let accepted = self.transmitter.queue().take_count();
+        self.without_refused(accepted)
     }
 
-    fn without_refused(&mut self, taken: u32) -> u64 {
-        let refused = self.refused.min(taken.into());
+    fn without_refused(&mut self, accepted: u32) -> u64 {
+        let refused = self.refused.min(accepted.into());
         self.refused -= refused;
-        u64::from(taken) - refused
+        u64::from(accepted) - refused
     }
 }
 
@@ -142,7 +142,7 @@ impl Transmit for AfXdpTx {
         self.transmitter.queue().slot(index as u32)
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
         self.transmitter.queue().request(lengths)?;
         self.kick()
     }
@@ -152,13 +152,13 @@ impl Transmit for AfXdpTx {
         let begun = Instant::now();
         while self.transmitter.queue().pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
-                Ok(handed) => finish.handed += handed,
+                Ok(counts) => finish.counts += counts,
                 // An interface that is down accepts no more frames. The rest is withdrawn below.
                 Err(_) => break,
             }
         }
-        let (taken, _) = self.transmitter.withdraw()?;
-        finish.handed.accepted += self.without_refused(taken);
+        let (accepted, _) = self.transmitter.withdraw()?;
+        finish.counts.accepted += self.without_refused(accepted);
         while self.transmitter.queue().in_flight() > 0 && begun.elapsed() < LAST_WAIT {
             std::thread::yield_now();
         }

@@ -17,7 +17,7 @@ use capbench_sys::SysError;
 use capbench_sys::host::InterfaceIndex;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
-use crate::transmission::{Finish, Handed, MOST_BATCH};
+use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
 use crate::{Result, SendJob, SendReport, TrafficError, Transmit, pacer};
 
 pub use af_xdp_tx::AfXdpTx;
@@ -48,8 +48,8 @@ fn outrun(backlog: u32) -> u32 {
     backlog.saturating_add(1).saturating_mul(2)
 }
 
-/// The kernel's charge to a send buffer for a frame (`skb->truesize`): data with headroom and `struct skb_shared_info` in an
-/// allocation of a power of two, plus `struct sk_buff`. An estimate; kernels differ.
+/// The kernel's charge to a send buffer for a frame (`skb->truesize`). It is an allocation of a power of two for data with
+/// headroom and `struct skb_shared_info`, plus `struct sk_buff`. An estimate; kernels differ.
 fn true_size(size: FrameSize) -> u32 {
     (size.captured() as u32 + 384).next_power_of_two() + 256
 }
@@ -96,17 +96,17 @@ impl Refusals {
 
     /// Records that the kernel refused a frame, after it accepted others in the same call if there was `progress`. Returns
     /// whether to continue with the next frame.
-    fn note(&mut self, progress: bool, handed: &mut Handed) -> bool {
+    fn note(&mut self, progress: bool, counts: &mut SubmitCounts) -> bool {
         if progress {
             self.in_a_row = 0;
         }
         if self.policy == Refusal::Repeat && self.in_a_row < MOST_REPEATS {
             self.in_a_row += 1;
-            handed.refused_repeated += 1;
+            counts.refused_repeated += 1;
             return false;
         }
         self.in_a_row = 0;
-        handed.refused_lost += 1;
+        counts.refused_lost += 1;
         true
     }
 }
@@ -136,8 +136,8 @@ pub struct TransmitConfig {
 }
 
 impl TransmitConfig {
-    /// The fastest known settings for these frames: batches of 64, no queueing discipline, and room for more frames in flight
-    /// than the receiver's backlog holds, so that the receiver cannot slow the sender.
+    /// The fastest known settings for these frames: batches of 64, and no queueing discipline. More frames can be in flight than
+    /// fit into the receiver's backlog, so the receiver cannot slow the sender.
     pub fn for_plan(interface: InterfaceIndex, plan: &FramePlan, refusal: Refusal) -> Self {
         let backlog = host_backlog();
         let batch = 64;
@@ -337,12 +337,12 @@ mod tests {
 
     #[test]
     fn refused_frames_are_lost_or_repeated_and_never_for_ever() {
-        let mut handed = Handed::default();
-        assert!(Refusals::new(Refusal::Lose).note(false, &mut handed));
-        assert_eq!((handed.refused_lost, handed.refused_repeated), (1, 0));
+        let mut counts = SubmitCounts::default();
+        assert!(Refusals::new(Refusal::Lose).note(false, &mut counts));
+        assert_eq!((counts.refused_lost, counts.refused_repeated), (1, 0));
         let mut refusals = Refusals::new(Refusal::Repeat);
-        let repeats = (0..).take_while(|_| !refusals.note(false, &mut handed)).count();
-        assert_eq!((repeats, handed.refused_lost), (MOST_REPEATS as usize, 2));
+        let repeats = (0..).take_while(|_| !refusals.note(false, &mut counts)).count();
+        assert_eq!((repeats, counts.refused_lost), (MOST_REPEATS as usize, 2));
     }
 
     #[test]

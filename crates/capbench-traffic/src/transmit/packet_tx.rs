@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing};
 
-use super::{Finish, Handed, Opened, Refusal, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Opened, Refusal, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
 use crate::Result;
 
 /// Frames up to this length are copied by the kernel in one piece. Of larger ones it copies only the head and attaches pages.
@@ -56,27 +56,27 @@ impl PacketTx {
     }
 
     /// Makes the kernel send the frames in the ring, until it has sent all or refuses a frame that is to be repeated.
-    fn kick(&mut self) -> Result<Handed> {
-        let mut handed = Handed::default();
+    fn kick(&mut self) -> Result<SubmitCounts> {
+        let mut counts = SubmitCounts::default();
         loop {
             let kick = self.ring.kick(&self.socket);
-            handed.accepted += self.taken()?;
+            counts.accepted += self.accepted_slots()?;
             let kick = match kick {
                 Ok(kick) => kick,
                 // Frames accepted before the failure are reported first. The failure occurs again at the next kick.
-                Err(_) if handed.sent() > 0 => return Ok(handed),
+                Err(_) if counts.sent() > 0 => return Ok(counts),
                 Err(error) => return Err(error.into()),
             };
             match (kick, self.refusal) {
-                (Kick::Done, _) => return Ok(handed),
+                (Kick::Done, _) => return Ok(counts),
                 (Kick::Refused, Refusal::Repeat) => {
-                    handed.refused_repeated += 1;
-                    return Ok(handed);
+                    counts.refused_repeated += 1;
+                    return Ok(counts);
                 }
                 (Kick::Refused, Refusal::Lose) => {
                     self.ring.give_up_oldest();
                     self.given_up += 1;
-                    handed.refused_lost += 1;
+                    counts.refused_lost += 1;
                 }
             }
         }
@@ -84,7 +84,7 @@ impl PacketTx {
 
     /// Frames that the kernel accepted since the last call. Slots of abandoned frames are the oldest, so they are skipped
     /// first; they do not count as frames.
-    fn taken(&mut self) -> Result<u64> {
+    fn accepted_slots(&mut self) -> Result<u64> {
         let slots = self.ring.take_count()?;
         let passed_over = slots.min(self.given_up);
         self.given_up -= passed_over;
@@ -104,7 +104,7 @@ impl Transmit for PacketTx {
         self.ring.slot(index as u32)
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
         self.ring.request(lengths)?;
         self.kick()
     }
@@ -114,12 +114,12 @@ impl Transmit for PacketTx {
         let begun = Instant::now();
         while self.ring.pending() > 0 && begun.elapsed() < LAST_WAIT {
             match self.kick() {
-                Ok(handed) => finish.handed += handed,
+                Ok(counts) => finish.counts += counts,
                 // An interface that is down accepts no more frames. The rest is withdrawn below.
                 Err(_) => break,
             }
         }
-        finish.handed.accepted += self.taken()?;
+        finish.counts.accepted += self.accepted_slots()?;
         self.ring.withdraw()?;
         self.given_up = 0;
         while self.ring.in_flight() > 0 && begun.elapsed() < LAST_WAIT {

@@ -2,7 +2,7 @@
 
 use capbench_sys::packet::{PacketSocket, SendVector, Sent};
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
 use crate::Result;
 
 /// A packet socket and a vector of slots.
@@ -45,8 +45,8 @@ impl Transmit for Sendmmsg {
         self.vector.slot(index)
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
-        let mut handed = Handed::default();
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        let mut counts = SubmitCounts::default();
         self.vector.set_lengths(lengths);
         let mut next = 0;
         while next < lengths.len() {
@@ -55,16 +55,16 @@ impl Transmit for Sendmmsg {
                 Ok(Sent::Frames(count)) => count,
                 Ok(Sent::Refused) => 0,
                 // Frames accepted before the failure are reported first. The failure occurs again at the next call.
-                Err(_) if handed.sent() > 0 => return Ok(handed),
+                Err(_) if counts.sent() > 0 => return Ok(counts),
                 Err(error) => return Err(error.into()),
             };
-            handed.accepted += count as u64;
+            counts.accepted += count as u64;
             next += count;
-            if next < lengths.len() && self.refusals.note(count > 0, &mut handed) {
+            if next < lengths.len() && self.refusals.note(count > 0, &mut counts) {
                 next += 1;
             }
         }
-        Ok(handed)
+        Ok(counts)
     }
 
     fn finish(&mut self) -> Result<Finish> {

@@ -2,7 +2,7 @@
 
 use capbench_sys::packet::{PacketSocket, Sent};
 
-use super::{Finish, Handed, Opened, Refusals, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
 use crate::Result;
 
 /// A packet socket and one slot.
@@ -42,20 +42,20 @@ impl Transmit for Sendto {
         &mut self.slot
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
-        let mut handed = Handed::default();
-        let Some(&length) = lengths.first() else { return Ok(handed) };
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
+        let mut counts = SubmitCounts::default();
+        let Some(&length) = lengths.first() else { return Ok(counts) };
         loop {
             match self.socket.send_frame(&self.slot[..usize::from(length)])? {
                 Sent::Frames(_) => {
-                    handed.accepted = 1;
+                    counts.accepted = 1;
                     break;
                 }
-                Sent::Refused if self.refusals.note(false, &mut handed) => break,
+                Sent::Refused if self.refusals.note(false, &mut counts) => break,
                 Sent::Refused => {}
             }
         }
-        Ok(handed)
+        Ok(counts)
     }
 
     fn finish(&mut self) -> Result<Finish> {

@@ -15,7 +15,7 @@ use capbench_sys::bpf::object::{CAPABILITIES, Loaded, Opened as OpenedObject, ob
 use capbench_sys::bpf::{LiveFrames, XdpLink, XdpMode, link_state};
 use capbench_sys::host::InterfaceIndex;
 
-use crate::transmission::{Finish, Handed, MOST_BATCH};
+use crate::transmission::{Finish, MOST_BATCH, SubmitCounts};
 use crate::transmit::{Opened, TransmitConfig, TransmitFacts};
 use crate::{Result, TrafficError, Transmit};
 
@@ -71,7 +71,7 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
         in_flight: u32::MAX,
     };
     let interface = config.interface;
-    let last = (0, link_state(interface)?.given);
+    let last = (0, link_state(interface)?.offered);
     Ok(Opened {
         sender: Box::new(XdpLive { program, frames, submitted: 0, made: 0, interface, last }),
         facts,
@@ -80,11 +80,11 @@ pub(super) fn open(config: &TransmitConfig) -> Result<Opened> {
 
 impl XdpLive {
     /// Makes the program send the submitted frames.
-    fn run(&mut self) -> Result<Handed> {
+    fn run(&mut self) -> Result<SubmitCounts> {
         const EINTR: i32 = 4;
         let pending = (self.submitted - self.made) as u32;
         if pending == 0 {
-            return Ok(Handed::default());
+            return Ok(SubmitCounts::default());
         }
         let accepted = match self.frames.run(pending, DRIVER_BATCH) {
             Ok(()) => u64::from(pending),
@@ -96,16 +96,16 @@ impl XdpLive {
             },
         };
         self.made += accepted;
-        Ok(Handed { accepted, ..Handed::default() })
+        Ok(SubmitCounts { accepted, ..SubmitCounts::default() })
     }
 
     /// Checks that any frames left. A driver that cannot send frames of programs drops them without counting them, and the
     /// program gets no error.
     fn check_that_some_left(&mut self) -> Result<()> {
-        let (made, given) = self.last;
+        let (made, offered) = self.last;
         let begun = Instant::now();
         let mut state = link_state(self.interface)?;
-        while state.up && self.made > made && given.is_some() && state.given == given {
+        while state.up && self.made > made && offered.is_some() && state.offered == offered {
             if begun.elapsed() >= DRIVER_REFRESH {
                 return Err(lost(
                     "no frame left the interface: its driver sends none of programs, or the far end takes none (a veth \
@@ -118,7 +118,7 @@ impl XdpLive {
         if !state.up {
             return Err(lost("the interface went down, and frames with it that nothing counted"));
         }
-        self.last = (self.made, state.given);
+        self.last = (self.made, state.offered);
         Ok(())
     }
 }
@@ -139,7 +139,7 @@ impl Transmit for XdpLive {
         self.frames.slot(self.submitted + index as u64)
     }
 
-    fn submit(&mut self, lengths: &[u16]) -> Result<Handed> {
+    fn submit(&mut self, lengths: &[u16]) -> Result<SubmitCounts> {
         for length in lengths {
             self.frames.commit(self.submitted, *length);
             self.submitted += 1;
@@ -148,11 +148,11 @@ impl Transmit for XdpLive {
     }
 
     fn finish(&mut self) -> Result<Finish> {
-        let handed = self.run()?;
+        let counts = self.run()?;
         // Otherwise the next phase would send the rest first: the program reads slots by its count.
         self.submitted = self.made;
         self.check_that_some_left()?;
-        Ok(Finish { handed, in_flight: 0 })
+        Ok(Finish { counts, in_flight: 0 })
     }
 }
 

@@ -55,7 +55,7 @@ fn a_frame_that_the_backlog_refused_is_booked_once() {
 }
 
 #[test]
-fn what_a_socket_on_all_interfaces_lost_is_not_this_interfaces() {
+fn losses_of_a_socket_on_all_interfaces_are_not_this_interfaces() {
     let socket = |every_interface, dropped| {
         let known = crate::tests::socket_that_lost(dropped);
         crate::Socket { every_interface, ..known }
@@ -97,14 +97,14 @@ fn a_counter_that_went_back_makes_its_places_unknown_and_no_others() {
         LinkDeltas { rx_dropped: None, ..known_link(LinkStats { rx_nohandler: 2, ..LinkStats::default() }) };
     let sockets = Sockets::default();
     let all = losses(counted(&stats, &[cpu(0, 0)], &sockets), None, 1.0);
-    let told = [Place::Backlog, Place::Stack, Place::NoHandler].map(|place| at(&all, place).frames);
-    assert_eq!(told, [Some(0), None, Some(2)]);
+    let counts = [Place::Backlog, Place::Stack, Place::NoHandler].map(|place| at(&all, place).frames);
+    assert_eq!(counts, [Some(0), None, Some(2)]);
     let all = losses(counted(&stats, &[cpu(0, 5)], &sockets), None, 1.0);
-    assert_eq!(at(&all, Place::Backlog).frames, None, "the host lost 5: nobody knows whose");
+    assert_eq!(at(&all, Place::Backlog).frames, None, "the host lost 5: of unknown sockets");
 }
 
 #[test]
-fn what_a_card_tells_by_rx_dropped_alone_is_booked_once() {
+fn drops_that_a_card_reports_only_in_rx_dropped_are_booked_once() {
     let nic = [CounterDelta { name: "queue_0_rx_xdp_drop".into(), count: 2, by_register: false }];
     let stats = known_link(LinkStats { rx_dropped: 9, ..LinkStats::default() });
     let sockets = Sockets::default();
@@ -123,27 +123,27 @@ fn the_table_of_the_documentation_is_this_one() {
 }
 
 #[test]
-fn what_is_traced_tells_what_a_program_of_the_stack_dropped_and_why_frames_did_not_leave() {
-    let dropped = |reason: &str, frames, standing| Dropped { reason: reason.into(), frames, standing };
-    let told = |drops| {
+fn traces_show_drops_of_programs_in_the_stack_and_on_the_way_out() {
+    let dropped = |reason: &str, frames, stage| Dropped { reason: reason.into(), frames, stage };
+    let places = |drops| {
         let traced = Traced { drops, xdp_redirect_errors: 2, ..Traced::default() };
         let stats = known_link(LinkStats { tx_dropped: 1, rx_dropped: 3, ..LinkStats::default() });
         let sockets = Sockets::default();
         let seen = Counted { traced: Some(&traced), ..counted(&stats, &[], &sockets) };
         losses(seen, Some(&program(false)), 1.0)
     };
-    let all = told(vec![
-        dropped("XDP", 9, Standing::Xdp),
-        dropped("PFMEMALLOC", 5, Standing::Stack),
-        dropped("QDISC_DROP", 4, Standing::Transmit),
-        dropped("OTHERHOST", 100, Standing::After),
+    let all = places(vec![
+        dropped("XDP", 9, DropStage::Xdp),
+        dropped("PFMEMALLOC", 5, DropStage::Stack),
+        dropped("QDISC_DROP", 4, DropStage::Transmit),
+        dropped("OTHERHOST", 100, DropStage::After),
     ]);
     let frames = [Place::Xdp, Place::Stack, Place::Transmit].map(|place| at(&all, place).frames);
     assert_eq!(frames, [Some(9), Some(5), Some(5)]);
     assert!(at(&all, Place::Xdp).source.contains("XDP 9; 2 failed redirects"), "{all:?}");
-    let all = told(vec![dropped("NEW", 1, Standing::Unknown)]);
+    let all = places(vec![dropped("NEW", 1, DropStage::Unknown)]);
     assert_eq!(at(&all, Place::Xdp).frames, None, "it may be the program's");
-    assert_eq!(at(&told(Vec::new()), Place::Xdp).frames, Some(0));
+    assert_eq!(at(&places(Vec::new()), Place::Xdp).frames, Some(0));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_frame_that_two_counters_of_a_nic_count_is_one() {
 }
 
 #[test]
-fn a_drivers_own_counter_tells_what_the_program_dropped() {
+fn a_counter_of_the_driver_reports_drops_of_the_program() {
     let nic = [("rx_queue_0_xdp_drops", 9), ("rx_queue_0_drops", 3)].map(|(name, count)| CounterDelta {
         name: name.into(),
         count,

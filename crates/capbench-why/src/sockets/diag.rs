@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_filter_computes_is_not_known() {
+    fn computed_values_are_unknown() {
         let program = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<_>>();
         assert_eq!(most_returned(&program(&[0x06, 0, 0x06, 262_144])), Some(262_144));
         assert_eq!(most_returned(&program(&[0x06, 5, 0x16, 0])), None);

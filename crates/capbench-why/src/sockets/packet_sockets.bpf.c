@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-// Goes over the open files of all processes and tells of each AF_PACKET and AF_XDP socket what it has counted. It only
+// Goes over the open files of all processes and reports the counters of each AF_PACKET and AF_XDP socket. It only
 // reads: PACKET_STATISTICS would set the counters of a socket that belongs to somebody else to 0.
 #include "record.h"
 
 #define FAMILY_PACKET 17
 #define FAMILY_XDP 44
 
-/* The process as the PID namespace of whoever reads numbers it: the iterator goes over that namespace and those in it. */
+/* The process by its number in the reader's PID namespace: the iterator goes over that namespace and those in it. */
 static int process_of(struct task_struct *task)
 {
 	struct task_struct *reader = (struct task_struct *)bpf_get_current_task();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-/// The kernel's description of its own structures (BTF).
+/// The kernel's description of its structures (BTF).
 pub(crate) const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// Octets of an interface's name, including the 0 at its end (IFNAMSIZ).
@@ -29,9 +29,9 @@ macro_rules! record {
             fn parse(octets: &[u8]) -> Option<Self> {
                 let mut rest = octets;
                 let mut take = |length: usize| {
-                    let (taken, left) = rest.split_at_checked(length)?;
+                    let (record, left) = rest.split_at_checked(length)?;
                     rest = left;
-                    Some(taken)
+                    Some(record)
                 };
                 Some(Self {
                     $($wide: u64::from_ne_bytes(take(8)?.try_into().ok()?),)+

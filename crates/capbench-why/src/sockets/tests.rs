@@ -36,7 +36,7 @@ fn ring(inode: u64, process: u32) -> Record {
 }
 
 #[test]
-fn a_socket_of_two_processes_is_one_and_others_are_told_apart() {
+fn a_socket_of_two_processes_is_one_and_others_are_distinguished() {
     let elsewhere = Record { space: 2, ..ring(9, 1) };
     let sends = Record { protocol: 0, ..ring(8, 1) };
     let records = [ring(5, 1), ring(5, 2), ring(5, 2), elsewhere, elsewhere, sends];
@@ -119,7 +119,7 @@ fn rings_that_cannot_be_read_are_unknown_and_none_without_the_module() {
 }
 
 #[test]
-fn counters_that_the_owner_read_tell_the_least() {
+fn counters_that_the_owner_read_are_lower_bounds() {
     let at = |packets, dropped| {
         let record = Record { packets, dropped, ..ring(5, 1) };
         of(&[record])
@@ -178,7 +178,7 @@ fn happenings() -> impl Strategy<Value = Vec<(u64, bool, u64)>> {
 
 proptest! {
     #[test]
-    fn a_tally_never_says_more_than_was_lost_and_all_of_it_where_nobody_resets(happenings in happenings(), every in 1..5_usize) {
+    fn a_tally_never_exceeds_the_losses_and_is_exact_without_resets(happenings in happenings(), every in 1..5_usize) {
         let at = |dropped| of(&[Record { dropped, ..ring(5, 1) }]);
         let mut tally = Tally::new(at(0));
         let (mut counter, mut lost, mut intervals) = (0, 0, 0);
@@ -201,15 +201,15 @@ proptest! {
 fn whose_owner_was_once_seen_to_read_stays_marked() {
     let at = |dropped| of(&[Record { dropped, ..ring(5, 1) }]);
     let mut tally = Tally::new(at(9));
-    let mut told = |dropped| {
+    let mut lost = |dropped| {
         tally.add(at(dropped));
         let socket = tally.take().here.remove(0);
         (socket.dropped, socket.at_least)
     };
-    assert_eq!(told(12), (Some(3), false));
-    assert_eq!(told(2), (Some(2), true));
-    // Lost were perhaps 2 more and then, after a second reading, 5: nobody can tell.
-    assert_eq!(told(5), (Some(3), true));
+    assert_eq!(lost(12), (Some(3), false));
+    assert_eq!(lost(2), (Some(2), true));
+    // Perhaps 2 more were lost and then, after a second reading, 5: unknown.
+    assert_eq!(lost(5), (Some(3), true));
 }
 
 #[test]
@@ -280,7 +280,7 @@ proptest! {
             })
         });
         prop_assert_eq!(totals(total), expected);
-        // Those with rows of their own lost most.
+        // Those with separate rows lost most.
         let least = total.all().map(|socket| socket.dropped.unwrap()).min().unwrap();
         let mut lost: Vec<_> = lives.iter().map(|(_, length, per_reading, _)| *length as u64 * per_reading).collect();
         lost.sort_unstable();

@@ -6,7 +6,7 @@ mod tallies;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use capbench_capture::filter::{Beside, Tags};
+use capbench_capture::filter::{FrameMetadata, Tags};
 use capbench_capture::{Capture, CaptureError, Interface, Occupancy, Visitor, open_with};
 use capbench_frames::{Classifier, TrialId};
 use capbench_host::bed::Side;
@@ -128,9 +128,9 @@ impl Visitor for Counter<'_> {
         if let Some(reason) = unconfined {
             tell!("capbench: not confined to reading files: {reason}");
         }
-        let beside = Beside {
+        let beside = FrameMetadata {
             interface: Some(self.interface.index),
-            ..Beside::tags(Tags::found(&running, &self.interface.name))
+            ..FrameMetadata::tags(Tags::found(&running, &self.interface.name))
         };
         let lines = Lines::new(self.flags.json, self.filters.names(), self.flags.frames);
         let tallies = Tallies::new(&self.filters, self.classifier.clone(), self.flags.count, &beside)?;

@@ -72,7 +72,7 @@ fn missing(account: &Account) -> u64 {
 
 fn expected(account: &Account) -> u64 {
     let of = |interface: &InterfaceAccount| {
-        interface.accepted.unwrap_or(interface.taken) + interface.lost_by_stack().unwrap_or(0)
+        interface.accepted.unwrap_or(interface.delivered) + interface.lost_by_stack().unwrap_or(0)
     };
     account.interfaces.iter().map(of).sum()
 }
@@ -180,7 +180,7 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
         row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), &loss.source)
     };
     rows.extend(interface.losses.iter().map(of_loss));
-    rows.push(row("taken", number(interface.taken), "packets that the method gave"));
+    rows.push(row("taken", number(interface.delivered), "packets that the method gave"));
     rows.extend(interface.queues.iter().map(of_loss));
     if let Some(filtered) = interface.filtered {
         rows.push(row("left out by the filter", number(filtered), "the filter, run by capbench"));
@@ -282,7 +282,7 @@ fn of_interface(interface: &InterfaceAccount) -> Value {
         "lost_by_interface": interface.lost_by_interface(),
         "lost_by_stack": interface.lost_by_stack(),
         "lost_by_kernel": interface.lost_by_kernel(),
-        "taken": interface.taken,
+        "taken": interface.delivered,
         "lost_in_queues": interface.lost_in_queues(),
         "filtered": interface.filtered,
         "past_end": interface.past_end,
@@ -316,7 +316,12 @@ mod tests {
 
     use super::*;
 
-    fn interface(name: &str, accepted: u64, losses: &[(Place, Option<u64>)], taken: u64) -> InterfaceAccount {
+    fn interface(
+        name: &str,
+        accepted: u64,
+        losses: &[(Place, Option<u64>)],
+        delivered: u64,
+    ) -> InterfaceAccount {
         let loss = |&(place, count): &(Place, Option<u64>)| Loss { place, count, source: "".into() };
         InterfaceAccount {
             name: name.into(),
@@ -324,8 +329,8 @@ mod tests {
             members: 1,
             accepted: Some(accepted),
             losses: losses.iter().map(loss).collect(),
-            taken,
-            output: PacketCounts { written: taken, ..PacketCounts::default() },
+            delivered,
+            output: PacketCounts { written: delivered, ..PacketCounts::default() },
             was_shut: true,
             ..InterfaceAccount::default()
         }

@@ -165,7 +165,7 @@ fn root_a_program_with_capabilities_of_its_file_loads_no_library_of_its_caller()
         let mut command = place.capbench_of_nobody(&home);
         command.args(["record", "-i", "lo", "-w", "own.pcapng", "--method"]);
         let ended = run(HOST, command.arg(format!("{method}{}", library.display())));
-        assert!(ended.errors.contains("privileges of its own file"), "{method}: {ended:#?}");
+        assert!(ended.errors.contains("this program's file grants privileges"), "{method}: {ended:#?}");
         assert_eq!((ended.code, marking.was_loaded()), (Some(2), false), "{method}: {ended:#?}");
     }
 }

@@ -28,10 +28,10 @@ fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_pla
         let text = on_terminal(&spaces.right, arguments, "xterm");
         let lines = shown(&text);
         assert!(lines.len() >= 2, "{arguments}: {text:?}");
-        let buffers = if arguments == record { "  buffers 0/" } else { "  dropped" };
+        let buffers = if arguments == record { "  buffers 0/" } else { "  0 bit/s L2, 0 bit/s L1" };
         for line in lines {
-            assert!(line.starts_with("0 packets  0 packets/s  0 bit/s L2, 0 bit/s L1  ring 0 %"), "{line:?}");
-            assert!(line.contains(buffers) && line.ends_with("dropped: none"), "{line:?}");
+            assert!(line.starts_with("0 packets  0 packets/s  dropped: none  ring 0 %"), "{line:?}");
+            assert!(line.contains(buffers), "{line:?}");
         }
         assert!(text.contains("\x1b[K0 packets captured\r"), "{arguments}: {text:?}");
         let dumb = on_terminal(&spaces.right, arguments, "dumb");
@@ -39,7 +39,7 @@ fn root_a_terminal_gets_a_line_each_second_with_rates_the_ring_and_losses_by_pla
     }
     // A method that has its ring to itself.
     let text = on_terminal(&spaces.right, "count -i right --method libpcap --duration 1200ms", "xterm");
-    assert!(shown(&text).iter().all(|line| line.contains("  ring unknown  ")), "{text:?}");
+    assert!(shown(&text).iter().all(|line| line.contains("  ring unknown")), "{text:?}");
 }
 
 #[test]

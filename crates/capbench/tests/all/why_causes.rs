@@ -189,7 +189,7 @@ fn root_what_a_socket_on_all_interfaces_lost_of_another_is_not_booked_to_this_on
         let sockets = places.iter().find(|place| place["place"] == "socket").unwrap();
         assert_eq!(sockets["frames"], 0, "{look:#}");
         assert!(sockets["source"].as_str().unwrap().contains("sockets on all interfaces"), "{look:#}");
-        assert!(look["verdict"].as_str().unwrap().contains("at most so many of idle"), "{look:#}");
+        assert!(look["verdict"].as_str().unwrap().contains("up to that many of idle"), "{look:#}");
     }
 }
 

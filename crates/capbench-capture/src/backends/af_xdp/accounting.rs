@@ -1,9 +1,9 @@
 //! The meaning of the method's counters.
 //!
 //! In copy mode (`__xsk_rcv` and `__xp_alloc` of net/xdp) a frame that finds the fill ring empty counts in `rx_dropped` *and*
-//! in `rx_fill_ring_empty_descs`; a frame too long for a chunk counts in `rx_dropped` only; a full receive ring
-//! counts in `rx_ring_full`. With zero-copy the driver counts `rx_fill_ring_empty_descs` whenever it looks and finds
-//! nothing, and the NIC loses the frames: how many, only the NIC knows.
+//! in `rx_fill_ring_empty_descs`. A frame too long for a chunk counts in `rx_dropped` only, a full receive ring in
+//! `rx_ring_full`. With zero-copy the driver counts `rx_fill_ring_empty_descs` whenever it finds nothing there. The NIC
+//! loses the frames, and only the NIC knows how many.
 
 use capbench_sys::xdp::XdpStatistics;
 
@@ -55,7 +55,7 @@ impl Counted {
                 loss(
                     Place::Ring,
                     Some(sockets.rx_dropped),
-                    "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer and too long ones, too",
+                    "XDP_STATISTICS: rx_dropped, before Linux 5.9 also frames without a buffer and frames that are too long",
                 ),
             ),
         };
@@ -130,12 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn frames_too_long_for_a_chunk_are_not_taken_for_a_starved_fill_ring() {
+    fn frames_too_long_for_a_chunk_do_not_count_as_a_starved_fill_ring() {
         assert_eq!(places(&copied(40, Some(30), Some(0))), [Some(17), Some(30), Some(0), Some(990)]);
     }
 
     #[test]
-    fn what_a_kernel_or_driver_cannot_tell_is_not_made_up() {
+    fn facts_that_kernel_and_driver_do_not_report_are_absent() {
         let old = copied(40, None, None);
         assert_eq!(places(&old), [Some(7), None, Some(40), Some(1000)]);
         assert_eq!((old.dropped(), old.raw("rx_fill_ring_empty_descs")), (None, None));

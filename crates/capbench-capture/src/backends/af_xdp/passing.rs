@@ -1,6 +1,6 @@
 //! `+pass`: passes captured frames on to the stack, as received on their interface.
 //!
-//! XDP cannot clone a frame. The only way is `BPF_PROG_RUN` with live frames (Linux 5.18): a program that returns `XDP_PASS`
+//! XDP cannot clone a frame. The only way is `BPF_PROG_RUN` with live frames (Linux 5.18). A program that returns `XDP_PASS`
 //! runs on a copy of the frame, and the kernel passes the copy to the stack. This takes one system call per frame. The kernel
 //! allocates and frees a pool of pages in each call, which costs far more than the capture itself.
 

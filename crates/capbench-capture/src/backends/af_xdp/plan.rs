@@ -78,8 +78,8 @@ impl Plan {
             return refuse("+fill: the kernel wants a power of two");
         }
         let time = |setting, default| {
-            let given = spec.has(setting).then(|| duration_of(spec, setting)).transpose()?;
-            Ok(given.map(|time| time.unwrap_or(default)))
+            let found = spec.has(setting).then(|| duration_of(spec, setting)).transpose()?;
+            Ok(found.map(|time| time.unwrap_or(default)))
         };
         let busy_poll: Option<Duration> = time("busy-poll", Duration::from_micros(50))?;
         let plan = Self {

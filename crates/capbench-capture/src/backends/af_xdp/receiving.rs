@@ -157,7 +157,7 @@ impl AfXdp {
     fn update_running(&mut self) {
         let mut shortfalls = Vec::new();
         if let Some(polling) = &mut self.polling {
-            polling.look(self.receiver.napis().collect(), self.receiver.taken());
+            polling.look(self.receiver.napis().collect(), self.receiver.frames_read());
             shortfalls.extend(polling.shortfall());
         }
         shortfalls.extend(self.passing.as_ref().and_then(Passing::shortfall));
@@ -206,8 +206,8 @@ impl Capture for AfXdp {
         let sockets = sockets.map_err(|error| self.context.fail(error))?;
         let mut counters =
             Counted { redirected, passed, sockets, copies: self.zero_copy != Some(true) }.counters();
-        for (queue, taken) in self.queues.iter().zip(self.receiver.taken()) {
-            counters.raw.push((format!("queue{queue}.taken"), taken));
+        for (queue, frames) in self.queues.iter().zip(self.receiver.frames_read()) {
+            counters.raw.push((format!("queue{queue}.taken"), frames));
         }
         if self.receiver.impossible() > 0 {
             counters.raw.push(("impossible_descs".into(), self.receiver.impossible()));
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whom_a_frame_is_for_stands_in_its_destination() {
+    fn the_destination_address_gives_the_addressee() {
         let own = [2, 0, 0, 0, 0, 7];
         let of = |destination: [u8; 6]| packet_type(&[&destination[..], &[0; 60]].concat(), &own);
         assert_eq!(of(own), PacketType::Host);

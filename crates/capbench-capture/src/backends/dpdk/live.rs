@@ -18,7 +18,7 @@ use super::super::presence::{Presence, flags_if_up};
 use super::super::socket_setup::promiscuous;
 use super::losses::{of_hardware, of_xdp};
 use super::prepare::{plan, start, too_much_to_lock};
-use super::{DeviceName, METHOD, Wish, check};
+use super::{DeviceName, METHOD, Request, check};
 use crate::filter::Keep;
 use crate::{Accumulator, Batch, Capture, Context, Interface, Packing, Result, filter};
 use capbench_model::counters::{Counters, WaitCounts};
@@ -69,19 +69,19 @@ impl Dpdk {
         let context = Context::new(METHOD.name, interface);
         let fail = |source| context.fail(source);
         check(spec, interface, options)?;
-        let wish = Wish::parse(spec)?;
-        let is_virtual = !matches!(wish.device, DeviceName::Pci(_));
+        let request = Request::parse(spec)?;
+        let is_virtual = !matches!(request.device, DeviceName::Pci(_));
         let mut user_promiscuous = false;
         if is_virtual {
             // Checked before DPDK starts, because its drivers do not say what is missing.
             PacketSocket::open().map_err(fail)?;
             user_promiscuous = flags_if_up(interface).map_err(fail)?.promiscuous();
         }
-        let (device, wanted) = plan(&wish, interface, options, user_promiscuous, &context)?;
+        let (device, wanted) = plan(&request, interface, options, user_promiscuous, &context)?;
         let eal = start(spec, &context, &device, options)?;
         let index = is_virtual.then_some(interface.index);
         let port = Port::open(eal, &device, index, &wanted).map_err(|source| {
-            too_much_to_lock(spec, &wish, interface, options, &source).unwrap_or_else(|| fail(source))
+            too_much_to_lock(spec, &request, interface, options, &source).unwrap_or_else(|| fail(source))
         })?;
         let mut filtered = false;
         if let DriverSockets::Packet(sockets) = port.sockets() {
@@ -100,7 +100,7 @@ impl Dpdk {
             snap: options.snap_length.octets() as usize,
             counts: WaitCounts::default(),
             // The length of an mbuf's data is a 16-bit number.
-            packing: Packing::new(options, usize::from(wish.burst), usize::from(u16::MAX)),
+            packing: Packing::new(options, usize::from(request.burst), usize::from(u16::MAX)),
             context,
         })
     }
@@ -187,7 +187,7 @@ fn running(
             match zero_copy.map(|each| each.into_iter().all(|zero_copy| zero_copy)) {
                 Some(true) => " in zero-copy mode",
                 Some(false) => " in copy mode",
-                None => " in a mode that this kernel does not tell",
+                None => " in a mode that this kernel does not report",
             }
         }
         _ => "",

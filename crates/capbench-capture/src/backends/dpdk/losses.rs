@@ -27,7 +27,7 @@ pub(super) fn of_xdp(sum: &XdpStatistics) -> Counters {
             loss(
                 Place::Ring,
                 Some(sum.rx_dropped),
-                "XDP_STATISTICS: rx_dropped, before Linux 5.9 for want of a buffer, too",
+                "XDP_STATISTICS: rx_dropped, before Linux 5.9 also frames without a buffer",
             ),
         ],
     };
@@ -67,9 +67,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_older_kernel_does_not_count_is_unknown_and_not_none() {
-        let told = XdpStatistics { rx_dropped: 5, rx_ring_full: Some(2), ..XdpStatistics::OF_NONE };
-        let new = of_xdp(&told);
+    fn counters_missing_in_older_kernels_are_unknown_and_not_zero() {
+        let counts = XdpStatistics { rx_dropped: 5, rx_ring_full: Some(2), ..XdpStatistics::OF_NONE };
+        let new = of_xdp(&counts);
         assert_eq!([Place::FillRing, Place::Ring].map(|place| new.lost_at(place)), [Some(5), Some(2)]);
         let old = of_xdp(&XdpStatistics { rx_dropped: 7, ..XdpStatistics::default() });
         assert_eq!([Place::FillRing, Place::Ring].map(|place| old.lost_at(place)), [None, Some(7)]);

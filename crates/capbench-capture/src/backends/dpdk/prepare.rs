@@ -6,7 +6,7 @@ use capbench_sys::host::capability::Capability;
 use capbench_sys::host::{capability, identity, memory, namespace};
 
 use super::super::socket_setup::probe;
-use super::{DeviceName, Wish, ring};
+use super::{DeviceName, Request, ring};
 use crate::{CaptureError, Context, Interface, Result};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -14,7 +14,7 @@ use capbench_model::units::ByteCount;
 
 /// The device and the configuration of its port.
 pub(super) fn plan(
-    wish: &Wish,
+    request: &Request,
     interface: &Interface,
     options: &CaptureOptions,
     user_promiscuous: bool,
@@ -26,27 +26,33 @@ pub(super) fn plan(
         mtu: None,
         queues: None,
         // One burst. The driver's ring is separate.
-        descriptors: wish.burst,
+        descriptors: request.burst,
         room: HEAD_ROOM + 2048,
-        burst: wish.burst,
+        burst: request.burst,
         // Virtual devices would change their interface permanently; the user's setting stays.
         promiscuous: user_promiscuous,
     };
     let over = |driver: &str, arguments: &str| -> Result<Device> {
-        let parts =
-            [&interface_argument(&interface.name).map_err(|e| context.fail(e))?, arguments, &wish.arguments];
-        let given: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Ok(Device::Virtual { driver: driver.into(), arguments: given.join(",") })
+        let parts = [
+            &interface_argument(&interface.name).map_err(|e| context.fail(e))?,
+            arguments,
+            &request.arguments,
+        ];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Ok(Device::Virtual { driver: driver.into(), arguments: parts.join(",") })
     };
-    Ok(match &wish.device {
+    Ok(match &request.device {
         DeviceName::AfPacket => {
-            let ring = ring(wish, interface, options)?;
+            let ring = ring(request, interface, options)?;
             (over("net_af_packet", &ring.arguments)?, Wanted { room: HEAD_ROOM + ring.frame, ..usual })
         }
         DeviceName::AfXdp => {
             // A buffer has to fit in a page, with DPDK's and XDP's headroom.
             let room = if interface.mtu <= 1500 { usual.room } else { 4096 - 64 - HEAD_ROOM };
-            (over("net_af_xdp", "")?, Wanted { descriptors: wish.descriptors.unwrap_or(2048), room, ..usual })
+            (
+                over("net_af_xdp", "")?,
+                Wanted { descriptors: request.descriptors.unwrap_or(2048), room, ..usual },
+            )
         }
         DeviceName::Pci(address) => {
             // Ethernet header, VLAN tag and FCS are added.
@@ -54,12 +60,12 @@ pub(super) fn plan(
             let wanted = Wanted {
                 mtu: (interface.name != "lo" && interface.mtu > 1500).then_some(interface.mtu),
                 queues: Some(1),
-                descriptors: wish.descriptors.unwrap_or(4096),
+                descriptors: request.descriptors.unwrap_or(4096),
                 room: HEAD_ROOM + octets.max(2048),
                 promiscuous: options.promiscuous,
                 ..usual
             };
-            (Device::Pci { address: address.clone(), arguments: wish.arguments.clone() }, wanted)
+            (Device::Pci { address: address.clone(), arguments: request.arguments.clone() }, wanted)
         }
     })
 }
@@ -68,15 +74,15 @@ pub(super) fn plan(
 /// is "Resource temporarily unavailable".
 pub(super) fn too_much_to_lock(
     spec: &MethodSpec,
-    wish: &Wish,
+    request: &Request,
     interface: &Interface,
     options: &CaptureOptions,
     source: &SysError,
 ) -> Option<CaptureError> {
-    if wish.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
+    if request.device != DeviceName::AfPacket || !source.to_string().contains("mmap failed") {
         return None;
     }
-    let (locked, limit) = (ring(wish, interface, options).ok()?.locked?, memory::lock_limit());
+    let (locked, limit) = (ring(request, interface, options).ok()?.locked?, memory::lock_limit());
     (locked > limit).then(|| CaptureError::Unsupported {
         method: spec.to_string(),
         interface: interface.name.clone(),
@@ -108,11 +114,11 @@ pub(super) fn start(
 }
 
 /// Whether the device is usable in the calling thread's namespace, as far as is known without starting DPDK.
-pub(super) fn supported(wish: &Wish) -> std::result::Result<(), String> {
-    if let Some(driver) = wish.device.driver() {
+pub(super) fn supported(request: &Request) -> std::result::Result<(), String> {
+    if let Some(driver) = request.device.driver() {
         eal::has_driver(driver)?;
     }
-    match &wish.device {
+    match &request.device {
         DeviceName::AfPacket => probe(None),
         DeviceName::AfXdp => {
             let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::Bpf];

@@ -92,8 +92,8 @@ impl Counting {
             );
             return Counters::of_ring(None, Some(dropped), source, raw);
         }
-        // pcap_stats of libpcap on Linux: ps_recv is tp_packets, which includes the dropped ones, and ps_drop is tp_drops
-        // (pcap-linux.c). libpcap itself discards frames of the other direction from the ring. If there were any, the number
+        // pcap_stats of libpcap on Linux (pcap-linux.c): ps_recv is tp_packets, which includes dropped frames. ps_drop is
+        // tp_drops. libpcap itself discards frames of the other direction from the ring. If there were any, the number
         // of accepted frames of the requested direction is unknown.
         let is_mixed =
             self.engine == Counted::PacketSocket && self.others != others(&self.interface, self.direction);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_absent_and_what_was_read_is_kept() {
+    fn unknown_values_are_absent_and_read_values_are_kept() {
         let counters = counting(Counted::Unknown).counters(at(10, 4));
         assert_eq!(
             (counters.accepted, counters.dropped(), counters.lost_at(Place::Ring)),

@@ -15,8 +15,8 @@ use capbench_model::running::Engine as RunningEngine;
 use capbench_model::running::{Running, TimeSource};
 use capbench_model::units::ByteCount;
 
-/// A build of libpcap that reads engines other than the kernel's, and how to recognise it: a word in its version text, a part
-/// of its file's path, or a function that only it has.
+/// A build of libpcap that reads engines other than the kernel's. A word in its version text identifies it, a part of its
+/// file's path, or a function that only it has.
 struct Claim {
     engine: &'static str,
     version: &'static str,
@@ -160,7 +160,7 @@ fn words(engine: &Engine) -> String {
         Engine::Socket(family) => format!("socket of address family {family}"),
         Engine::Device(path) => format!("device {path}"),
         Engine::Other(what) => format!("descriptor of another kind, {what}"),
-        Engine::Hidden => "no descriptor that would tell what captures".into(),
+        Engine::Hidden => "no descriptor that would show what captures".into(),
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_held_against_what_was_found() {
+    fn a_claim_is_compared_with_what_was_found() {
         let v3 = Engine::Packet { version: Some(Version::V3), ring: ring(64 << 20) };
         let none: [String; 0] = [];
         assert_eq!(shortfalls(&v3, SYSTEM, None, &plan("libpcap")), none);

@@ -214,7 +214,7 @@ impl Capture for XdpCount {
         Ok(Counters {
             accepted: Some(total.frames()),
             losses: vec![
-                nothing(Place::Xdp, "the XDP program counts every frame that it is given"),
+                nothing(Place::Xdp, "the XDP program counts every frame that reaches it"),
                 nothing(Place::Ring, "frames are counted where they arrive and never queued"),
             ],
             without: ONE_RING_WITHOUT.to_vec(),

@@ -65,11 +65,11 @@ fn words(mark: &FrameMark, least: u16) -> Result<Vec<Word>, String> {
         }
     }
     if words.is_empty() {
-        return Err("frames of the trial have no octet that tells them from others".into());
+        return Err("no octet distinguishes frames of the trial from others".into());
     }
     if words.len() > MOST_WORDS {
         return Err(format!(
-            "frames of the trial are told by octets in {} words, and {MOST_WORDS} can be compared",
+            "frames of the trial are recognised by octets in {} words, and {MOST_WORDS} can be compared",
             words.len()
         ));
     }

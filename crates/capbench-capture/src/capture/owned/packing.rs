@@ -64,7 +64,7 @@ impl Packing {
             let running = capture.running();
             return Err(CaptureError::Batches {
                 method: running.method,
-                reason: "it hands no frames over that could be kept".into(),
+                reason: "it returns no frames that could be kept".into(),
             });
         };
         let outcome = gathering.next(timeout, |timeout, taker| take(capture, timeout, taker));

@@ -54,8 +54,8 @@ fn root_a_full_ring_loses_at_its_own_place_to_the_frame() {
 }
 
 #[test]
-fn root_frames_longer_than_a_buffer_are_counted_and_not_taken_for_starvation() {
-    let test = "root_frames_longer_than_a_buffer_are_counted_and_not_taken_for_starvation";
+fn root_frames_longer_than_a_buffer_are_counted_and_are_no_starvation() {
+    let test = "root_frames_longer_than_a_buffer_are_counted_and_are_no_starvation";
     with_each_mode(test, |method, spaces| {
         spaces.left.ip("link set dev left mtu 3000");
         spaces.right.ip("link set dev right mtu 3000");

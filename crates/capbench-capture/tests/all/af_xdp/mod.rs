@@ -1,13 +1,13 @@
-//! `af-xdp` on veth pairs: frames whole and in order, each loss at its place to the frame, refusals instead of fallbacks,
-//! and nothing left on the interface however the process ends.
+//! `af-xdp` on veth pairs: frames whole and in order, each loss at its place to the frame, refusals instead of fallbacks.
+//! Nothing stays on the interface after any end of the process.
 //!
 //! | file | what |
 //! |---|---|
 //! | `frames` | what is captured, and how long it stays |
 //! | `losses` | each loss at its place, to the frame |
 //! | `queues` | several receive queues as one source |
-//! | `passing` | frames that the host gets all the same |
-//! | `refusals` | what cannot be, and interfaces and processes that go away |
+//! | `passing` | frames that the host gets, too |
+//! | `refusals` | impossible requests, and interfaces and processes that go away |
 
 mod frames;
 mod losses;
@@ -45,7 +45,7 @@ fn is_attached(place: &Place) -> bool {
     place.inside(|| link_state(index_of("right").unwrap()).unwrap().attached.is_some())
 }
 
-/// A frame of so many octets with its number, and full of the number's last octet.
+/// A frame of this size with its number, and full of the number's last octet.
 fn frame(destination: [u8; 6], number: u32, octets: usize) -> Vec<u8> {
     let mut frame = crate::wire::frame(destination, number as u8, octets);
     frame[14..18].copy_from_slice(&number.to_be_bytes());
@@ -56,7 +56,7 @@ fn number(data: &[u8]) -> u32 {
     u32::from_be_bytes(data[14..18].try_into().unwrap())
 }
 
-/// The counters once so many frames have come through the program.
+/// The counters once this many frames have come through the program.
 fn counters_after(capture: &mut impl Capture, redirected: u64) -> Counters {
     eventually("all frames have arrived", || {
         capture.counters().unwrap().raw("xdp.redirected") == Some(redirected)

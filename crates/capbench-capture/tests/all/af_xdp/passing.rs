@@ -60,7 +60,7 @@ fn root_what_could_not_be_passed_on_is_said() {
         assert_eq!(take(&mut capture, 1).len(), 1);
         capture.counters().unwrap();
         assert_eq!(capture.running().shortfalls, [""; 0]);
-        // A program that runs on a frame of its own has less room in a page than a driver.
+        // A program that runs on a copied frame has less room in a page than a driver.
         (1..4).for_each(|n| wire.send(&frame(RIGHT_MAC, n, 3500)));
         assert_eq!(take(&mut capture, 3).len(), 3);
         let counters = capture.counters().unwrap();

@@ -81,9 +81,9 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
                     };
                     for frame in batch.frames() {
                         let queue = usize::from(frame.data[5] - 10);
-                        // In generic mode it is the stack that says, and a veth has not told it.
-                        let told = if is_native { queue as u32 } else { 0 };
-                        assert_eq!(batch.queue(), Some(told), "{method}");
+                        // In generic mode the stack reports the queue, and a veth has not set it.
+                        let reported = if is_native { queue as u32 } else { 0 };
+                        assert_eq!(batch.queue(), Some(reported), "{method}");
                         assert_eq!(number(frame.data), next[queue], "{method} queue {queue}");
                         next[queue] += 1;
                         count += 1;
@@ -92,8 +92,8 @@ fn root_all_queues_are_one_source_and_each_keeps_its_order() {
             }
             let counters = counters_after(&mut capture, 1000);
             assert_eq!((counters.accepted, losses(&counters)), (Some(1000), [Some(0); 3]), "{method}");
-            let taken = ["queue0.taken", "queue1.taken"].map(|name| counters.raw(name));
-            assert_eq!(taken, if is_native { [Some(500); 2] } else { [Some(1000), Some(0)] }, "{method}");
+            let read = ["queue0.taken", "queue1.taken"].map(|name| counters.raw(name));
+            assert_eq!(read, if is_native { [Some(500); 2] } else { [Some(1000), Some(0)] }, "{method}");
         });
         if !is_native {
             continue;

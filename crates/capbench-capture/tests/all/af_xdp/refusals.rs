@@ -14,7 +14,7 @@ use crate::wire::{OTHER_MAC, Wire, take};
 use capbench_testing::network::{Namespaces, PATIENCE, eventually, lossy, privileges, program};
 
 #[test]
-fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
+fn root_impossible_requests_are_refused_without_fallback() {
     let Some(()) = privileges() else { return };
     let spaces = Namespaces::make();
     let right = &spaces.right;
@@ -27,7 +27,7 @@ fn root_what_cannot_be_is_refused_and_nothing_falls_back() {
         assert!(words.iter().all(|word| text.contains(word)) && text.lines().count() == 1, "{text}");
         assert!(!is_attached(right), "{method}");
     }
-    // Two on one queue: the socket's place is taken before the program is.
+    // Two on one queue: the socket's place is occupied before the program is.
     right.inside(|| {
         let first = open_as("af-xdp", 1500, &options()).unwrap();
         let text = open_as("af-xdp+generic", 1500, &options()).unwrap_err().to_string();
@@ -111,7 +111,7 @@ fn root_busy_polling_is_reported_as_found() {
 /// What the child of another test does.
 const TASK: &str = "CAPBENCH_TEST_TASK";
 
-/// This program once more, to do the task in a process of its own.
+/// This program once more, to do the task in a separate process.
 fn child(task: &str, through: Option<&mut Command>) -> Command {
     let this = std::env::current_exe().unwrap();
     let mut command = match through {

@@ -1,6 +1,6 @@
 //! A table of expressions: the kernel, tcpdump and the interpreter agree on random frames.
 
-use capbench_capture::filter::{Beside, Compiler, Filter, Listing, Optimise, SoftwareFilter, Tags};
+use capbench_capture::filter::{Compiler, Filter, FrameMetadata, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_model::units::SnapLength;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -81,7 +81,7 @@ pub const EXPRESSIONS: [&str; 67] = [
     "udp port 53 or (vlan and udp port 53)",
 ];
 
-/// The expressions compiled for an interface of a namespace of its own, which has an IPv4 address.
+/// The expressions compiled for an interface of a separate namespace, which has an IPv4 address.
 fn compiled(place: &Place, optimise: Optimise, snap: SnapLength) -> Vec<Filter> {
     place.ip("address add 192.0.2.1/24 dev left");
     place.inside(|| {
@@ -100,7 +100,8 @@ fn root_expressions_run_here_as_in_the_kernel() {
         let both: Vec<_> = filters
             .iter()
             .map(|filter| {
-                let software = SoftwareFilter::new(filter, snap, &Beside::tags(Tags::InFrames)).unwrap();
+                let software =
+                    SoftwareFilter::new(filter, snap, &FrameMetadata::tags(Tags::InFrames)).unwrap();
                 (software, InKernel::new(filter.program()).unwrap())
             })
             .collect();
@@ -144,7 +145,8 @@ fn root_expressions_want_what_tcpdump_wants() {
             continue;
         }
         let software =
-            SoftwareFilter::new(filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap();
+            SoftwareFilter::new(filter, SnapLength::EVERYTHING, &FrameMetadata::tags(Tags::InFrames))
+                .unwrap();
         let here: Vec<_> =
             (0..frames.len()).filter(|&at| software.matches(&plain(&frames[at])).is_some()).collect();
         let mut tcpdump = program("tcpdump");
@@ -177,7 +179,7 @@ fn root_listings_are_those_of_tcpdump() {
     }
 }
 
-/// A file of classic pcap with these frames, whose times are their numbers in microseconds.
+/// A file of classic pcap with these frames. Their times are their numbers in microseconds.
 fn pcap_of(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4u32, 4 << 16 | 2, 0, 0, 262_144, 1] {

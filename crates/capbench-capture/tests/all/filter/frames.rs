@@ -1,4 +1,4 @@
-//! Random frames, such as expressions tell apart.
+//! Random frames, such as expressions distinguish.
 
 use capbench_capture::{Frame, PacketType, VlanTag};
 use etherparse::{
@@ -120,13 +120,13 @@ pub fn frame() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// A frame as a method without any knowledge beside its octets gives it.
+/// A frame as a method without metadata returns it.
 pub fn plain(data: &[u8]) -> Frame<'_> {
-    beside(data, None)
+    with_tag(data, None)
 }
 
-/// The same with a tag beside it.
-pub fn beside(data: &[u8], vlan: Option<VlanTag>) -> Frame<'_> {
+/// The same with a tag as metadata.
+pub fn with_tag(data: &[u8], vlan: Option<VlanTag>) -> Frame<'_> {
     Frame {
         data,
         wire_length: data.len() as u32,

@@ -1,5 +1,4 @@
-//! What the kernel makes of a program: it runs socket filters on datagrams between the two ends of a Unix socket, too, and
-//! needs no privilege for that.
+//! Runs programs in the kernel. It also filters datagrams between the two ends of a Unix socket, which needs no privilege.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;

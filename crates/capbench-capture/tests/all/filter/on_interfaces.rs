@@ -1,15 +1,15 @@
-//! Filters in front of real captures: tags that the kernel has taken out, and every method that has a filter.
+//! Filters in front of real captures: tags that the kernel has removed, and every method that has a filter.
 
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::backends::packet_v3::PacketV3;
-use capbench_capture::filter::{Beside, FilterText, Listing, Optimise, SoftwareFilter, Tags};
+use capbench_capture::filter::{FilterText, FrameMetadata, Listing, Optimise, SoftwareFilter, Tags};
 use capbench_capture::{Capture, Filter, METHODS, Visitor, open_with};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::{ByteCount, SnapLength};
 use etherparse::PacketBuilder;
 
-use super::frames::beside;
+use super::frames::with_tag;
 use crate::wire::interface_of;
 use crate::wire::{Seen, Wire, drain, take};
 use capbench_testing::network::{Namespaces, Place, privileges};
@@ -96,12 +96,13 @@ fn root_tags_that_the_kernel_took_out_are_filtered_by() {
         sent.iter().for_each(|frame| wire.send(frame));
         let all = take(&mut whole, sent.len());
         let tags = Tags::found(whole.running(), place.interface);
-        assert_eq!(tags, Tags::Beside);
+        assert_eq!(tags, Tags::InMetadata);
         assert_eq!(all.iter().filter(|seen| seen.vlan.is_some()).count(), 8, "the kernel took them out");
         for (text, wanted) in WANTED {
             let filter = compile(place, text);
-            let software = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(tags)).unwrap();
-            let here = all.iter().filter(|seen| software.matches(&beside(&seen.data, seen.vlan)).is_some());
+            let software =
+                SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &FrameMetadata::tags(tags)).unwrap();
+            let here = all.iter().filter(|seen| software.matches(&with_tag(&seen.data, seen.vlan)).is_some());
             assert_eq!(here.map(number).collect::<Vec<_>>(), wanted, "{text} here");
             let mut capture = open(Some(filter));
             sent.iter().for_each(|frame| wire.send(frame));
@@ -128,7 +129,7 @@ impl Visitor for Numbers {
 }
 
 #[test]
-fn root_every_method_with_a_filter_heeds_it() {
+fn root_every_method_with_a_filter_applies_it() {
     let Some(()) = privileges() else { return };
     let methods = METHODS.iter().filter(|method| method.socket_filter).map(|method| method.name);
     for method in methods.chain(["libpcap+next-ex", "libpcap+immediate"]) {
@@ -150,18 +151,18 @@ fn root_every_method_with_a_filter_heeds_it() {
 }
 
 #[test]
-fn root_tags_that_may_be_taken_out_untold_are_not_filtered_by() {
+fn root_a_filter_for_tags_is_refused_if_tags_may_be_removed_without_a_report() {
     let Some(()) = privileges() else { return };
     let place = Place::with_pair();
     place.inside(|| {
         let filter = compile(&place, "vlan 100");
-        // libpcap tells no tags beside frames, as AF_XDP does not.
+        // libpcap reports no removed tags, nor does AF_XDP.
         let capture =
             Libpcap::open(&MethodSpec::plain("libpcap"), &interface_of(&place), &options(None)).unwrap();
         let found = || Tags::found(capture.running(), place.interface);
         place.run("ethtool", "-K left rxvlan on");
         assert_eq!(found(), Tags::Unknown);
-        let said = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found()))
+        let said = SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &FrameMetadata::tags(found()))
             .unwrap_err()
             .to_string();
         assert!(
@@ -170,6 +171,6 @@ fn root_tags_that_may_be_taken_out_untold_are_not_filtered_by() {
         );
         place.run("ethtool", "-K left rxvlan off");
         assert_eq!(found(), Tags::InFrames);
-        assert!(SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(found())).is_ok());
+        assert!(SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &FrameMetadata::tags(found())).is_ok());
     });
 }

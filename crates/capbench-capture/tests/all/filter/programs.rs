@@ -1,6 +1,6 @@
-//! Programs of any kind: what is hostile does no harm, what the kernel takes is taken, and both run it alike.
+//! Programs of any kind: hostile ones do no harm, those that the kernel accepts are accepted, and both run them alike.
 
-use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::filter::{Filter, FrameMetadata, SoftwareFilter, Tags};
 use capbench_capture::{CaptureError, Frame, PacketType, VlanTag};
 use capbench_model::places::Place;
 use capbench_model::units::SnapLength;
@@ -9,7 +9,7 @@ use capbench_sys::packet::FilterInstruction;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::frames::{beside, frame, plain};
+use super::frames::{frame, plain, with_tag};
 use super::kernel::InKernel;
 
 /// Every code that Linux knows, and some that it does not.
@@ -46,8 +46,8 @@ fn program() -> impl Strategy<Value = Vec<FilterInstruction>> {
 }
 
 /// All that can be known.
-fn known() -> Beside {
-    Beside { packet_type: true, hash: true, queue: Some(0), ..Beside::tags(Tags::InFrames) }
+fn known() -> FrameMetadata {
+    FrameMetadata { packet_type: true, hash: true, queue: Some(0), ..FrameMetadata::tags(Tags::InFrames) }
 }
 
 fn listed(program: &[FilterInstruction]) -> String {
@@ -101,17 +101,17 @@ fn equal(number: u32, value: u32) -> Filter {
 }
 
 /// The same, to run here on frames with this metadata.
-fn here(number: u32, value: u32, beside: &Beside) -> Result<SoftwareFilter, CaptureError> {
-    SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, beside)
+fn here(number: u32, value: u32, metadata: &FrameMetadata) -> Result<SoftwareFilter, CaptureError> {
+    SoftwareFilter::new(&equal(number, value), SnapLength::EVERYTHING, metadata)
 }
 
 #[test]
-fn ancillary_data_is_told_where_it_is_known() {
+fn known_ancillary_data_is_reported() {
     let data = frame_of(0x86dd);
-    let tagged = beside(&data, Some(VlanTag { tci: 0x6064, tpid: 0x88a8 }));
+    let tagged = with_tag(&data, Some(VlanTag { tci: 0x6064, tpid: 0x88a8 }));
     let frame = Frame { hash: Some(77), packet_type: PacketType::Multicast, ..tagged };
-    let told = Beside {
-        tags: Tags::Beside,
+    let known = FrameMetadata {
+        tags: Tags::InMetadata,
         interface: InterfaceIndex::new(5),
         hardware_type: Some(1),
         queue: Some(3),
@@ -120,21 +120,21 @@ fn ancillary_data_is_told_where_it_is_known() {
     let cases =
         [(0, 0x86dd), (4, 2), (8, 5), (24, 3), (28, 1), (32, 77), (44, 0x6064), (48, 1), (60, 0x88a8)];
     for (number, value) in cases {
-        let keeps = |value| here(number, value, &told).unwrap().matches(&frame);
+        let keeps = |value| here(number, value, &known).unwrap().matches(&frame);
         assert_eq!(keeps(value), Some(SnapLength::new(7)), "{number}");
         assert_eq!(keeps(value + 1), None, "{number}");
-        let nothing = here(number, value, &Beside::tags(Tags::Unknown));
+        let nothing = here(number, value, &FrameMetadata::tags(Tags::Unknown));
         match nothing {
             Ok(_) => assert_eq!(number, 0, "the protocol follows from the octets"),
-            Err(error) => assert!(error.to_string().contains("cannot tell"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("does not report"), "{error}"),
         }
     }
     for number in [12, 16, 20, 36, 52, 56] {
-        let said = here(number, 0, &told).unwrap_err().to_string();
-        assert!(said.contains("cannot tell of its frames"), "{said}");
+        let said = here(number, 0, &known).unwrap_err().to_string();
+        assert!(said.contains("this method does not report"), "{said}");
     }
-    // Tags that are among the octets are none beside.
-    let among = Beside { tags: Tags::InFrames, ..told };
+    // Tags among the octets are not in the metadata.
+    let among = FrameMetadata { tags: Tags::InFrames, ..known };
     assert!(here(48, 0, &among).unwrap().matches(&frame).is_some());
 }
 
@@ -151,9 +151,10 @@ fn the_protocol_is_that_of_the_kernel() {
 }
 
 #[test]
-fn what_is_kept_ends_at_the_snap_length_and_both_outcomes_are_counted() {
+fn kept_octets_end_at_the_snap_length_and_both_outcomes_are_counted() {
     let mut filter =
-        SoftwareFilter::new(&equal(0, 0x0800), SnapLength::new(5), &Beside::tags(Tags::Unknown)).unwrap();
+        SoftwareFilter::new(&equal(0, 0x0800), SnapLength::new(5), &FrameMetadata::tags(Tags::Unknown))
+            .unwrap();
     assert_eq!(filter.pass(&plain(&frame_of(0x0800))), Some(SnapLength::new(5)));
     for _ in 0..2 {
         assert_eq!(filter.pass(&plain(&frame_of(0x0806))), None);

@@ -89,11 +89,14 @@ fn root_any_row_of_words_is_compiled_or_refused_with_a_place() {
         let outcome = runner.run(&rows, |row| {
             let text: String = row.into_iter().flat_map(|(word, space)| [word, space]).collect();
             let Err(error) = compiler.borrow_mut().compile(&text, Optimise::No) else { return Ok(()) };
-            let told = error.to_string();
-            let CaptureError::Filter { place, reason, .. } = error else { panic!("{told}") };
-            prop_assert!(text.get(place.clone().map_or(0..0, |place| place.token)).is_some(), "{told}");
+            let text_of_error = error.to_string();
+            let CaptureError::Filter { place, reason, .. } = error else { panic!("{text_of_error}") };
+            prop_assert!(
+                text.get(place.clone().map_or(0..0, |place| place.token)).is_some(),
+                "{text_of_error}"
+            );
             if reason.contains("syntax error") {
-                prop_assert!(place.is_some_and(|place| place.is_exact), "{told}");
+                prop_assert!(place.is_some_and(|place| place.is_exact), "{text_of_error}");
             }
             Ok(())
         });

@@ -1,5 +1,5 @@
-//! `nfb` against a stand-in for libnfb: each burst is put once and not before its frames were read, queues are stopped
-//! before they are closed, and every failure is told.
+//! `nfb` against a stand-in for libnfb. Each burst is put once, after its frames were read. Queues are stopped before they
+//! are closed, and every failure is reported.
 
 use std::time::Duration;
 
@@ -121,14 +121,14 @@ fn the_snap_length_cuts_and_the_length_stays() {
 }
 
 #[test]
-fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
+fn impossible_frames_of_the_library_are_errors() {
     let over = VENDOR.fails("frames 20 over_at 1", ("", ""), 8);
     assert!(over.contains("gave 65 packets where 64 were asked for"), "{over}");
     assert!(VENDOR.fails("frames 20 null_at 9", ("", ""), 8).contains("without data"));
 }
 
 #[test]
-fn what_goes_wrong_while_waiting_is_an_error() {
+fn a_failure_while_waiting_is_an_error() {
     let gone = VENDOR.fails("frames 20 gone_after 8", ("", ""), 8);
     assert!(gone.contains("the device reports an error"), "{gone}");
     assert!(VENDOR.fails("frames 0 poll -19", ("", ""), 0).contains("No such device"));
@@ -141,7 +141,7 @@ fn an_interrupted_wait_is_none() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn a_failed_open_says_why() {
     assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
     assert!(VENDOR.refuses("queues -19", "").contains("No such device"));
     assert!(VENDOR.refuses("queues 0", "").contains("no usable receive queue"));
@@ -155,7 +155,7 @@ fn what_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn what_is_no_libnfb_is_refused_before_anything_is_opened() {
+fn other_libraries_are_refused_before_opening() {
     let stand_in = StandIn::build("pf_ring", &[]);
     let refusal = (METHOD.supported)(&stand_in.spec("nfb")).unwrap_err();
     assert!(refusal.contains("no function nfb_open"), "{refusal}");

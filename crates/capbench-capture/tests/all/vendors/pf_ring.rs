@@ -46,7 +46,7 @@ fn packets_are_read_in_order_however_they_are_read() {
 }
 
 #[test]
-fn what_the_header_says_of_a_packet_is_kept() {
+fn header_fields_of_a_packet_are_kept() {
     for reading in &READINGS[..2] {
         let (_device, mut capture) = VENDOR.opened("frames 3 sent_at 2", *reading);
         let seen = take(&mut capture, 3);
@@ -158,7 +158,7 @@ fn an_error_comes_after_the_packets_before_it() {
 }
 
 #[test]
-fn what_the_library_cannot_have_is_an_error_and_not_a_frame() {
+fn impossible_frames_of_the_library_are_errors() {
     for script in ["frames 9 huge_at 5", "frames 9 null_at 5"] {
         let error = VENDOR.fails(script, READINGS[1], 5);
         assert!(
@@ -182,7 +182,7 @@ fn a_module_without_bursts_is_no_reason_to_read_otherwise() {
 }
 
 #[test]
-fn what_goes_wrong_while_waiting_is_an_error_and_a_signal_is_none() {
+fn a_failure_while_waiting_is_an_error_and_a_signal_is_none() {
     assert!(VENDOR.fails("frames 0 poll -7", ("", ""), 0).contains("does not have it (-7)"));
     // ENETDOWN
     assert!(VENDOR.fails("frames 0 poll -1 poll_errno 100", ("", ""), 0).contains("Network is down"));
@@ -203,7 +203,7 @@ fn counters_that_are_refused_are_an_error() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn a_failed_open_says_why() {
     assert!(VENDOR.refuses("open_errno 1", "").contains("Operation not permitted"));
     assert!(VENDOR.refuses("mode -1", "").contains("pfring_set_socket_mode"));
     assert!(VENDOR.refuses("direction -7", "").contains("pfring_set_direction"));
@@ -258,7 +258,7 @@ fn root_an_interface_that_goes_down_or_is_removed_is_noticed() {
 }
 
 #[test]
-fn what_is_no_usable_libpfring_is_refused_before_anything_is_opened() {
+fn unusable_libraries_are_refused_before_opening() {
     let supported = |stand_in: &StandIn| (METHOD.supported)(&stand_in.spec("pf-ring"));
     let lacking = supported(&StandIn::build("pf_ring", &["WITHOUT_ENABLE"])).unwrap_err();
     assert!(lacking.contains("no function pfring_enable_ring"), "{lacking}");
@@ -279,7 +279,7 @@ fn what_is_no_usable_libpfring_is_refused_before_anything_is_opened() {
 }
 
 #[test]
-fn memory_that_is_given_back_too_early_is_not_read_in_place() {
+fn memory_that_is_returned_too_early_is_not_read_in_place() {
     let check = |spec: &str| {
         let options = CaptureOptions::default();
         (METHOD.check)(&spec.parse().unwrap(), &interface(), &options).map_err(|error| error.to_string())

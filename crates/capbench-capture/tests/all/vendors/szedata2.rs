@@ -66,7 +66,7 @@ fn a_short_read_is_an_error_and_not_a_frame() {
 }
 
 #[test]
-fn what_goes_wrong_while_waiting_is_an_error() {
+fn a_failure_while_waiting_is_an_error() {
     let gone = VENDOR.fails("frames 9 gone_after 4", ("", ""), 4);
     assert!(gone.contains("the device reports an error"), "{gone}");
     // ENODEV
@@ -83,7 +83,7 @@ fn an_interrupted_wait_is_none() {
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn a_failed_open_says_why() {
     assert!(VENDOR.refuses("open_errno 13", "").contains("Permission denied"));
     let busy = VENDOR.refuses("subscribe 16", "");
     assert!(busy.contains("szedata_subscribe3") && busy.contains("busy"), "{busy}");
@@ -98,7 +98,7 @@ fn what_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn what_is_no_libsze2_is_refused_before_anything_is_opened() {
+fn other_libraries_are_refused_before_opening() {
     let stand_in = StandIn::build("nfb", &[]);
     let refusal = (METHOD.supported)(&stand_in.spec("szedata2")).unwrap_err();
     assert!(refusal.contains("no function szedata_open"), "{refusal}");

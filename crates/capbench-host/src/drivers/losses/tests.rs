@@ -137,7 +137,7 @@ fn each_loss_of_a_driver_counts_once() {
     let row = known("i40e").unwrap().row_of("port.rx_discards").unwrap();
     assert!(!row.verified && row.meaning == Overrun, "it is shown with its meaning");
     let missed = nic_losses(known("virtio_net"), Some(&LinkDeltas::from(&virtio)), &deltas(VIRTIO));
-    assert!(missed.iter().all(|loss| loss.meaning != Missed), "it cannot tell, which is not 0");
+    assert!(missed.iter().all(|loss| loss.meaning != Missed), "unknown, which is not 0");
 }
 
 const VIRTIO: &str =
@@ -178,7 +178,7 @@ fn a_counter_that_grows_by_being_read_outvotes_the_link_statistics_made_from_it(
 }
 
 proptest! {
-    /// Names that no table knows change nothing, whatever they are called and count.
+    /// Names that no table knows change nothing.
     #[test]
     fn an_unknown_name_is_never_summed(
         names in proptest::collection::vec(("\\PC{0,31}", any::<u64>()), 0..40), which in any::<prop::sample::Index>(),

@@ -11,9 +11,9 @@ pub(super) static DRIVERS: &[Driver] = &[
         .refreshed_every(2000)
         .blind_to("the card reports what it dropped every 20 s only"),
     Driver::new(&["hv_netvsc"], &[NETVSC]).blind_to(
-        "its host does not tell what it had no buffer for; with accelerated networking the virtual function's driver counts",
+        "its host does not report frames without a buffer; with accelerated networking the virtual function's driver counts",
     ),
-    Driver::new(&["virtio_net"], &[VIRTIO]).blind_to("its host does not tell what it had no buffer for"),
+    Driver::new(&["virtio_net"], &[VIRTIO]).blind_to("its host does not report frames without a buffer"),
     Driver::new(&["vmxnet3"], &[VMXNET3]),
     Driver::new(&["veth"], &[VETH]),
 ];
@@ -22,8 +22,8 @@ const ENA_H: &str = "drivers/net/ethernet/amazon/ena/ena_admin_defs.h: struct en
 const ENA_C: &str = "drivers/net/ethernet/amazon/ena/ena_netdev.c: ena_get_stats64, ena_keep_alive_wd";
 const ENA_XDP_C: &str = "drivers/net/ethernet/amazon/ena/ena_xdp.h: ena_xdp_execute";
 
-/// No counter of the driver contains the card's drops: it sets `rx_missed_errors`, `rx_fifo_errors` and all errors to 0 and
-/// reports the card's drops as `rx_dropped`, to which the stack adds its own. The allowances count shaped packets: delayed or
+/// No counter of the driver contains the card's drops. It sets `rx_missed_errors`, `rx_fifo_errors` and all errors to 0. It
+/// reports the card's drops as `rx_dropped`, and the stack adds its drops to that. The allowances count shaped packets: delayed or
 /// dropped.
 const ENA: &[Row] = &[
     link("rx_dropped", |stats| stats.rx_dropped, Missed, ENA_C)

@@ -55,7 +55,7 @@ impl Halves<'_> {
             steal_ns: if sends_only { times.steal_ns } else { cpus.sending.of(cpu)?.steal_ns },
             foreign_ns: foreign_ns(&times, window_ns, own_ns, wakeups(received), traced),
             stalls,
-            pace: of(cpu, &cpus.paces),
+            core_speed: of(cpu, &cpus.paces),
         })
     }
 

@@ -12,7 +12,7 @@ use capbench_host::tracer::cost::TracerCost;
 use capbench_host::tracer::{DropKind, InterfaceTrace, NetRxTime};
 use capbench_model::arrivals::Arrivals;
 use capbench_model::counters::{Counters, WaitCounts};
-use capbench_model::disturbance::{ClockDrift, Pace, Standstill};
+use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
 use capbench_model::for_tests::profile;
 use capbench_model::places::Place;
 use capbench_model::running::{CaptureFacts, Engine, RingGeometry};
@@ -66,7 +66,7 @@ fn transmit() -> TransmitHalf {
             own_ns: 950 * MS,
             window_ns: 1002 * MS,
             times: window(&[(0, [97, 0, 0, 0, 3])]).of(CpuId::new(0)),
-            stalls: Some(vec![Standstill { until_ns: 5 * MS, at_least_ns: MS, at_most_ns: 2 * MS }]),
+            stalls: Some(vec![Stall { until_ns: 5 * MS, at_least_ns: MS, at_most_ns: 2 * MS }]),
         },
         interface: InterfaceCounts {
             stats: Some(LinkStats { tx_packets: 995, tx_dropped: 2, ..LinkStats::default() }),
@@ -129,7 +129,7 @@ fn receive() -> ReceiveHalf {
             verify_ns: 100.0,
             iteration_ns: None,
         },
-        loss_shape: None,
+        loss_pattern: None,
         interface: InterfaceCounts {
             stats: Some(stats),
             traced: Some(traced),
@@ -164,7 +164,7 @@ fn receive() -> ReceiveHalf {
             kernel_busy_ns: Some(503 * MS),
             interrupts_excluded: Some(false),
             tick_ns: 10 * MS,
-            stalls: vec![(kernel, vec![Standstill { until_ns: 1003 * MS, ..Standstill::default() }])],
+            stalls: vec![(kernel, vec![Stall { until_ns: 1003 * MS, ..Stall::default() }])],
             paces: vec![(CpuId::new(0), PACE), (kernel, PACE)],
         },
         clocks: ClockDrift { slew_ppm: 1.25, ..ClockDrift::default() },
@@ -179,7 +179,7 @@ fn receive() -> ReceiveHalf {
     }
 }
 
-const PACE: Pace = Pace { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
+const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
 
 fn through_json<T: Serialize + DeserializeOwned>(half: &T) -> T {
     serde_json::from_str(&serde_json::to_string(half).unwrap()).unwrap()
@@ -250,7 +250,7 @@ fn the_generators_cpu_is_examined_while_it_sends_and_the_others_until_the_last_f
     assert_eq!(generator.stalls.as_ref().map(Vec::len), Some(1));
     assert_eq!((receiver.cpu, receiver.window_ns), (1, 3003 * MS));
     assert_eq!(receiver.stalls, Some(Vec::new()), "it stalled when sending was over");
-    assert_eq!((generator.pace, receiver.pace), (Some(PACE), Some(PACE)));
+    assert_eq!((generator.core_speed, receiver.core_speed), (Some(PACE), Some(PACE)));
     assert_eq!((disturbance.sending_ns, disturbance.clocks.slew_ppm), (1002 * MS, 1.25));
     // 1000 frames in 999 ms, and a backlog of 1000.
     assert_eq!(disturbance.backlog_lasts_ns, Some(999 * MS));

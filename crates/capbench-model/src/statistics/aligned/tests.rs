@@ -86,7 +86,7 @@ fn tables_of_the_least_probability() {
 }
 
 #[test]
-fn what_is_the_same_differs_by_nothing() {
+fn equal_environments_have_no_differences() {
     let same = [(vec![0.0; 6], vec![0.0; 6])];
     assert_eq!(test(&same, 0.0).two_sided(), 1.0);
     assert_eq!(shift(&same, 0.95), Some(Shift { middle: 0.0, ends: Some((0.0, 0.0)) }));
@@ -120,12 +120,12 @@ fn samples_and_the_normal_distribution_agree_with_counting() {
     assert_eq!(sampled(&ranked), near, "the same every time");
 }
 
-/// Share of rounds in which two sets of groups, the second higher by so much, are told apart at the level; and those in
+/// Share of rounds that detect a difference of two sets of groups, the second higher by `by`; and those in
 /// which the interval holds the difference.
 fn rounds(seed: u64, sizes: &[(usize, usize)], by: f64, deviation: f64) -> (f64, f64) {
     const ROUNDS: usize = 400;
     let mut source = Source(Xoshiro256PlusPlus::seed_from_u64(seed));
-    let (mut told, mut held) = (0, 0);
+    let (mut detected, mut covered) = (0, 0);
     for _ in 0..ROUNDS {
         let strata: Vec<Groups> = sizes
             .iter()
@@ -135,32 +135,32 @@ fn rounds(seed: u64, sizes: &[(usize, usize)], by: f64, deviation: f64) -> (f64,
                 (source.group(one, mean, deviation), source.group(other, mean + by, deviation))
             })
             .collect();
-        told += usize::from(test(&strata, 0.0).two_sided() <= 0.05);
+        detected += usize::from(test(&strata, 0.0).two_sided() <= 0.05);
         let (low, high) = shift(&strata, 0.95).unwrap().ends.unwrap();
-        held += usize::from((low..=high).contains(&by));
+        covered += usize::from((low..=high).contains(&by));
     }
-    (told as f64 / ROUNDS as f64, held as f64 / ROUNDS as f64)
+    (detected as f64 / ROUNDS as f64, covered as f64 / ROUNDS as f64)
 }
 
 #[test]
-fn lengthy_nothing_is_told_of_nothing_more_often_than_the_level_and_intervals_hold_what_is_true() {
+fn lengthy_false_alarms_stay_below_the_level_and_intervals_cover_the_truth() {
     // Two standard deviations of the count above 0.05, and below 0.95.
     const DOUBT: f64 = 0.02;
     for sizes in [vec![(6, 6)], vec![(1, 1); 9], vec![(3, 3); 3], vec![(4, 5), (5, 3)]] {
-        let (false_alarms, held) = rounds(7, &sizes, 0.0, 1.0);
+        let (false_alarms, covered) = rounds(7, &sizes, 0.0, 1.0);
         assert!(false_alarms <= 0.05 + DOUBT, "{sizes:?}: {false_alarms}");
-        assert!(held >= 0.95 - DOUBT, "{sizes:?}: {held}");
+        assert!(covered >= 0.95 - DOUBT, "{sizes:?}: {covered}");
     }
 }
 
 #[test]
-fn lengthy_a_difference_of_a_fifth_is_told_and_lies_in_the_interval() {
+fn lengthy_a_difference_of_a_fifth_is_detected_and_is_in_the_interval() {
     // 20 % of a value that varies by 5 %, on a logarithmic scale.
     let by = 1.2_f64.ln();
     for sizes in [vec![(8, 8)], vec![(1, 1); 12], vec![(4, 4); 3]] {
-        let (power, held) = rounds(8, &sizes, by, 0.05);
+        let (power, covered) = rounds(8, &sizes, by, 0.05);
         assert!(power > 0.85, "{sizes:?}: {power}");
-        assert!(held >= 0.93, "{sizes:?}: {held}");
+        assert!(covered >= 0.93, "{sizes:?}: {covered}");
     }
 }
 
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_is_called_second_the_same_is_said(
+    fn the_order_of_the_groups_does_not_change_the_answer(
         one in prop::collection::vec(-9.0..9.0_f64, 2..6), other in prop::collection::vec(-9.0..9.0_f64, 2..6),
     ) {
         let (there, back) = ([(one.clone(), other.clone())], [(other, one)]);

@@ -15,8 +15,8 @@ use capbench_model::evidence::Evidence;
 use capbench_model::for_tests::profile;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::{Delays, Latency};
-use capbench_model::loss_shape::SequenceTracker;
-use capbench_model::loss_shape::{Clock, End, LossRecord, Watch};
+use capbench_model::loss_pattern::SequenceTracker;
+use capbench_model::loss_pattern::{Clock, End, LossRecord, Watch};
 use capbench_model::trial::{Load, Measured, Phase, Trial, TrialResult};
 
 /// The path.
@@ -131,7 +131,7 @@ impl Trial for QueueTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending: duration,
-            loss_shape: record.shape(&end),
+            loss_pattern: record.shape(&end),
             latency: self.setup.latency.map(|recording| Latency {
                 total: Delays::of(&delays),
                 ..Latency::unknown(recording, "a queue stamps no frames")

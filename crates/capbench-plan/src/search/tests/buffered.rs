@@ -40,7 +40,7 @@ fn a_trial_may_lose_nothing_at_three_times_the_capacity() {
     let mut trial = path.prepare(&ring()).unwrap();
     let result = trial.run(Load::Rate("700k".parse().unwrap()), Duration::from_secs(1)).unwrap();
     assert_eq!((result.lost(), result.backlogged(1)), (0, Some(500_000)));
-    assert!((result.taken_pps() - CAPACITY).abs() < 1.0);
+    assert!((result.read_pps() - CAPACITY).abs() < 1.0);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn loads_that_only_find_room_are_overloads_though_nothing_is_lost_at_first() {
     let finished = search("ndr", &mut deep().showing_moments());
     // The ring is full after 0.65 s of a second.
     let loses_late = |trial: &&TrialResult| {
-        let shape = trial.loss_shape.as_ref().filter(|_| trial.phase == Phase::Search);
+        let shape = trial.loss_pattern.as_ref().filter(|_| trial.phase == Phase::Search);
         shape.is_some_and(|shape| shape.windows == 10 && shape.lossy_windows == 4)
     };
     assert!(finished.trials.iter().any(|trial| loses_late(&trial)));

@@ -109,7 +109,7 @@ fn on_a_host_that_is_always_disturbed_trials_are_marked_and_a_quarter_is_repeate
         trials.map(|trial| trial.duration_s).sum()
     };
     let aside = finished.trials.iter().filter_map(|trial| trial.guarding.as_ref());
-    let repeated = seconds(&mut aside.flat_map(|did| did.set_aside.iter().map(|aside| &aside.trial)));
+    let repeated = seconds(&mut aside.flat_map(|did| did.discarded.iter().map(|aside| &aside.trial)));
     let first = seconds(&mut finished.trials.iter());
     assert!(repeated > first * 0.15 && repeated <= first * 0.25 + 1.0, "{repeated} of {first} s");
 }

@@ -11,7 +11,7 @@ use crate::search::database::Observation;
 use crate::search::{Finished, SearchPlan, Stored, parse};
 use capbench_model::Result;
 use capbench_model::for_tests::{measured, profile};
-use capbench_model::loss_shape::{LossShape, Spread};
+use capbench_model::loss_pattern::{LossPattern, Spread};
 use capbench_model::trial::{Departed, Load, Measured, Phase, Trial, TrialResult};
 
 /// A path.
@@ -91,11 +91,11 @@ impl Trial for Path {
             sending: duration,
             line_rate_pps: self.line_rate.map(Pps::get),
             departed: Some(Departed { after_s: duration.as_secs_f64(), under_way: 0 }),
-            loss_shape: (lost > 0).then(|| {
+            loss_pattern: (lost > 0).then(|| {
                 let windows = (duration.as_secs_f64() * 10.0).ceil() as u64;
                 // What is more than bursts is lost all the time.
                 let lossy_windows = if lost > events * self.burst { windows } else { events };
-                LossShape { windows, lossy_windows, ..shape(sent, lost, events) }
+                LossPattern { windows, lossy_windows, ..shape(sent, lost, events) }
             }),
             ..measured(intended, sent, delivered, lost)
         };
@@ -121,9 +121,9 @@ impl<F: FnMut(&mut Path, Load) -> Result<()>> Trial for Changing<F> {
     }
 }
 
-fn shape(sent: u64, lost: u64, events: u64) -> LossShape {
+fn shape(sent: u64, lost: u64, events: u64) -> LossPattern {
     let bursts = Spread { count: events, total: lost, ..Spread::default() };
-    LossShape { bursts, ..LossShape::in_windows(sent, lost, 10, 1) }
+    LossPattern { bursts, ..LossPattern::in_windows(sent, lost, 10, 1) }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).

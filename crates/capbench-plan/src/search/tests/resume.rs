@@ -90,8 +90,8 @@ fn what_was_spent_before_counts_against_the_time_allowed() {
 fn what_guards_sent_for_a_trial_counts_as_time_and_traffic() {
     let path = Path::new(1e6);
     let mut trials = stopped(&plan("ndr"), &path, 5).trials;
-    let set_aside = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
-    trials[1].guarding = Some(Box::new(Guarding { attempt: 2, set_aside, recovery: None }));
+    let discarded = vec![Retried { because: vec!["steal".into()], trial: trials[0].clone() }];
+    trials[1].guarding = Some(Box::new(Guarding { attempt: 2, discarded, recovery: None }));
     let more = SearchPlan { time_allowed: Some(std::time::Duration::from_secs(27)), ..plan("ndr") };
     let mut record = Collected::default();
     let outcome = more

@@ -91,12 +91,12 @@ fn named(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_has_no_place_is_counted_by_kind() {
+fn drops_without_a_place_are_counted_by_kind() {
     for big in [false, true] {
         let mut file = Foreign::new(big);
         file.octets = example(big);
         file.block(0x0bad, &[0; 8]).block(0x4000_0bad, &[0; 8]);
-        // Of a section, of a packet two, and its flags, that say inbound without saying to whom.
+        // Of a section, of a packet two, and its flags, that say inbound without an addressee.
         let mut left_out = LeftOut { names: 1, secrets: 1, custom: 2, blocks: 1, comments: 1, options: 4 };
         let (written, counts, done) = converted(&file.octets, FileFormat::Pcapng);
         done.unwrap();
@@ -242,7 +242,7 @@ fn pcap_refuses_several_link_types_and_leaves_no_file() {
 }
 
 #[test]
-fn octets_of_fcs_that_a_pcap_header_tells_of_are_counted_as_left_out() {
+fn octets_of_an_fcs_by_the_pcap_header_count_as_left_out() {
     let mut file = super::pcap_example(false, 0xa1b2_c3d4);
     file[23] = 0x24;
     let (written, counts, done) = converted(&file, FileFormat::Pcapng);

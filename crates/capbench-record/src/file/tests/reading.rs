@@ -22,11 +22,14 @@ fn every_kind_of_record_is_read_in_either_order() {
     let (Kept::Interface(0, first), Kept::Interface(1, second)) = (&records[1], &records[2]) else {
         panic!("{records:?}")
     };
-    let told = &first.description;
-    assert_eq!((first.link_type, first.snap, told.name.as_deref()), (1, 96, Some("eth0")));
-    assert_eq!((told.mac, told.speed), (Some([2, 0, 0, 0, 0, 1]), Some(10_000_000_000)));
-    assert_eq!(told.filter, Some(InterfaceFilter::Expression("udp port 9".into())));
-    assert_eq!((told.system.as_deref(), told.hardware.as_deref()), (Some("Linux"), Some("card")));
+    let description = &first.description;
+    assert_eq!((first.link_type, first.snap, description.name.as_deref()), (1, 96, Some("eth0")));
+    assert_eq!((description.mac, description.speed), (Some([2, 0, 0, 0, 0, 1]), Some(10_000_000_000)));
+    assert_eq!(description.filter, Some(InterfaceFilter::Expression("udp port 9".into())));
+    assert_eq!(
+        (description.system.as_deref(), description.hardware.as_deref()),
+        (Some("Linux"), Some("card"))
+    );
     let Some(InterfaceFilter::Program(program)) = &second.description.filter else { panic!("{second:?}") };
     assert_eq!((program.len(), program[0].code, program[0].k), (1, 6, 96));
 
@@ -128,7 +131,7 @@ fn a_file_that_ends_anywhere_gives_every_whole_record_before_and_says_so() {
 }
 
 #[test]
-fn what_cannot_be_is_told_and_what_was_before_it_is_kept() {
+fn impossible_records_are_errors_and_earlier_records_are_kept() {
     let begun = |big| {
         let mut file = Foreign::new(big);
         file.section(&[]).interface(1, 0, &[]).enhanced(0, 5, &[1], 1, &[]);
@@ -141,7 +144,7 @@ fn what_cannot_be_is_told_and_what_was_before_it_is_kept() {
     };
     let after = "is damaged after 1 frames: ";
     let too_short = "a block that is too short, or of an interface that there is not";
-    // Where its captured length stands, an enhanced packet of no octets says 9.
+    // An enhanced packet of no octets has a captured length of 9.
     const NINE: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0];
     for (octets, what) in [
         (with(|file| file.octets.extend([0, 0, 0, 6, 0, 0, 0, 13])), "a block of 13 octets"),
@@ -179,7 +182,7 @@ fn what_cannot_be_is_told_and_what_was_before_it_is_kept() {
 }
 
 #[test]
-fn a_failing_source_is_told_with_its_reason() {
+fn a_failing_source_is_reported_with_its_reason() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -12,7 +12,7 @@ use crate::file::{
     InterfaceStatistics, LEAST_BUFFER, Record, SectionDescription, check_buffer,
 };
 
-/// `TP_STATUS_*` that stand in a file: checksum not ready, checksum valid, TCP segments.
+/// `TP_STATUS_*` that a file records: checksum not ready, checksum valid, TCP segments.
 const KEPT_STATUS: u32 = 1 << 3 | 1 << 7 | 1 << 8;
 
 /// A frame that outlives its ring.
@@ -92,24 +92,24 @@ fn pcapng(snap: SnapLength) -> Encoder {
     Encoder::pcapng(&SectionDescription::default(), &interfaces, snap, HashAlgorithm::Toeplitz).unwrap()
 }
 
-/// A file of all frames, laid into buffers of that size, which are swapped when one has no room.
+/// A file of all frames, encoded into buffers of that size. A buffer without room is replaced.
 fn file(encoder: &Encoder, frames: &[Made], buffer: usize) -> Vec<u8> {
     let mut file = encoder.header();
     let (mut memory, mut filled) = (vec![0xaa; buffer], 0);
     for made in frames {
         let encode = |room: &mut [u8]| encoder.encode(&made.frame(), &made.facts, room);
-        let taken = encode(&mut memory[filled..]).unwrap_or_else(|| {
+        let encoded = encode(&mut memory[filled..]).unwrap_or_else(|| {
             file.extend(&memory[..filled]);
             memory.fill(0xaa);
             filled = 0;
             encode(&mut memory).expect("the largest record fits into an empty buffer")
         });
-        assert!(taken <= encoder.largest_record());
+        assert!(encoded <= encoder.largest_record());
         assert!(
-            memory[filled + taken..].iter().all(|&octet| octet == 0xaa),
+            memory[filled + encoded..].iter().all(|&octet| octet == 0xaa),
             "nothing is written behind a record"
         );
-        filled += taken;
+        filled += encoded;
     }
     file.extend(&memory[..filled]);
     file

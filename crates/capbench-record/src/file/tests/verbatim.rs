@@ -17,9 +17,9 @@ const BLOCK: usize = 16 << 10;
 /// Where the frames of a block begin, and what each has in front of its octets (`tp_mac`).
 const FIRST: usize = 48;
 
-/// What a frame of a ring has beside its octets.
+/// A frame of a ring.
 #[derive(Clone, Debug)]
-struct Beside {
+struct RingFrame {
     data: Vec<u8>,
     time_ns: u64,
     more: u32,
@@ -29,14 +29,14 @@ struct Beside {
     packet_type: u8,
 }
 
-fn beside() -> impl Strategy<Value = Beside> {
+fn ring_frame() -> impl Strategy<Value = RingFrame> {
     // Checksum not ready, VLAN, its protocol, checksum valid, segments.
     let status = prop::sample::subsequence(vec![1_u32 << 3, 1 << 4, 1 << 6, 1 << 7, 1 << 8], 0..=5);
     let tag = any::<(u16, u16)>();
     let data = prop::collection::vec(any::<u8>(), 0..300);
     let time = 0..4_294_967_295_999_999_999_u64;
     (data, time, 0..2000_u32, status, any::<u32>(), tag, 0..6_u8).prop_map(
-        |(data, time_ns, more, status, hash, tag, packet_type)| Beside {
+        |(data, time_ns, more, status, hash, tag, packet_type)| RingFrame {
             data,
             time_ns,
             more,
@@ -49,7 +49,7 @@ fn beside() -> impl Strategy<Value = Beside> {
 }
 
 /// A block of a ring with as many of these frames as fit.
-fn filled(frames: &[Beside]) -> Block {
+fn filled(frames: &[RingFrame]) -> Block {
     let (mut kernel, mut ring) =
         BlockKernel::with_ring(BlockGeometry::new(BLOCK as u32, 1, 10).unwrap()).unwrap();
     kernel.fill_timed(frames.iter().map(|frame| (frame.time_ns, &frame.data[..])));
@@ -78,7 +78,7 @@ fn pcapng(snap: u32) -> Encoder {
 }
 
 /// A pcapng file and a verbatim one of the same blocks, with frames lost before each, and statistics between them.
-fn both(blocks: &[(Vec<Beside>, u64)], snap: u32) -> (Vec<u8>, Vec<u8>) {
+fn both(blocks: &[(Vec<RingFrame>, u64)], snap: u32) -> (Vec<u8>, Vec<u8>) {
     let encoder = pcapng(snap);
     let (mut plain, mut verbatim) = (encoder.header(), encoder.clone().verbatim().header());
     let mut room = vec![0; encoder.largest_record()];
@@ -110,8 +110,8 @@ fn both(blocks: &[(Vec<Beside>, u64)], snap: u32) -> (Vec<u8>, Vec<u8>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_comes_out_is_what_recording_pcapng_would_have_written(
-        blocks in prop::collection::vec((prop::collection::vec(beside(), 1..60), 0..3_u64), 0..6),
+    fn conversion_yields_what_recording_pcapng_would_have_written(
+        blocks in prop::collection::vec((prop::collection::vec(ring_frame(), 1..60), 0..3_u64), 0..6),
         snap in prop::sample::select(vec![0, 14, 100, 200]),
     ) {
         let (plain, verbatim) = both(&blocks, snap);
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn a_file_that_ends_early_gives_the_blocks_before(
-        blocks in prop::collection::vec((prop::collection::vec(beside(), 1..20), 0..3_u64), 1..4),
+        blocks in prop::collection::vec((prop::collection::vec(ring_frame(), 1..20), 0..3_u64), 1..4),
         cut in any::<prop::sample::Index>(),
     ) {
         let (_, verbatim) = both(&blocks, 0);
@@ -144,7 +144,7 @@ proptest! {
 
 /// A small verbatim file: one block with two frames, without the rest of its page.
 pub(in crate::file) fn small_example() -> Vec<u8> {
-    let frame = |data: &[u8], status| Beside {
+    let frame = |data: &[u8], status| RingFrame {
         data: data.to_vec(),
         time_ns: 1_700_000_000_000_000_001,
         more: 3,
@@ -223,7 +223,7 @@ fn numbers_that_cannot_be_are_refused_with_their_place() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_said_and_what_was_before_it_stays() {
+fn an_impossible_conversion_is_reported_and_earlier_packets_stay() {
     let mut file = small_example();
     let begin = block_in(&file);
     let second = u32::from_le_bytes(file[begin + FIRST..][..4].try_into().unwrap()) as usize;
@@ -237,5 +237,5 @@ fn what_cannot_be_converted_is_said_and_what_was_before_it_stays() {
     let (written, counts, done) = converted(&small_example()[..begin + 40], FileFormat::Pcap);
     done.unwrap();
     assert!(counts.ends_early && counts.packets == 0);
-    assert_eq!(written.len(), 24, "a header of its own, at least");
+    assert_eq!(written.len(), 24, "its header at least");
 }

@@ -57,7 +57,7 @@ fn blocks_go_back_to_the_kernel_with_their_last_frame() {
 }
 
 #[test]
-fn what_a_block_says_of_losses_belongs_to_its_first_frame_that_goes_out() {
+fn losses_of_a_block_are_reported_by_its_first_recorded_frame() {
     let (mut kernel, mut ring) = ring();
     assert!(fill(&mut kernel, &[1, 2]) && fill(&mut kernel, &[3]));
     let mut merge = Merge::new(vec![PortPlan::new(Duration::ZERO, 64)], Duration::from_secs(1));

@@ -91,7 +91,7 @@ fn a_process_that_was_stopped_puts_its_backlog_out_in_order() {
 }
 
 #[test]
-fn no_frame_is_held_for_longer_than_the_window() {
+fn no_frame_waits_longer_than_the_window() {
     let mut rig = Rig::of_ports(2);
     rig.push(0, &every_ms(1000, 10));
     for round in 0..6 {
@@ -185,8 +185,8 @@ fn a_port_without_times_neither_waits_nor_is_waited_for() {
     assert!(tally.ports.iter().all(|port| port.late == 0));
 }
 
-/// Two ports, each with a batch every 10 ms until the clock is set, and then again; the second port brings the batch that
-/// ends at the step 10 ms after the first one does.
+/// Two ports, each with a batch every 10 ms until the clock is set, and then again. The second port delivers the batch that
+/// ends at the step 10 ms after the first port.
 fn over_a_step(by: i64) -> (Vec<super::Out>, super::super::MergeTally) {
     let mut rig = Rig::of_ports(3);
     for round in 0..20 {
@@ -233,7 +233,7 @@ fn a_clock_set_forward_leaves_the_order_as_it_is() {
 }
 
 #[test]
-fn a_step_that_only_frames_tell_of_is_noticed() {
+fn a_clock_step_that_only_frames_show_is_noticed() {
     let mut rig = Rig::of_ports(1);
     rig.push(0, &[START, START + 1, START - 10 * SECOND, START + 2, START - 10 * SECOND + 1]);
     let (out, tally) = rig.finish();

@@ -64,17 +64,17 @@ type Out = (usize, u64, u64);
 struct Rig {
     merge: Merge<Made>,
     now: Moment,
-    given: Vec<u64>,
+    counts: Vec<u64>,
     out: Vec<Out>,
     alive: Rc<Cell<u64>>,
 }
 
 impl Rig {
     fn new(ports: Vec<PortPlan>, window: Duration) -> Self {
-        let given = vec![0; ports.len()];
+        let counts = vec![0; ports.len()];
         let now = Moment { real_ns: START, monotonic_ns: 5 };
         let mut rig =
-            Self { merge: Merge::new(ports, window), now, given, out: vec![], alive: Rc::default() };
+            Self { merge: Merge::new(ports, window), now, counts, out: vec![], alive: Rc::default() };
         rig.pass(0);
         rig
     }
@@ -87,7 +87,7 @@ impl Rig {
     }
 
     fn push(&mut self, port: usize, times: &[u64]) {
-        let number = &mut self.given[port];
+        let number = &mut self.counts[port];
         let frames = times.iter().map(|&time| {
             *number += 1;
             (time, (*number - 1).to_be_bytes())
@@ -125,12 +125,12 @@ impl Rig {
     }
 
     fn finish(self) -> (Vec<Out>, super::MergeTally) {
-        let Self { merge, mut out, alive, given, .. } = self;
+        let Self { merge, mut out, alive, counts, .. } = self;
         let tally = merge.finish(|from, frame| out.push(seen(from.port, frame)));
         assert_eq!(alive.get(), 0);
         let mut sorted = out.clone();
         sorted.sort_unstable_by_key(|&(port, number, _)| (port, number));
-        let all = given.iter().enumerate().flat_map(|(port, &count)| (0..count).map(move |n| (port, n)));
+        let all = counts.iter().enumerate().flat_map(|(port, &count)| (0..count).map(move |n| (port, n)));
         assert!(sorted.iter().map(|&(port, number, _)| (port, number)).eq(all), "each frame comes out once");
         let of_port = |port| out.iter().filter(|out| out.0 == port).count() as u64;
         assert!(tally.ports.iter().enumerate().all(|(port, tally)| tally.frames == of_port(port)));

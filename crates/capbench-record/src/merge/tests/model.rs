@@ -11,11 +11,11 @@ use super::{MS, Rig, START};
 const GRAIN: u64 = MS / 2;
 /// Grains in a tick, at whose end ports are looked at.
 const TICK: u64 = 10;
-/// Ticks after which a batch is given at the latest: the hold of 10 ms.
+/// Ticks after which a batch comes at the latest: the hold of 10 ms.
 const HOLD: usize = 2;
 
-/// What a port sees in a tick: frames, each with grains since the tick began and grains by which its time is too early;
-/// whether it gives its batch, and whether it looks once more.
+/// What a port sees in a tick: frames, each with grains since the tick began and grains by which its time is too early.
+/// Also whether it delivers its batch, and whether it looks once more.
 #[derive(Clone, Debug)]
 struct Seen {
     frames: Vec<(u64, u64)>,
@@ -103,18 +103,18 @@ proptest! {
                     expected.push((port, counts[port], time));
                     counts[port] += 1;
                 }
-                let given = (!times.is_empty() && (seen.gives || tick + 1 - *since >= HOLD))
+                let delivered = (!times.is_empty() && (seen.gives || tick + 1 - *since >= HOLD))
                     .then(|| std::mem::take(times));
-                reports.push((port, given, seen.looks));
+                reports.push((port, delivered, seen.looks));
             }
             reports.rotate_left(tick % ports);
             rig.set_clock((TICK * GRAIN) as i64);
             rig.now.monotonic_ns += TICK * GRAIN;
-            for (port, given, looks) in reports {
-                if let Some(times) = &given {
+            for (port, delivered, looks) in reports {
+                if let Some(times) = &delivered {
                     rig.push(port, times);
                 }
-                if looks || given.is_none() {
+                if looks || delivered.is_none() {
                     rig.idle(port);
                 }
                 if tick % 3 == 0 {
@@ -134,7 +134,7 @@ proptest! {
         prop_assert_eq!((tally.clock_set_back, tally.clock_set_forward), (0, 0));
     }
 
-    /// Whatever comes: nothing is lost or repeated, no more is held than may be, and what is late is counted exactly.
+    /// For any input: no frame is lost or repeated, the merge stays within its limits, and late frames are counted exactly.
     #[test]
     fn late_frames_are_counted_exactly(
         events in events((0u64..500).prop_map(|grains| START + grains * GRAIN), 100 * MS as i64),
@@ -154,7 +154,7 @@ proptest! {
         prop_assert_eq!(tally.clock_set_back, 0);
     }
 
-    /// Whatever the clock does and whatever times frames claim, nothing is lost, and no more is held than may be.
+    /// For any steps of the clock and any timestamps, no frame is lost, and the merge stays within its limits.
     #[test]
     fn no_clock_loses_a_frame(
         events in events(

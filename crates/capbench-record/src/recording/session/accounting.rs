@@ -43,7 +43,7 @@ impl AccountRequest {
                 return None;
             }
             read_into(interface, &readings);
-            interface.taken = readings.iter().map(|reading| reading.delivered).sum();
+            interface.delivered = readings.iter().map(|reading| reading.delivered).sum();
         }
         Some(account)
     }
@@ -80,7 +80,7 @@ pub(super) fn account(session: &Session, written: &WriterCounts, merge: Option<M
             name: source.interface.name.clone(),
             method: source.method.to_string(),
             members: source.members,
-            taken: captures.iter().map(|capture| capture.taken.load(Relaxed)).sum(),
+            delivered: captures.iter().map(|capture| capture.delivered.load(Relaxed)).sum(),
             queues: session.workers.as_ref().map_or_else(Vec::new, |workers| workers.losses_of(&ports)),
             filtered: session.filters_here[number].then(|| lane.filtered.load(Relaxed)),
             past_end: lane.past.load(Relaxed),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use capbench_capture::capture::OwnedBatch;
-use capbench_capture::filter::{Beside, Filter, SoftwareFilter, Tags};
+use capbench_capture::filter::{Filter, FrameMetadata, SoftwareFilter, Tags};
 use capbench_capture::interface::Interface;
 use capbench_model::counters::LossMark;
 use capbench_model::method_spec::MethodSpec;
@@ -38,7 +38,7 @@ struct Rig {
     boards: Vec<Arc<CaptureBoard>>,
     filter: Option<SoftwareFilter>,
     rings: Vec<(BlockKernel, BlockRing)>,
-    given: Vec<u64>,
+    batches: Vec<u64>,
 }
 
 /// A file, and what was counted.
@@ -47,8 +47,8 @@ struct Outcome {
     packets: Vec<KeptPacket>,
     /// What the last statistics of each interface say was lost.
     lost: Vec<String>,
-    /// By interface: lost frames told in the file, those behind its last packet, and frames that the filter left out.
-    told: Vec<[u64; 3]>,
+    /// By interface: lost frames reported in the file, those behind its last packet, and frames that the filter left out.
+    reported: Vec<[u64; 3]>,
     late: u64,
 }
 
@@ -58,7 +58,7 @@ fn odd() -> SoftwareFilter {
     let program =
         [step(0x30, 0, 0, 20), step(0x45, 0, 1, 1), step(0x06, 0, 0, u32::MAX), step(0x06, 0, 0, 0)];
     let filter = Filter::new(program.to_vec()).unwrap();
-    SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &Beside::tags(Tags::InFrames)).unwrap()
+    SoftwareFilter::new(&filter, SnapLength::EVERYTHING, &FrameMetadata::tags(Tags::InFrames)).unwrap()
 }
 
 impl Rig {
@@ -88,11 +88,11 @@ impl Rig {
             boards: (0..ports).map(|_| Arc::default()).collect(),
             filter,
             rings: (0..ports).map(ring).collect(),
-            given: vec![0; ports],
+            batches: vec![0; ports],
         }
     }
 
-    /// A block of a port with frames of these times, behind so many lost ones.
+    /// A block of a port with frames of these times, after `lost` lost ones.
     fn batch(&mut self, port: usize, lost: u64, frames: &[(u64, Vec<u8>)]) -> (OwnedBatch, LossReport) {
         let (kernel, ring) = &mut self.rings[port];
         let timed = frames.iter().map(|(time_ns, octets)| (*time_ns, &octets[..]));
@@ -100,8 +100,8 @@ impl Rig {
         let batch = OwnedBatch::Block(ring.take().unwrap());
         assert_eq!(batch.loss_mark(), LossMark::Batch(false));
         let mark = batch.loss_mark();
-        let losses = LossReport { lost, read_ns: frames[0].0, number: self.given[port], mark };
-        self.given[port] += 1;
+        let losses = LossReport { lost, read_ns: frames[0].0, number: self.batches[port], mark };
+        self.batches[port] += 1;
         (batch, losses)
     }
 
@@ -158,7 +158,7 @@ impl Rig {
         Outcome {
             packets,
             lost,
-            told: boards
+            reported: boards
                 .iter()
                 .map(|lane| [&lane.reported, &lane.pending_drops, &lane.filtered].map(load))
                 .collect(),
@@ -191,8 +191,8 @@ fn number_of(kept: &KeptPacket) -> u64 {
     u64::from_be_bytes(kept.data[..8].try_into().unwrap())
 }
 
-/// What a worker with this number does before each batch: it reports that it begins, and waits for a permission as long as
-/// somebody can give it.
+/// The action of a worker with this number before each batch: it reports its start, and waits for a permission as long as
+/// a sender exists.
 fn gated(gates: Vec<Receiver<()>>, started: Sender<usize>) -> impl Fn(usize, &Job<Unencoded>) + Send + Sync {
     let gates: Vec<_> = gates.into_iter().map(Mutex::new).collect();
     move |worker, _| {
@@ -213,18 +213,18 @@ fn pair(rig: &mut Rig, port: usize, number: u64) -> (OwnedBatch, LossReport) {
 }
 
 #[test]
-fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
+fn a_stalled_worker_loses_at_its_queue_and_the_file_records_the_place() {
     let mut rig = Rig::new(2, None);
     // The second port gives the sixth batch, which is lost, and the eleventh.
     let port_of = |number: u64| usize::from(number == 5 || number == 10);
-    let given: Vec<_> =
+    let captured: Vec<_> =
         (0..12).map(|number| (port_of(number), pair(&mut rig, port_of(number), number))).collect();
     let outcome = rig.record(|recorder, merge| {
         let (started, starts) = mpsc::channel();
         let (closed, gate) = mpsc::channel::<()>();
         let setup = rig.setup(Plan { workers: 2, queue: 1, when_full: WhenFull::Drop }, recorder);
         let workers = setup.start_as(merge, gated(vec![gate, mpsc::channel().1], started)).unwrap();
-        for (number, (port, batch)) in (0u64..).zip(given) {
+        for (number, (port, batch)) in (0u64..).zip(captured) {
             if number == 8 {
                 closed.send(()).unwrap();
                 (0..2).for_each(|port| workers.wait_through(port));
@@ -235,7 +235,7 @@ fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
             if number == 0 {
                 assert_eq!(starts.recv(), Ok(0));
             }
-            // The other one has its hands free again.
+            // The other one is free again.
             while number < 4 && worked(&workers)[1] < number {
                 std::thread::yield_now();
             }
@@ -248,11 +248,11 @@ fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
         assert_eq!((lost(&[0]), lost(&[1])), (vec![Some(6), Some(0)], vec![Some(2), Some(0)]));
         Some(workers)
     });
-    let told: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
+    let reported: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
     let dropped =
         |number| [(16, 6), (20, 2)].iter().find(|(at, _)| *at == number).map(|(_, dropped)| *dropped);
     let expected: Vec<_> = (0..8).chain(16..24).map(|number| (number, dropped(number))).collect();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(
         outcome.lost,
         [
@@ -268,9 +268,9 @@ fn a_worker_that_stands_still_loses_at_its_queue_and_the_file_says_where() {
 }
 
 #[test]
-fn what_a_worker_had_when_it_panicked_is_lost_and_the_others_go_on() {
+fn batches_of_a_panicked_worker_are_lost_and_the_others_go_on() {
     let mut rig = Rig::new(1, None);
-    let given: Vec<_> = (0..40).map(|number| pair(&mut rig, 0, number)).collect();
+    let captured: Vec<_> = (0..40).map(|number| pair(&mut rig, 0, number)).collect();
     let outcome = rig.record(|recorder, merge| {
         let setup = rig.setup(Plan { workers: 2, queue: 1, when_full: WhenFull::Wait }, recorder);
         let is_nine = |frame: Frame<'_>| frame.data[..8] == 9_u64.to_be_bytes();
@@ -278,7 +278,7 @@ fn what_a_worker_had_when_it_panicked_is_lost_and_the_others_go_on() {
             assert!(!job.batch.batch.frames().any(is_nine), "frame 9 is not to my taste");
         };
         let workers = setup.start_as(merge, delicate).unwrap();
-        for batch in given {
+        for batch in captured {
             rig.give(&workers, 0, batch);
             // One at a time: it has nothing else in its queue.
             workers.wait_through(0);
@@ -287,13 +287,13 @@ fn what_a_worker_had_when_it_panicked_is_lost_and_the_others_go_on() {
         assert!(failures.len() == 1 && failures[0].to_string().contains("frame 9"), "{failures:?}");
         Some(workers)
     });
-    let told: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
+    let reported: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
     let expected: Vec<_> = (0..8).chain(10..80).map(|number| (number, (number == 10).then_some(2))).collect();
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
-/// A batch of the property tests: the port, the frames lost before it, and of each frame by how much its time is later than
-/// that of the one before, less some disorder, and how many octets it has.
+/// A batch of the property tests: the port, the frames lost before it, and the frames. Each frame has the time since the one
+/// before, the disorder to subtract, and its octets.
 type Made = (usize, u64, Vec<(u64, u64, usize)>);
 
 fn made(ports: usize) -> impl Strategy<Value = Vec<Made>> {
@@ -303,7 +303,7 @@ fn made(ports: usize) -> impl Strategy<Value = Vec<Made>> {
     prop::collection::vec(batch, 1..80)
 }
 
-/// The batches, in the order in which they are given.
+/// The batches, in the order of their delivery.
 fn batches(rig: &mut Rig, made: &[Made]) -> Vec<(usize, (OwnedBatch, LossReport))> {
     let (mut now, mut number) = (START, vec![0; rig.boards.len()]);
     let mut batch = |(port, lost, frames): &Made| {
@@ -321,7 +321,7 @@ fn batches(rig: &mut Rig, made: &[Made]) -> Vec<(usize, (OwnedBatch, LossReport)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever comes, and however many workers there are: the file is the one that there is without them.
+    /// For any input and any number of workers: the file is the one that there is without them.
     #[test]
     fn a_file_is_the_same_with_workers_and_without(
         made in made(3),
@@ -330,9 +330,9 @@ proptest! {
         filters in any::<bool>(),
     ) {
         let mut rig = Rig::new(3, filters.then(odd));
-        let given = batches(&mut rig, &made);
+        let captured = batches(&mut rig, &made);
         let without = rig.record(|_, merge| {
-            for (port, (batch, losses)) in given {
+            for (port, (batch, losses)) in captured {
                 let batch = BatchWithLosses { frames: Frames::Captured(batch), losses };
                 merge.send(MergeEvent::Batch(port, batch)).unwrap();
             }
@@ -340,11 +340,11 @@ proptest! {
         });
         prop_assert_eq!(without.late, 0);
         let mut rig = Rig::new(3, filters.then(odd));
-        let given = batches(&mut rig, &made);
+        let captured = batches(&mut rig, &made);
         let with = rig.record(|recorder, merge| {
             let setup = rig.setup(Plan { workers, queue, when_full: WhenFull::Wait }, recorder);
             let workers = setup.start(merge).unwrap();
-            for (port, batch) in given {
+            for (port, batch) in captured {
                 rig.give(&workers, port, batch);
             }
             (0..3).for_each(|port| workers.wait_through(port));
@@ -353,10 +353,10 @@ proptest! {
         prop_assert_eq!(with, without);
     }
 
-    /// Workers that go on only when they are let, and queues that overflow meanwhile: what is missing stands in front of
-    /// the right packet, and in the account.
+    /// Workers that wait for a permission, and queues that overflow meanwhile. The file and the account report the missing
+    /// frames at the right packet.
     #[test]
-    fn what_queues_lose_is_told_where_it_is_missing(
+    fn losses_at_queues_are_reported_at_the_right_packet(
         made in made(2),
         workers in 1usize..4,
         queue in 1usize..3,
@@ -370,16 +370,16 @@ proptest! {
         let frames_of = |port| -> u64 {
             made.iter().filter(|(of, _, _): &&Made| *of == port).map(|(_, _, frames)| frames.len() as u64).sum()
         };
-        let given = batches(&mut rig, &made);
+        let captured = batches(&mut rig, &made);
         let mut lost = Vec::new();
         let outcome = rig.record(|recorder, merge| {
             let (open, gate) = mpsc::channel::<()>();
             let setup = rig.setup(Plan { workers, queue, when_full: WhenFull::Drop }, recorder);
             let workers = setup.start_as(merge, gated(vec![gate], mpsc::channel().0)).unwrap();
             let mut allowed = 0;
-            for ((port, batch), lets) in given.into_iter().zip(lets) {
+            for ((port, batch), lets) in captured.into_iter().zip(lets) {
                 rig.give(&workers, port, batch);
-                let queued = |counts: &WorkerCounts| counts.given.batches - counts.lost().batches;
+                let queued = |counts: &WorkerCounts| counts.assigned.batches - counts.lost().batches;
                 let queued: u64 = workers.counts_of(&[0, 1]).iter().map(queued).sum();
                 for _ in 0..lets.min(queued - allowed) {
                     open.send(()).unwrap();
@@ -403,8 +403,8 @@ proptest! {
                 prop_assert_eq!(next + kept.dropped.unwrap_or(0), number_of(kept));
                 next = number_of(kept) + 1;
             }
-            let [told, behind, _] = outcome.told[port];
-            prop_assert_eq!((told + behind, behind), (lost, frames_of(port) - next));
+            let [reported, behind, _] = outcome.reported[port];
+            prop_assert_eq!((reported + behind, behind), (lost, frames_of(port) - next));
             prop_assert_eq!(rig.boards[port].gaps.frames(), lost);
             let comment = format!("application queue (ours) {}, writer (ours) 0", lost);
             prop_assert!(outcome.lost[port].ends_with(&comment), "{}", outcome.lost[port]);

@@ -32,7 +32,7 @@ fn two_recorders_never_have_the_lock_at_once() {
     let folder = Scratch::new();
     let first = folder.file("1.pcap");
     let alone = folder.file("alone");
-    let taken: usize = std::thread::scope(|scope| {
+    let locked: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
@@ -48,11 +48,11 @@ fn two_recorders_never_have_the_lock_at_once() {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert!(taken > 0);
+    assert!(locked > 0);
 }
 
 #[test]
-fn what_is_no_file_takes_no_lock_and_no_link_is_followed() {
+fn only_files_are_locked_and_no_link_is_followed() {
     let folder = Scratch::new();
     assert!(RecordingLock::take("/dev/null".as_ref(), "null".as_ref()).unwrap().is_none());
     assert!(RecordingLock::take(folder.path(), "directory".as_ref()).unwrap().is_none());

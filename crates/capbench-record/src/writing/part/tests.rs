@@ -40,7 +40,7 @@ fn a_file_has_its_name_only_when_it_is_complete() {
 }
 
 #[test]
-fn what_others_have_named_is_kept_where_nothing_is_replaced() {
+fn foreign_files_are_kept_where_nothing_is_replaced() {
     let folder = Scratch::new();
     let path = folder.file("f.pcap");
     fs::write(&path, "first").unwrap();

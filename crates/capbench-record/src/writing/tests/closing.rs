@@ -16,7 +16,7 @@ use super::super::writer::Ending;
 use super::fake::{FakeEnds, read_record};
 use super::stage::{ALL, By, Stage, open, put};
 
-/// Files of so many packets each.
+/// Files of this many packets each.
 fn rotating(stage: &Stage, by: By, packets: u64, files: Option<u32>) -> Output {
     open(stage, by, |options| {
         options.rotation = Rotation { packets: Some(packets), files, ..Rotation::default() };
@@ -131,7 +131,7 @@ fn a_disk_that_is_busy_does_not_stop_the_writer_until_many_files_wait() {
 }
 
 #[test]
-fn what_a_ring_replaces_is_overwritten_and_written_is_what_is_in_the_files() {
+fn replaced_packets_count_as_overwritten_and_stored_ones_as_written() {
     for files in [1, 3] {
         let stage = Stage::default();
         let mut output = rotating(&stage, By::Plain, 10, Some(files));

@@ -94,7 +94,7 @@ fn a_reader_that_goes_ends_it_without_an_error() {
 }
 
 #[test]
-fn a_sink_that_stands_still_makes_the_pool_run_out_and_nothing_is_lost_before() {
+fn a_stalled_sink_makes_the_pool_run_out_and_nothing_is_lost_before() {
     for by in ALL {
         let stage = Stage::default();
         let mut output = open(&stage, by, |_| {});
@@ -129,7 +129,7 @@ fn a_sink_that_stands_still_makes_the_pool_run_out_and_nothing_is_lost_before() 
 }
 
 #[test]
-fn whoever_has_time_waits_for_a_buffer() {
+fn a_caller_with_time_waits_for_a_buffer() {
     let stage = Stage::default();
     let mut output = open(&stage, By::Plain, |options| options.when_full = WhenFull::Wait);
     let blocked = stage.block();

@@ -1,4 +1,4 @@
-//! Recordings by a process of their own: this test program, which runs one test with the part to play in the environment.
+//! Recordings by a separate process: this test program, which runs one test. The environment names its role.
 
 use capbench_testing::{HostLimit, Scratch, cannot_have, missing};
 use std::fs;
@@ -14,7 +14,7 @@ use super::stage::put;
 
 const PART: &str = "CAPBENCH_TEST_RECORDER";
 
-/// Not a test of its own: records without end when another one starts it for that.
+/// No test: records without end when a test starts it for that.
 #[test]
 fn recorder() {
     let Ok(part) = std::env::var(PART) else { return };
@@ -120,7 +120,7 @@ fn a_pipe_that_does_not_block_is_waited_for() {
     if let Err(error) = Command::new("python3").arg("--version").output() {
         return missing(format_args!("python3: {error}"));
     }
-    // Whoever starts it has made the pipe non-blocking.
+    // Its parent has made the pipe non-blocking.
     let script = "import os, sys\nos.set_blocking(1, False)\nos.execv(sys.argv[1], sys.argv[1:])";
     let mut command = Command::new("python3");
     command.args(["-c", script]).arg(std::env::current_exe().unwrap());

@@ -164,7 +164,7 @@ fn a_file_ends_after_its_interval_though_no_packet_comes() {
         output.end_interval(90 * SECOND, &mut FakeEnds);
         published(2);
         assert_eq!(stage.contents(by)[1].1.numbers, [1, 2], "{by:?}");
-        // A packet that comes late begins a file (a name that is taken gets a number, but not here), and from then on only packets do.
+        // A packet that comes late begins a file (a name that exists gets a number, but not here), and from then on only packets do.
         put(&mut output, 3, 30, 52 * SECOND).unwrap();
         output.end_interval(90 * SECOND, &mut FakeEnds);
         put(&mut output, 4, 30, 53 * SECOND).unwrap();

@@ -66,7 +66,7 @@ impl Stage {
         let stage = self.clone();
         Box::new(move |path: &Path| {
             let mut state = stage.lock();
-            // A name that is used again stands for the newer file, as in a directory.
+            // A name that is used again means the newer file, as in a directory.
             state.files.retain(|(name, _)| name != path);
             state.files.push((path.into(), Vec::new()));
             drop(state);
@@ -132,7 +132,7 @@ impl Write for MemoryFile {
             state = self.stage.0.1.wait(state).unwrap();
         }
         state.calls += 1;
-        let mut taken = match state.calls % 5 {
+        let mut written = match state.calls % 5 {
             1 => return Err(ErrorKind::Interrupted.into()),
             2 if !self.is_aligned => return Err(ErrorKind::WouldBlock.into()),
             3 => bytes.len().div_ceil(3),
@@ -140,19 +140,19 @@ impl Write for MemoryFile {
         };
         if self.is_aligned {
             assert_eq!((bytes.as_ptr() as usize % 4096, bytes.len() % 4096, self.at % 4096), (0, 0, 0));
-            taken = taken.next_multiple_of(4096);
+            written = written.next_multiple_of(4096);
         }
         if let Some((room, says)) = &mut state.room {
-            taken = taken.min(if self.is_aligned { *room / 4096 * 4096 } else { *room });
-            if taken == 0 && !bytes.is_empty() {
+            written = written.min(if self.is_aligned { *room / 4096 * 4096 } else { *room });
+            if written == 0 && !bytes.is_empty() {
                 return Err((*says).into());
             }
-            *room -= taken;
+            *room -= written;
         }
         drop(state);
-        self.with(|file| place(file, &bytes[..taken], self.at));
-        self.at += taken;
-        Ok(taken)
+        self.with(|file| place(file, &bytes[..written], self.at));
+        self.at += written;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

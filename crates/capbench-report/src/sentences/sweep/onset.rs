@@ -128,7 +128,7 @@ fn sometimes(swept: &Swept<'_>, series: &Series) -> Finding {
     let (short, kept): (Vec<&Reading>, Vec<&Reading>) =
         readings.iter().partition(|reading| reading.is_saturated());
     let is_limited = |trial: &TrialResult| {
-        trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !trial.held_load()
+        trial.intended_pps.is_none() || trial.verdict == Verdict::GeneratorLimited && !trial.sustained_load()
     };
     let mut limits = match kept.iter().any(|reading| swept.of(reading).any(is_limited)) {
         false => String::new(),

@@ -1,6 +1,6 @@
 //! Findings about the loss pattern, in sentences.
 use crate::results::Finding;
-use capbench_model::loss_shape::LossShape;
+use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::{TrialResult, Verdict};
 
 use super::about;
@@ -16,7 +16,7 @@ const WINDOWS: u64 = 5;
 /// All findings about the loss patterns of trials.
 pub(super) fn find(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
     let lossy = trials.iter().filter(|trial| trial.verdict == Verdict::Lossy);
-    let of_each = lossy.filter_map(|trial| Some((trial, trial.loss_shape.as_ref()?)));
+    let of_each = lossy.filter_map(|trial| Some((trial, trial.loss_pattern.as_ref()?)));
     let of_each = of_each.flat_map(|(trial, shape)| {
         // Where the run searches for loss, each loss is expected.
         let course = [at_start(shape).or_else(|| in_bursts(shape)), in_flows(shape)];
@@ -28,7 +28,7 @@ pub(super) fn find(trials: &[TrialResult]) -> impl Iterator<Item = Finding> {
 }
 
 /// Loss at the start, which looks like a lack of capacity but is not.
-fn at_start(shape: &LossShape) -> Option<String> {
+fn at_start(shape: &LossPattern) -> Option<String> {
     let share = shape.lost_at_start as f64 / shape.lost as f64;
     (shape.windows >= WINDOWS && shape.lost >= LEAST && share >= 0.9).then(|| {
         format!(
@@ -39,7 +39,7 @@ fn at_start(shape: &LossShape) -> Option<String> {
     })
 }
 
-fn in_bursts(shape: &LossShape) -> Option<String> {
+fn in_bursts(shape: &LossPattern) -> Option<String> {
     let worst = shape.worst_window.filter(|worst| worst.lost >= LEAST)?;
     (worst.loss_ratio() >= NOTABLE * shape.loss_ratio()).then(|| {
         format!(
@@ -55,7 +55,7 @@ fn in_bursts(shape: &LossShape) -> Option<String> {
     })
 }
 
-fn in_flows(shape: &LossShape) -> Option<String> {
+fn in_flows(shape: &LossPattern) -> Option<String> {
     let flows = shape.flows.as_ref()?;
     let worst = flows.worst.first().filter(|worst| worst.lost >= LEAST && worst.sent > 0)?;
     let share = worst.lost as f64 / worst.sent as f64;
@@ -71,7 +71,7 @@ fn in_flows(shape: &LossShape) -> Option<String> {
     })
 }
 
-fn contradiction(shape: &LossShape) -> Option<String> {
+fn contradiction(shape: &LossPattern) -> Option<String> {
     let marks = shape.marks?;
     let without = marks.drops_without_mark.filter(|without| *without > 0)?;
     Some(format!(
@@ -84,7 +84,7 @@ fn contradiction(shape: &LossShape) -> Option<String> {
 fn agreement(trials: &[TrialResult]) -> Option<Finding> {
     let agreeing = || {
         let marked =
-            trials.iter().filter_map(|trial| Some((trial.number, trial.loss_shape.as_ref()?.marks?)));
+            trials.iter().filter_map(|trial| Some((trial.number, trial.loss_pattern.as_ref()?.marks?)));
         marked.filter(|(_, marks)| {
             marks.ring_drops.is_some_and(|drops| drops > 0) && marks.drops_without_mark == Some(0)
         })

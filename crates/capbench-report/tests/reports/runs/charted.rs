@@ -8,7 +8,7 @@ use capbench_frames::units::FrameSize;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::Recording;
-use capbench_model::loss_shape::{Burst, LossInTime, LossShape, Position, Spread, Window};
+use capbench_model::loss_pattern::{Burst, LossInTime, LossPattern, Position, Spread, Window};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
@@ -151,12 +151,12 @@ pub fn latency() -> Results {
 pub fn moments() -> Results {
     let mut results = bench(&[64]);
     for trial in results.trials.iter_mut().filter(|trial| trial.lost() > 0) {
-        trial.loss_shape = Some(shape(trial.sent, trial.lost()));
+        trial.loss_pattern = Some(shape(trial.sent, trial.lost()));
     }
     results
 }
 
-fn shape(sent: u64, lost: u64) -> LossShape {
+fn shape(sent: u64, lost: u64) -> LossPattern {
     let burst = |frames, from_ms: u64, position| Burst {
         first: 1000,
         frames,
@@ -165,7 +165,7 @@ fn shape(sent: u64, lost: u64) -> LossShape {
         position,
         marked: None,
     };
-    LossShape {
+    LossPattern {
         last_lost: Some(2000),
         lost_at_start: 100,
         lost_steadily: lost - 100,
@@ -181,7 +181,7 @@ fn shape(sent: u64, lost: u64) -> LossShape {
             length_ns: 100_000_000,
             lost: vec![100, 0, 0, 0, lost - 100, 0, 0, 0, 0, 0],
         }),
-        ..LossShape::in_windows(sent, lost, 10, 2)
+        ..LossPattern::in_windows(sent, lost, 10, 2)
     }
 }
 

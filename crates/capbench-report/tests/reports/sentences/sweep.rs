@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use capbench_model::ledger::LostAt;
 use capbench_model::limit::Limit;
-use capbench_model::loss_shape::{LossShape, Spread, Window};
+use capbench_model::loss_pattern::{LossPattern, Spread, Window};
 use capbench_model::places::Place;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
@@ -59,14 +59,14 @@ fn texts(run: &SweepRun) -> String {
 }
 
 /// Of a trial that sent so many frames: all that it lost in one tenth of it, the last one or another.
-fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossShape {
+fn in_one_window(sent: u64, lost: u64, is_at_end: bool) -> LossPattern {
     let from_ns = if is_at_end { 900_000_000 } else { 400_000_000 };
-    LossShape {
+    LossPattern {
         lost_steadily: if is_at_end { 0 } else { lost },
         lost_at_end: if is_at_end { lost } else { 0 },
         bursts: Spread { count: 1, total: lost, max: Some(lost), ..Spread::default() },
         worst_window: Some(Window { from_ns, length_ns: 100_000_000, sent: sent / 10, lost }),
-        ..LossShape::in_windows(sent, lost, 10, 1)
+        ..LossPattern::in_windows(sent, lost, 10, 1)
     }
 }
 
@@ -154,7 +154,7 @@ fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) 
     let plan = SweepPlan { repeats: 3, ..loads([1000.0, pps], &["recv"]) };
     let mut run = run(&plan, &mut { path });
     for trial in run.trials.iter_mut().filter(|trial| trial.lost() > 0) {
-        trial.loss_shape = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
+        trial.loss_pattern = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
     }
     let text = texts(&run);
     text.split_once("What limits is ").unwrap_or_else(|| panic!("{text}")).1.into()
@@ -166,7 +166,7 @@ fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
     let path = || SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 });
     let ring = "the ring: it is too small for the moments in which nobody empties it.";
     assert_eq!(limits_at_once(path(), 4e5, Some(false)), ring);
-    let doubt = "the ring or the application: too little is lost to tell which.";
+    let doubt = "the ring or the application: too few losses to decide which.";
     assert_eq!(limits_at_once(path(), 4e5, None), doubt, "where nobody saw when they were lost");
 }
 
@@ -174,7 +174,7 @@ fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
 fn a_ring_that_fills_late_is_not_too_small() {
     // 2000 frames a second are too many, so that it is full after 0.8 s, and 400 are lost in the end.
     let methods = vec![SimulatedMethod::new("recv", 100_000.0).room(Room::Frames(1600))];
-    let application = "the application: the ring fills because frames are taken more slowly than they come.";
+    let application = "the application: the ring fills because it reads frames more slowly than they come.";
     assert_eq!(limits_at_once(SimulatedLaboratory::new(1e6, methods), 102_000.0, Some(true)), application);
 }
 

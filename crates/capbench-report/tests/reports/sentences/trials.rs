@@ -1,9 +1,9 @@
 //! What is said of trials of any run.
 
-use capbench_model::disturbance::{CpuDisturbance, Disturbance, Standstill};
+use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
 use capbench_model::ledger::Entry;
-use capbench_model::loss_shape::{
-    Burst, FlowLoss, LossByFlow, LossShape, MarkedLoss, Position, Spread, Window,
+use capbench_model::loss_pattern::{
+    Burst, FlowLoss, LossByFlow, LossPattern, MarkedLoss, Position, Spread, Window,
 };
 use capbench_model::places::Place;
 use capbench_model::trial::{Guarding, Retried};
@@ -52,7 +52,7 @@ fn invalid_and_discarded_trials_are_listed_with_their_reason() {
         ..trial(7, "recv", 10, 10)
     };
     let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec!["a host slept".into()] };
-    let guarding = Guarding { attempt: 2, set_aside: vec![aside], recovery: None };
+    let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
     let text =
         texts(&[invalid, TrialResult { guarding: Some(Box::new(guarding)), ..trial(8, "recv", 10, 10) }]);
     for expected in [
@@ -90,7 +90,7 @@ fn the_cost_of_the_tracer_is_told_with_its_trials() {
 }
 
 /// Loss in bursts of these beginnings, in ms, and lengths, in frames.
-fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
+fn lost_at(bursts: &[(u64, u64)]) -> LossPattern {
     let burst = |&(from_ms, frames): &(u64, u64)| Burst {
         first: 0,
         frames,
@@ -100,21 +100,21 @@ fn lost_at(bursts: &[(u64, u64)]) -> LossShape {
         marked: None,
     };
     let lost = bursts.iter().map(|(_, frames)| frames).sum();
-    LossShape {
+    LossPattern {
         lost_steadily: 0,
         longest: bursts.iter().map(burst).collect(),
-        ..LossShape::in_windows(100_000, lost, 10, 2)
+        ..LossPattern::in_windows(100_000, lost, 10, 2)
     }
 }
 
 #[test]
 fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
     let lost_in = |place: Place| {
-        let stall = Standstill { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
+        let stall = Stall { until_ns: 500 * MS, at_least_ns: 3 * MS, at_most_ns: 5 * MS };
         let cpu = CpuDisturbance { cpu: 1, stalls: Some(vec![stall]), ..CpuDisturbance::default() };
         texts(&[TrialResult {
             disturbance: Disturbance { cpus: vec![cpu], ..Disturbance::default() },
-            loss_shape: Some(lost_at(&[(497, 700), (501, 200), (300, 100)])),
+            loss_pattern: Some(lost_at(&[(497, 700), (501, 200), (300, 100)])),
             ledger: vec![Entry { place, count: Some(1000), source: String::new() }],
             ..trial(1, "recv", 100_000, 99_000)
         }])
@@ -129,8 +129,8 @@ fn frames_lost_while_a_cpu_stood_still_are_told_from_others() {
     assert!(found.contains(&format!("{stood} [1]")), "{found}");
 }
 
-fn shape() -> LossShape {
-    LossShape {
+fn shape() -> LossPattern {
+    LossPattern {
         last_lost: Some(900_000),
         bursts: Spread { count: 12, total: 20_000, max: Some(9_000), ..Spread::default() },
         worst_window: Some(Window {
@@ -139,12 +139,12 @@ fn shape() -> LossShape {
             sent: 50_000,
             lost: 20_000,
         }),
-        ..LossShape::in_windows(1_000_000, 20_000, 20, 2)
+        ..LossPattern::in_windows(1_000_000, 20_000, 20, 2)
     }
 }
 
-fn of_shape(shape: LossShape) -> Vec<String> {
-    let trial = TrialResult { loss_shape: Some(shape), ..trial(3, "packet-v2", 1_000_000, 980_000) };
+fn of_shape(shape: LossPattern) -> Vec<String> {
+    let trial = TrialResult { loss_pattern: Some(shape), ..trial(3, "packet-v2", 1_000_000, 980_000) };
     let found = find(&[trial]).into_iter().map(|finding| finding.text);
     found.filter(|text| text.starts_with("Trial 3 ") || text.starts_with("Loss in rings")).collect()
 }
@@ -155,24 +155,24 @@ fn a_burst_is_told_from_a_steady_loss() {
                     frames were lost one after the other in the longest of 12 bursts.";
     assert_eq!(of_shape(shape()), [expected]);
     let worst = Window { lost: 1_500, ..shape().worst_window.unwrap() };
-    assert!(of_shape(LossShape { worst_window: Some(worst), ..shape() }).is_empty());
-    assert!(of_shape(LossShape { worst_window: None, lost: 0, ..shape() }).is_empty());
+    assert!(of_shape(LossPattern { worst_window: Some(worst), ..shape() }).is_empty());
+    assert!(of_shape(LossPattern { worst_window: None, lost: 0, ..shape() }).is_empty());
 }
 
 #[test]
 fn loss_of_the_start_is_no_want_of_capacity() {
     let expected = "Trial 3 (packet-v2): 100 % of its 20000 lost frames were lost in the first 100 ms: a matter of \
                     its start more than of capacity.";
-    let early = LossShape { lost_at_start: 20_000, lost_steadily: 0, ..shape() };
+    let early = LossPattern { lost_at_start: 20_000, lost_steadily: 0, ..shape() };
     assert_eq!(of_shape(early.clone()), [expected]);
-    assert!(!of_shape(LossShape { windows: 2, ..early })[0].contains("start"), "too short to have one");
+    assert!(!of_shape(LossPattern { windows: 2, ..early })[0].contains("start"), "too short to have one");
 }
 
 #[test]
 fn a_flow_that_loses_more_is_named() {
     let worst = vec![FlowLoss { flow: 7, sent: 1000, lost: 900 }];
     let flows = LossByFlow { flows: 1000, lossy_flows: 30, lost: Spread::default(), worst };
-    let found = of_shape(LossShape { flows: Some(flows), ..shape() });
+    let found = of_shape(LossPattern { flows: Some(flows), ..shape() });
     let expected =
         "Trial 3 (packet-v2): flow 7 lost 90 % while the mean is 2.0 %; 30 of 1000 flows lost something.";
     assert_eq!(found[1], expected);
@@ -193,14 +193,14 @@ fn marks_bear_the_counter_out_or_do_not() {
         drops_without_mark: Some(0),
         frames_beyond_drops: Some(0),
     };
-    let agreed = of_shape(LossShape { marks: Some(marks), ..shape() });
+    let agreed = of_shape(LossPattern { marks: Some(marks), ..shape() });
     assert_eq!(
         agreed[1],
         "Loss in rings is confirmed by the sequence numbers: all 20000 frames that rings counted as lost are missing \
          at the 12 places that they marked, or at a trial's end."
     );
     let open = MarkedLoss { frames: 5_000, drops_without_mark: Some(15_000), ..marks };
-    let open = of_shape(LossShape { marks: Some(open), ..shape() });
+    let open = of_shape(LossPattern { marks: Some(open), ..shape() });
     assert_eq!(
         open[1],
         "Trial 3 (packet-v2): of 20000 frames that the ring counted as lost, 15000 are missing at no place that it \

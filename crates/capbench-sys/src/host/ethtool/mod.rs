@@ -76,7 +76,7 @@ fn ask(interface: &str, command: Command, question: &[u32], length: usize) -> Re
     Ok(memory.bytes()[..length].to_vec())
 }
 
-/// The same for a structure whose length the kernel decides. One that has become longer meanwhile is all zeroes: the caller asks
+/// The same for a structure whose length the kernel decides. If it has become longer meanwhile, it is all zeroes: the caller asks
 /// again. Kernels before 6.12 write as much as there is at that moment, not as much as there is room for.
 fn ask_for_list(interface: &str, command: Command, question: &[u32], length: usize) -> Result<Vec<u8>> {
     match ask(interface, command, question, length) {

@@ -242,7 +242,7 @@ const RXFH_HEAD: usize = 24;
 const RXFH_FUNCTION: usize = 16;
 
 impl Sharing {
-    /// By a `struct ethtool_rxfh` with a table of so many entries and a key, and the fields of UDP over IPv4 that are hashed.
+    /// By a `struct ethtool_rxfh` with a table of `entries` entries and a key, and the fields of UDP over IPv4 that are hashed.
     fn of(answer: &[u8], entries: usize, udp4: Option<u64>) -> Self {
         let (table, key) = answer[RXFH_HEAD..].split_at(4 * entries);
         // ETH_RSS_HASH_TOP, _XOR and _CRC32.
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loopback_interface_tells() {
+    fn the_loopback_interface_reports_its_settings() {
         use Offload::{Gro, Gso, Lro, ReceiveChecksum, ReceiveHash, ReceiveVlan, TransmitChecksum, Tso};
         for which in [Gro, Tso, Gso, Lro, ReceiveVlan, ReceiveChecksum, TransmitChecksum, ReceiveHash] {
             offload("lo", which).unwrap();

@@ -39,7 +39,7 @@ fn a_replaced_file_is_the_old_or_the_new_one_and_leaves_nothing_behind() {
     let mut text = String::new();
     old.read_to_string(&mut text).unwrap();
     assert_eq!((text.as_str(), fs::read(scratch.path().join("a")).unwrap().as_slice()), ("one", &b"two"[..]));
-    drop(folder.temporary(FILE_MODE).unwrap().with(b"given up").unwrap());
+    drop(folder.temporary(FILE_MODE).unwrap().with(b"dropped").unwrap());
     assert_eq!(folder.names().unwrap(), [name("a")]);
 }
 
@@ -140,7 +140,7 @@ fn a_folder_that_others_may_write_is_not_trusted() {
 }
 
 #[test]
-fn root_what_belongs_to_somebody_else_is_not_trusted() {
+fn root_files_of_other_users_are_not_trusted() {
     if !capbench_testing::is_root() {
         return;
     }
@@ -159,7 +159,7 @@ fn root_what_belongs_to_somebody_else_is_not_trusted() {
         let text = refusal(&ours, &trust);
         assert!(text.ends_with(&format!("/theirs belongs to user {STRANGER}")), "{text}");
     }
-    // A link in a sticky folder is as good as who made it.
+    // A link in a sticky folder is trusted if its owner is.
     set_mode(base, 0o1777);
     let link = base.join("link");
     symlink("/usr", &link).unwrap();

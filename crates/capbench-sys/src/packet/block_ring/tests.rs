@@ -29,7 +29,7 @@ fn frames_come_in_order_over_the_wrap() {
 }
 
 #[test]
-fn a_held_block_is_not_taken_twice_and_stops_the_kernel() {
+fn a_held_block_is_not_read_twice_and_stops_the_kernel() {
     let (mut kernel, mut ring) = ring(2);
     kernel.fill(&[&[1; 60]]);
     kernel.fill(&[&[2; 60]]);
@@ -128,12 +128,12 @@ fn headers_that_point_outside_end_the_iteration() {
 }
 
 proptest! {
-    /// Whatever is held and dropped in whatever order, each frame is seen once, in order, unharmed.
+    /// For any blocks held and any order of drops, each frame is seen once, in order, unharmed.
     #[test]
     fn no_order_of_holding_loses_or_repeats(steps in prop::collection::vec(0u8..4, 1..200)) {
         let (mut kernel, mut ring) = ring(5);
         let mut held: VecDeque<Block> = VecDeque::new();
-        let (mut filled, mut taken) = (0u32, 0u32);
+        let (mut filled, mut read) = (0u32, 0u32);
         for step in steps {
             match step {
                 0 | 1 => {
@@ -142,8 +142,8 @@ proptest! {
                 2 => {
                     if let Some(block) = ring.take() {
                         let bytes = block.frames().next().unwrap().data.to_vec();
-                        prop_assert_eq!(bytes, taken.to_be_bytes());
-                        taken += 1;
+                        prop_assert_eq!(bytes, read.to_be_bytes());
+                        read += 1;
                         held.push_back(block);
                     }
                 }
@@ -152,15 +152,15 @@ proptest! {
                     held.remove(middle);
                 }
             }
-            prop_assert!(filled - taken <= 5);
+            prop_assert!(filled - read <= 5);
         }
         held.clear();
-        while ring.take().is_some() { taken += 1; }
-        prop_assert_eq!(filled, taken);
+        while ring.take().is_some() { read += 1; }
+        prop_assert_eq!(filled, read);
     }
 
-    /// Threads hold blocks for as long as they like and drop them in any order while the ring goes on: what they hold stays
-    /// as it was given to them until they drop it, and every block is seen once.
+    /// Threads hold blocks for any time and drop them in any order while the ring goes on. Their content stays unchanged
+    /// until the drop, and every block is seen once.
     #[test]
     fn no_order_of_holding_across_threads_reads_what_the_kernel_owns(
         blocks in 1u32..6,
@@ -200,7 +200,7 @@ proptest! {
 
 /// What a holder is to do.
 enum Order {
-    /// Hold a block, and drop one of those held when there are more than so many.
+    /// Hold a block, and drop one of those held when there are more than this.
     Hold(Block, usize),
     /// Drop one, so that the ring can go on.
     Drop,

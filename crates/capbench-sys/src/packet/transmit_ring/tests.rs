@@ -121,7 +121,7 @@ fn withdrawn_frames_are_never_sent() {
 }
 
 #[test]
-fn a_frame_that_is_given_up_is_too_short_for_its_prefix() {
+fn a_withdrawn_frame_is_too_short_for_its_prefix() {
     let (mut kernel, mut ring) = Kernel::with_ring(256, 16, VNET);
     write(&mut ring, &[1, 2, 3]);
     assert_eq!(kernel.take(1).len(), 1);

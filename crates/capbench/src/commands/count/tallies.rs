@@ -1,7 +1,7 @@
 //! What `count` counts of frames: all of them, those of each filter, and those of a trial.
 
 use anyhow::Result;
-use capbench_capture::filter::{Beside, Filter, FilterText, SoftwareFilter, Tags};
+use capbench_capture::filter::{Filter, FilterText, FrameMetadata, SoftwareFilter, Tags};
 use capbench_capture::{Frame, Interface, methods};
 use capbench_frames::{Classifier, OtherTrials};
 use capbench_lab::receiver::Verifier;
@@ -135,9 +135,9 @@ impl Tallies {
         filters: &Filters,
         classifier: Option<Classifier>,
         limit: Option<u64>,
-        beside: &Beside,
+        metadata: &FrameMetadata,
     ) -> Result<Self> {
-        let prepare = |filter: &Filter| SoftwareFilter::new(filter, SnapLength::EVERYTHING, beside);
+        let prepare = |filter: &Filter| SoftwareFilter::new(filter, SnapLength::EVERYTHING, metadata);
         let each = filters.each.iter().map(|(_, filter)| Ok((prepare(filter)?, Sum::default())));
         Ok(Self {
             limit: limit.unwrap_or(u64::MAX),
@@ -146,7 +146,7 @@ impl Tallies {
             each: each.collect::<Result<_>>()?,
             in_none: Sum::default(),
             trial: classifier.map(|classifier| Trial {
-                verifier: Verifier::new(classifier.clone(), u8::MAX, beside.tags == Tags::Beside),
+                verifier: Verifier::new(classifier.clone(), u8::MAX, metadata.tags == Tags::InMetadata),
                 classifier,
                 others: OtherTrials::default(),
             }),
@@ -237,7 +237,7 @@ impl Trial {
 
 #[cfg(test)]
 mod tests {
-    use super::{Beside, Filter, Filters, Sum, Tags, Tallies};
+    use super::{Filter, Filters, FrameMetadata, Sum, Tags, Tallies};
     use capbench_capture::Frame;
 
     /// A filter for frames longer than some octets.
@@ -249,7 +249,8 @@ mod tests {
     fn a_frame_counts_for_each_filter_that_it_passes_and_else_for_none() {
         let each = [100, 200].map(|octets| (octets.to_string(), longer_than(octets)));
         let filters = Filters { software: Some(longer_than(50)), each: each.into() };
-        let mut tallies = Tallies::new(&filters, None, Some(4), &Beside::tags(Tags::InFrames)).unwrap();
+        let mut tallies =
+            Tallies::new(&filters, None, Some(4), &FrameMetadata::tags(Tags::InFrames)).unwrap();
         let octets = [0; 300];
         for length in [60, 40, 150, 250, 250, 250] {
             tallies.note(&Frame::new(&octets[..length], length as u32, 0));

@@ -98,7 +98,7 @@ fn places(text: &mut String, look: &Look) {
     listed(text, "packets in softirq, of the whole host", softirq.collect());
     let drops = look.traced.iter().flat_map(|traced| &traced.drops);
     let drops =
-        drops.map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.standing.words()));
+        drops.map(|dropped| format!("{} {} ({})", dropped.reason, dropped.frames, dropped.stage.words()));
     listed(text, "dropped by the kernel, by reason", drops.collect());
     let counters = look.driver_counters.iter().map(|(name, count)| format!("{name} {count}"));
     let mut shown: Vec<_> = counters.take(MOST_COUNTERS).collect();

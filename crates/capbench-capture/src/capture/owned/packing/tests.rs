@@ -1,4 +1,4 @@
-//! Batches of their own from a method that the test plays.
+//! Owned batches of a method that the test plays.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -52,19 +52,19 @@ impl Sent {
 
 /// Some frames that a method gives at once.
 #[derive(Clone, Debug)]
-struct Given {
+struct Scripted {
     frames: Vec<Sent>,
     mark: LossMark,
     queue: Option<u32>,
 }
 
-impl Given {
+impl Scripted {
     fn plain(frames: impl IntoIterator<Item = Sent>) -> Self {
         Self { frames: frames.into_iter().collect(), mark: LossMark::Frames, queue: None }
     }
 }
 
-impl Batch for &Given {
+impl Batch for &Scripted {
     fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.frames.iter().map(Sent::frame)
     }
@@ -78,10 +78,10 @@ impl Batch for &Given {
     }
 }
 
-/// A method that gives what it is told to, and then nothing, or fails.
+/// A method that returns the scripted batches, and then nothing, or fails.
 struct Played {
-    script: VecDeque<Given>,
-    current: Option<Given>,
+    script: VecDeque<Scripted>,
+    current: Option<Scripted>,
     fails: bool,
     packing: Option<Packing>,
     running: Running,
@@ -107,9 +107,9 @@ impl Played {
 }
 
 impl Capture for Played {
-    type Batch<'a> = &'a Given;
+    type Batch<'a> = &'a Scripted;
 
-    fn next_batch(&mut self, _: Duration) -> Result<Option<&Given>> {
+    fn next_batch(&mut self, _: Duration) -> Result<Option<&Scripted>> {
         self.current = self.script.pop_front();
         if self.current.is_none() && self.fails {
             let source = SysError::argument("the interface", "it is down");
@@ -154,9 +154,9 @@ fn frames_of(batch: &OwnedBatch) -> Vec<Sent> {
 }
 
 #[test]
-fn without_memory_nothing_is_taken_until_a_batch_is_dropped() {
+fn without_memory_nothing_is_read_until_a_batch_is_dropped() {
     let mut capture = Played::new(&at_once(), 4, 2048);
-    capture.script.extend((0..20).map(|time| Given::plain([Sent::plain(60, time)])));
+    capture.script.extend((0..20).map(|time| Scripted::plain([Sent::plain(60, time)])));
     let mut held: VecDeque<_> = std::iter::from_fn(|| capture.next()).collect();
     assert_eq!((held.len(), capture.script.len()), (3, 17), "one buffer is kept for what comes at once");
     let start = Instant::now();
@@ -174,7 +174,7 @@ fn without_memory_nothing_is_taken_until_a_batch_is_dropped() {
 #[test]
 fn a_batch_that_is_dropped_elsewhere_wakes_the_capture() {
     let mut capture = Played::new(&at_once(), 4, 2048);
-    capture.script.extend((0..4).map(|time| Given::plain([Sent::plain(60, time)])));
+    capture.script.extend((0..4).map(|time| Scripted::plain([Sent::plain(60, time)])));
     let held: Vec<_> = std::iter::from_fn(|| capture.next()).collect();
     std::thread::scope(|scope| {
         scope.spawn(move || drop(held));
@@ -188,7 +188,8 @@ fn batches_are_gathered_up_to_their_memory_and_never_above() {
     let mut capture = Played::new(&options, 64, 1500);
     let total = 3 * BUFFER_FRAMES / 64 * 64;
     capture.script.extend(
-        (0..total as u64 / 64).map(|step| Given::plain((0..64).map(|n| Sent::plain(60, 1 + step * 64 + n)))),
+        (0..total as u64 / 64)
+            .map(|step| Scripted::plain((0..64).map(|n| Sent::plain(60, 1 + step * 64 + n)))),
     );
     let mut times = Vec::new();
     let mut sizes = Vec::new();
@@ -209,22 +210,22 @@ fn single_frames_are_gathered_for_as_long_as_their_times_say() {
     let mut capture = Played::new(&options, 1, 1500);
     let milliseconds = |time: u64| Sent::plain(60, 1_000_000_000 + time * 1_000_000);
     // The last one is of a clock that was set back.
-    capture.script.extend([0, 4, 9, 10, 11, 12, 0].map(|time| Given::plain([milliseconds(time)])));
+    capture.script.extend([0, 4, 9, 10, 11, 12, 0].map(|time| Scripted::plain([milliseconds(time)])));
     let sizes: Vec<_> = std::iter::from_fn(|| capture.next()).map(|batch| batch.frame_count()).collect();
     assert_eq!(sizes, [4, 3]);
 }
 
 #[test]
-fn receive_queues_are_kept_apart_and_a_mark_stands_in_front() {
+fn receive_queues_are_separate_and_a_mark_precedes_its_batch() {
     let options = CaptureOptions { retire_timeout: Duration::from_secs(60), ..at_once() };
     let mut capture = Played::new(&options, 4, 1500);
-    let given = |queue, time, mark| Given {
+    let batch = |queue, time, mark| Scripted {
         frames: vec![Sent::plain(60, time)],
         mark: LossMark::Batch(mark),
         queue: Some(queue),
     };
     let script = [(0, 1, false), (1, 2, false), (0, 3, false), (0, 4, true), (1, 5, false), (0, 6, false)];
-    capture.script.extend(script.map(|(queue, time, mark)| given(queue, time, mark)));
+    capture.script.extend(script.map(|(queue, time, mark)| batch(queue, time, mark)));
     let mut seen: Vec<_> = std::iter::from_fn(|| capture.next())
         .map(|batch| {
             let times: Vec<_> = batch.frames().map(|frame| frame.time_ns).collect();
@@ -240,10 +241,10 @@ fn receive_queues_are_kept_apart_and_a_mark_stands_in_front() {
 }
 
 #[test]
-fn what_was_captured_comes_before_the_error_that_ends_it() {
+fn captured_frames_come_before_the_final_error() {
     let options = CaptureOptions { retire_timeout: Duration::from_secs(60), ..at_once() };
     let mut capture = Played { fails: true, ..Played::new(&options, 4, 1500) };
-    capture.script.extend([1, 2].map(|time| Given::plain([Sent::plain(60, time)])));
+    capture.script.extend([1, 2].map(|time| Scripted::plain([Sent::plain(60, time)])));
     assert_eq!(capture.next().unwrap().frame_count(), 2);
     assert!(capture.next_owned(Duration::ZERO).unwrap_err().to_string().contains("it is down"));
 }
@@ -251,24 +252,24 @@ fn what_was_captured_comes_before_the_error_that_ends_it() {
 #[test]
 fn a_frame_larger_than_any_can_be_is_an_error_behind_what_there_was() {
     let mut capture = Played::new(&at_once(), 4, 1500);
-    capture.script.push_back(Given::plain([Sent::plain(60, 1), Sent::plain(BUFFER_OCTETS + 1, 2)]));
+    capture.script.push_back(Scripted::plain([Sent::plain(60, 1), Sent::plain(BUFFER_OCTETS + 1, 2)]));
     assert_eq!(capture.next().unwrap().frame_count(), 1);
     let refused = capture.next_owned(Duration::ZERO).unwrap_err().to_string();
     assert!(refused.starts_with("played: it gave a frame of 1048577 octets"), "{refused}");
 }
 
 #[test]
-fn a_method_that_hands_no_frames_over_says_so() {
+fn a_method_without_frames_to_keep_says_so() {
     let mut capture = Played { packing: None, ..Played::new(&at_once(), 1, 60) };
     let refused = capture.next_owned(Duration::ZERO).unwrap_err().to_string();
-    assert!(refused.starts_with("played: ") && refused.contains("hands no frames over"), "{refused}");
+    assert!(refused.starts_with("played: ") && refused.contains("returns no frames"), "{refused}");
 }
 
 #[test]
 fn times_are_those_of_the_frames() {
-    let given = Given::plain([5, 3, 9, 4].map(|time| Sent::plain(60, time)));
-    assert_eq!((&given).time_span(), Some(TimeSpan { least_ns: 3, greatest_ns: 9 }));
-    assert_eq!((&Given::plain([])).time_span(), None);
+    let batch = Scripted::plain([5, 3, 9, 4].map(|time| Sent::plain(60, time)));
+    assert_eq!((&batch).time_span(), Some(TimeSpan { least_ns: 3, greatest_ns: 9 }));
+    assert_eq!((&Scripted::plain([])).time_span(), None);
 }
 
 fn any_frame() -> impl Strategy<Value = Sent> {
@@ -291,8 +292,8 @@ fn any_frame() -> impl Strategy<Value = Sent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is held for however long: frames come out as they went in, each once, in the order of their queue, with
-    /// their queue, and the pool is whole again in the end.
+    /// For any batches held for any time, frames come out unchanged, each once, in the order of their queue, with their
+    /// queue. The pool is whole again in the end.
     #[test]
     fn frames_stay_what_they_were(
         script in prop::collection::vec((prop::collection::vec(any_frame(), 0..20), 0u32..3), 0..30),
@@ -307,7 +308,7 @@ proptest! {
         };
         let mut capture = Played::new(&options, 20, 300);
         for (frames, queue) in &script {
-            capture.script.push_back(Given {
+            capture.script.push_back(Scripted {
                 frames: frames.clone(),
                 mark: LossMark::Frames,
                 queue: Some(*queue),

@@ -1,4 +1,4 @@
-use capbench_host::tracer::reasons::Standing;
+use capbench_host::tracer::reasons::DropStage;
 use capbench_why::{
     Advice, ClosedSockets, Dropped, Fanout, Lost, Method, Place, Process, Ring, Scope, Sockets, Traced,
 };
@@ -80,12 +80,8 @@ fn look() -> Look {
         xdp: None,
         traced: Some(Traced {
             drops: vec![
-                Dropped { reason: "OTHERHOST".into(), frames: 14_880_952, standing: Standing::After },
-                Dropped {
-                    reason: "no reason given, in do_xdp_generic".into(),
-                    frames: 3,
-                    standing: Standing::Xdp,
-                },
+                Dropped { reason: "OTHERHOST".into(), frames: 14_880_952, stage: DropStage::After },
+                Dropped { reason: "no reason, in do_xdp_generic".into(), frames: 3, stage: DropStage::Xdp },
             ],
             ..Traced::default()
         }),
@@ -93,7 +89,7 @@ fn look() -> Look {
             lost(
                 Place::Nic,
                 None,
-                "its host does not tell what it had no buffer for, whatever the driver says",
+                "its host does not report frames without a buffer, whatever the driver says",
             ),
             lost(Place::Backlog, Some(0), "dropped of /proc/net/softnet_stat"),
             lost(Place::Ring, Some(1_234_567), "the sockets' own counters"),

@@ -28,7 +28,7 @@ pub enum Arrival {
 /// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64.
 ///
 /// A late number counts as received if it is still remembered; later it counts as a duplicate and stays lost. So a number's
-/// outcome is final when it is forgotten. A tracker that records loss then passes the outcome to [`crate::loss_shape`]: a number
+/// outcome is final when it is forgotten. A tracker that records loss then passes the outcome to [`crate::loss_pattern`]: a number
 /// recorded as lost never arrived in time.
 #[derive(Debug)]
 pub struct SequenceTracker<const N: usize = WORDS> {
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(tracker.note(WINDOW + 100, 0), Arrival::AfterGap { missing: WINDOW - 100 });
         assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Reordered);
         assert_eq!(tracker.note(WINDOW + 50, 0), Arrival::Duplicate);
-        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to tell");
+        assert_eq!(tracker.note(50, 0), Arrival::Duplicate, "too old to be known");
         assert_eq!(tracker.note(5 * WINDOW, 0), Arrival::AfterGap { missing: 4 * WINDOW - 101 });
         assert_eq!(tracker.note(5 * WINDOW - 7, 0), Arrival::Reordered);
     }

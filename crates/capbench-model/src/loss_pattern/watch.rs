@@ -95,8 +95,8 @@ impl Watch {
     /// A frame of the trial arrived after `missing` missing ones, and after these arrivals. Returns whether a mark says that they
     /// were lost here.
     ///
-    /// Reading the counters clears the mark of data that the kernel has not delivered yet: of the block that it fills, or the
-    /// frame that it writes, although frames were lost right before. That happens up to once per read that reported new losses,
+    /// Reading the counters clears the mark of data that the kernel has not delivered yet, although frames were lost right
+    /// before. The data is the block that it fills, or the frame that it writes. That happens up to once per read that reported new losses,
     /// and these losses were among them.
     #[cold]
     pub fn gap(&mut self, frame: &Frame<'_>, missing: u64, arrivals: &Arrivals) -> bool {

@@ -8,8 +8,8 @@ use capbench_frames::{FrameLayout, FramePlan, Mtu};
 use proptest::prelude::*;
 
 use super::recorder::LostRun;
-use super::{Clock, End, LossShape, Position, Spread, Watch, Window, shape};
-use crate::loss_shape::{Arrival, SequenceTracker};
+use super::{Clock, End, LossPattern, Position, Spread, Watch, Window, shape};
+use crate::loss_pattern::{Arrival, SequenceTracker};
 
 /// A tracker that forgets after 256 numbers.
 type Forgetful = SequenceTracker<4>;
@@ -30,9 +30,9 @@ enum Fate {
     Arrive(u64),
     /// So many are lost.
     Lose(u64),
-    /// One arrives after so many later ones have been sent.
+    /// One arrives after this many later ones have been sent.
     Delay(u64),
-    /// One arrives now, and again after so many later ones have been sent.
+    /// One arrives now, and again after this many later ones have been sent.
     Repeat(u64),
 }
 
@@ -141,7 +141,7 @@ fn assert_spread(spread: &Spread, values: &[u64]) {
     assert_eq!(spread.buckets.iter().map(|bucket| bucket.count).sum::<u64>(), spread.count);
 }
 
-fn assert_agrees(shape: &LossShape, reference: &Reference, sent: u64, period_ns: u64) {
+fn assert_agrees(shape: &LossPattern, reference: &Reference, sent: u64, period_ns: u64) {
     let bursts = reference.bursts(sent);
     let lengths: Vec<u64> = bursts.iter().map(|burst| burst.1).collect();
     assert_spread(&shape.bursts, &lengths);
@@ -175,7 +175,7 @@ fn assert_agrees(shape: &LossShape, reference: &Reference, sent: u64, period_ns:
 }
 
 proptest! {
-    /// Whatever is lost, repeated or late, also beyond what the tracker remembers.
+    /// For any losses, repeats and delays, also beyond the memory of the tracker.
     #[test]
     fn agrees_with_a_reference_that_remembers_everything(
         fates in fates(), period_us in prop_oneof![Just(1u64), 1..2000u64], flows in 1..9u32, mixed: bool,

@@ -10,7 +10,7 @@ use capbench_model::running::Running;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tags {
     /// The outermost tag is removed from the octets and reported by [`crate::Frame::vlan`].
-    Beside,
+    InMetadata,
     /// All tags are in the octets: nothing removes one before the method.
     InFrames,
     /// A tag may be removed without a report. Programs that ask for tags are refused.
@@ -25,7 +25,7 @@ impl Tags {
         const ENODEV: i32 = 19;
         const EOPNOTSUPP: i32 = 95;
         if running.vlan_metadata {
-            return Self::Beside;
+            return Self::InMetadata;
         }
         match offload(interface, Offload::ReceiveVlan) {
             Ok(false) => Self::InFrames,
@@ -37,7 +37,7 @@ impl Tags {
 
 /// The known metadata of a capture's frames. Programs cannot use unknown metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct FrameMetadata {
     /// Where the VLAN tags are.
     pub tags: Tags,
     /// Whether the method reports the addressee of a frame: [`crate::Frame::packet_type`].
@@ -52,7 +52,7 @@ pub struct Beside {
     pub queue: Option<u32>,
 }
 
-impl Beside {
+impl FrameMetadata {
     /// No metadata except the place of the tags.
     pub fn tags(tags: Tags) -> Self {
         Self { tags, packet_type: false, hash: false, interface: None, hardware_type: None, queue: None }
@@ -72,9 +72,9 @@ impl Beside {
                 match (self.tags, asked) {
                     (Tags::Unknown, _) => None,
                     (Tags::InFrames, _) => Some(Answer::Constant(0)),
-                    (Tags::Beside, Ancillary::VlanTag) => Some(Answer::VlanTag),
-                    (Tags::Beside, Ancillary::VlanTagPresent) => Some(Answer::VlanTagPresent),
-                    (Tags::Beside, _) => Some(Answer::VlanProtocol),
+                    (Tags::InMetadata, Ancillary::VlanTag) => Some(Answer::VlanTag),
+                    (Tags::InMetadata, Ancillary::VlanTagPresent) => Some(Answer::VlanTagPresent),
+                    (Tags::InMetadata, _) => Some(Answer::VlanProtocol),
                 }
             }
             Ancillary::NetlinkAttribute

@@ -54,7 +54,7 @@ impl Destination {
 
 /// Passes the batches of a capture on.
 #[derive(Debug)]
-pub(super) struct Giving<'t> {
+pub(super) struct Dispatch<'t> {
     side: &'t CaptureSide,
     number: usize,
     destination: &'t Destination,
@@ -63,13 +63,13 @@ pub(super) struct Giving<'t> {
     /// Counted drops that the next batch reports.
     pending_drops: u64,
     read_ns: u64,
-    taken: u64,
-    given: u64,
+    frames_read: u64,
+    batches: u64,
     /// Why batches cannot be passed on. They are still read, and count as lost.
     failure: Option<RecordError>,
 }
 
-impl<'t> Giving<'t> {
+impl<'t> Dispatch<'t> {
     pub(super) fn new(side: &'t CaptureSide, number: usize, destination: &'t Destination) -> Self {
         Self {
             side,
@@ -78,8 +78,8 @@ impl<'t> Giving<'t> {
             known: 0,
             pending_drops: 0,
             read_ns: 0,
-            taken: 0,
-            given: 0,
+            frames_read: 0,
+            batches: 0,
             failure: None,
         }
     }
@@ -91,7 +91,7 @@ impl<'t> Giving<'t> {
     }
 
     fn delivered(&self) -> Delivered {
-        Delivered { frames: self.taken, outgoing: 0 }
+        Delivered { frames: self.frames_read, outgoing: 0 }
     }
 
     /// Notes that `lost` frames were lost since the beginning, all before any frame stamped `end_ns` or later.
@@ -106,7 +106,7 @@ impl<'t> Giving<'t> {
     }
 }
 
-impl Consumer for Giving<'_> {
+impl Consumer for Dispatch<'_> {
     fn next<C: Capture>(&mut self, capture: &mut C, timeout: Duration) -> error::Result<bool> {
         let looked_ns = realtime_ns();
         let Some(batch) = capture.next_owned(timeout)? else {
@@ -115,8 +115,8 @@ impl Consumer for Giving<'_> {
             }
             return Ok(false);
         };
-        self.taken += batch.frame_count() as u64;
-        self.side.board.taken.store(self.taken, Relaxed);
+        self.frames_read += batch.frame_count() as u64;
+        self.side.board.delivered.store(self.frames_read, Relaxed);
         let mark = batch.loss_mark();
         let is_news = match mark {
             LossMark::Unknown | LossMark::Frames => true,
@@ -133,8 +133,8 @@ impl Consumer for Giving<'_> {
             }
         }
         let lost = std::mem::take(&mut self.pending_drops);
-        let losses = LossReport { lost, read_ns: self.read_ns, number: self.given, mark };
-        self.given += 1;
+        let losses = LossReport { lost, read_ns: self.read_ns, number: self.batches, mark };
+        self.batches += 1;
         if let Err(error) = self.destination.give(self.number, batch, losses, self.side) {
             self.failure.get_or_insert(error);
         }

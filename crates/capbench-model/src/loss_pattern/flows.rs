@@ -198,7 +198,7 @@ mod tests {
         let order = order(4, "64");
         let mut counts = FlowCounts::new(order);
         let mut watch = QueueWatch::new(order);
-        assert_eq!(counts.by_queue(&watch), None, "no method told a queue");
+        assert_eq!(counts.by_queue(&watch), None, "no method reported a queue");
         for (queue, frames, last) in [(0, 10, 0), (1, 5, 1), (0, 10, 4), (0, 1, 2), (1, 1, 6)] {
             watch.note(queue, frames, last);
         }

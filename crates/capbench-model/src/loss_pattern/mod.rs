@@ -39,7 +39,7 @@ use windows::Windows;
 
 /// When and how frames of a trial were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct LossShape {
+pub struct LossPattern {
     /// Meaning of the times.
     pub clock: Clock,
     /// Frames passed to the kernel.
@@ -151,8 +151,8 @@ pub struct MarkedLoss {
     pub readings: u64,
     /// Frames lost in the ring, by its own counter.
     pub ring_drops: Option<u64>,
-    /// Ring drops that are neither before a mark nor after the last received frame: marks and counter contradict each other, or
-    /// the ring lost frames that did not belong to the trial.
+    /// Ring drops that are neither before a mark nor after the last received frame. Then marks and counter contradict each
+    /// other, or the ring lost frames that did not belong to the trial.
     pub drops_without_mark: Option<u64>,
     /// Frames before marks that the ring did not count: they were lost elsewhere, next to frames that the ring counted.
     pub frames_beyond_drops: Option<u64>,
@@ -187,13 +187,13 @@ impl LossRecord {
     }
 
     /// The shape of the loss; absent where nothing was recorded.
-    pub fn shape(self, end: &End) -> Option<LossShape> {
+    pub fn shape(self, end: &End) -> Option<LossPattern> {
         shape(self.tracker, &self.watch, end)
     }
 }
 
 /// The same for a tracker of any size.
-fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) -> Option<LossShape> {
+fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) -> Option<LossPattern> {
     let recorded = tracker.finish(end.sent)?.finish(end.at_ns);
     let time = recorded.in_time();
     let has_marks = watch.marks.of_batches || watch.marks.of_frames;
@@ -206,7 +206,7 @@ fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) 
         marked: (has_marks && run.first + run.frames < end.sent).then_some(run.is_marked),
     };
     let lost = recorded.tally.lost;
-    Some(LossShape {
+    Some(LossPattern {
         clock: end.clock,
         sent: end.sent,
         lost,
@@ -260,7 +260,7 @@ fn marked(recorded: &recorder::Recorded, watch: &Watch, end: &End) -> MarkedLoss
     }
 }
 
-impl LossShape {
+impl LossPattern {
     /// Loss known only by 100 ms windows, because single frames are not visible: all of it counts as middle of the trial.
     pub fn in_windows(sent: u64, lost: u64, windows: u64, lossy_windows: u64) -> Self {
         Self {
