@@ -197,10 +197,9 @@ pub fn compared_searches(results: &Results) -> &[SearchOutcome] {
     if Kind::of(results) == Kind::Reproduce { &[] } else { &results.searches }
 }
 
-/// Which method to use: saved with a bench. For a bench of an earlier version it is computed, and absent if its trials do not
-/// suffice to name a method.
+/// Which method to use: saved with a bench. For a bench of an earlier version it is computed from its trials.
 pub fn recommendation(results: &Results) -> Option<Recommendation> {
-    let of_trials = || recommend(&results.trials, &results.searches).filter(|known| known.method().is_some());
+    let of_trials = || recommend(&results.trials, &results.searches);
     let is_bench = Kind::of(results) == Bench;
     results.recommended.clone().or_else(|| is_bench.then(of_trials).flatten())
 }

@@ -200,12 +200,13 @@ impl Plan for Bench {
         let mut text = scene.describe();
         let load = match rate {
             Some(rate) => format!("{} packets/s", grouped(rate.get())),
+            None if self.plan.searching.is_none() => "maximum load, then one that all sustain".into(),
             None => "maximum load, the highest that each method sustains, then one that all sustain".into(),
         };
         words::row(&mut text, "load", load);
         if let Some(searching) = &self.plan.searching {
             let words = format!("to {}, in trials of {:?}", searching.precision, searching.trial);
-            words::row(&mut text, "sustained rates", words);
+            words::row(&mut text, "precision", words);
         }
         if let Some(against) = against {
             let words = format!("{visits} pairs of {against} and each other method, at every load");
