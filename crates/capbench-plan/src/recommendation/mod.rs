@@ -292,10 +292,13 @@ impl Recommendation {
         self.rankings.first()
     }
 
-    /// Whether it names a method, or several equal ones, with certainty.
+    /// Whether it names a method, or several equal ones, with certainty, and others were measured, too.
     pub fn is_conclusive(&self) -> bool {
-        let certain = |ranking: &Ranking| {
-            matches!(ranking.conclusion, Conclusion::Use { certainty: Certainty::Certain, .. })
+        let certain = |ranking: &Ranking| match ranking.conclusion {
+            Conclusion::Use { certainty, because, .. } => {
+                certainty == Certainty::Certain && because != Because::OnlyOne
+            }
+            _ => false,
         };
         self.headline().is_some_and(certain)
     }

@@ -41,51 +41,66 @@ impl Marking {
     }
 }
 
-/// Saves results of a bench of this host that show a method as the cheapest.
-fn save_bench(folder: &Path, method: &str) -> [PathBuf; 3] {
-    let trial = |method: &str, ns: f64| {
+/// Saves, below a folder for state, a bench of this host that recommends a method, then `recv`.
+fn save_bench(state: &Path, method: &str) -> [PathBuf; 2] {
+    let ranked = |method: &str, rank: u32| {
+        let sustained = json!({"status": "between", "lower_pps": 1000.0, "upper_pps": 1010.0, "trials": [1]});
         json!({
-            "method": method, "phase": "common-load", "placement": "same", "frame_size": 64,
-            "intended_pps": 1000.0, "verdict": "lossless", "noise": [], "cpu": {"total_ns_per_packet": ns},
+            "method": method, "rank": rank, "lossless": sustained, "nearly_lossless": sustained, "trials": 2,
+            "disturbed": 0,
         })
     };
-    let results = json!({
-        "environment": environment::read().unwrap(),
-        "trials": [trial(method, 1.0), trial("recv", 900.0)],
+    let environment = environment::read().unwrap();
+    let saved = json!({
+        "started_unix_s": 0,
+        "host": {
+            "kernel_release": environment.kernel_release, "machine": environment.machine,
+            "cpu_model": environment.cpu_model, "cpus_online": environment.cpus_online,
+            "memory_bytes": environment.memory_bytes,
+        },
+        "recommended": {
+            "question": {"what": "highest_rate"},
+            "rankings": [{
+                "frame_size": 64, "placement": "same", "work": "none",
+                "methods": [ranked(method, 1), ranked("recv", 2)],
+                "conclusion": {
+                    "answer": "use", "method": method, "because": "rate", "certainty": "certain", "equal": [],
+                },
+            }],
+        },
     });
-    let base = folder.join("capbench-results");
-    let run = base.join("bench-1");
-    fs::create_dir_all(&run).unwrap();
-    let file = run.join("results.json");
-    fs::write(&file, results.to_string()).unwrap();
-    [base, run, file]
+    let folder = state.join("capbench");
+    let file = folder.join("recommended.json");
+    fs::create_dir(&folder).unwrap();
+    fs::write(&file, saved.to_string()).unwrap();
+    [folder, file]
 }
 
-/// Records for a moment in a folder, by the method that saved results suggest.
-fn record_in(spaces: &Namespaces, folder: &Scratch, file: &Path) -> Ended {
-    run(&spaces.right, capbench("record -i right --duration 100ms -w").arg(file).current_dir(folder.path()))
-        .success()
+/// Records for a moment by the method that the bench saved below `state` recommends.
+fn record_by(spaces: &Namespaces, state: &Scratch, file: &Path) -> Ended {
+    let mut command = capbench("record -i right --duration 100ms -w");
+    run(&spaces.right, command.arg(file).env("XDG_STATE_HOME", state.path())).success()
 }
 
 #[test]
-fn root_saved_results_load_no_library_into_a_recording() {
+fn root_a_saved_recommendation_loads_no_library_into_a_recording() {
     let Some(()) = privileges() else { return };
-    let (spaces, folder, own) = (Namespaces::make(), Scratch::new(), Scratch::new());
+    let (spaces, state, own) = (Namespaces::make(), Scratch::new(), Scratch::new());
     let marking = Marking::new();
-    let paths = save_bench(folder.path(), &format!("libpcap:{}", marking.library().display()));
+    let paths = save_bench(state.path(), &format!("libpcap:{}", marking.library().display()));
 
-    // Of root, but of another place than the command line.
-    let ended = record_in(&spaces, &folder, &own.file("a.pcapng"));
-    assert!(ended.errors.contains("method recv: nothing lost at the common load in"), "{ended:#?}");
+    // Of root.
+    let ended = record_by(&spaces, &state, &own.file("a.pcapng"));
+    assert!(ended.errors.contains("method recv: recommended by the bench of 1970-01-01"), "{ended:#?}");
     assert!(ended.errors.contains("only --method can name a device or a library"), "{ended:#?}");
     assert!(!marking.was_loaded());
 
-    // Of somebody else, as in a shared folder.
-    for path in paths.iter().map(PathBuf::as_path).chain([folder.path()]) {
+    // Of somebody else.
+    for path in paths.iter().map(PathBuf::as_path).chain([state.path()]) {
         chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     }
-    let ended = record_in(&spaces, &folder, &own.file("b.pcapng"));
-    let reason = format!("method packet-v3: capbench-results is not believed: {}", folder.path().display());
+    let ended = record_by(&spaces, &state, &own.file("b.pcapng"));
+    let reason = format!("method packet-v3: the recommendation in {} is not used", paths[0].display());
     assert!(ended.errors.contains(&reason), "{ended:#?}");
     assert!(ended.errors.contains(&format!("belongs to user {NOBODY}")), "{ended:#?}");
     assert!(!marking.was_loaded());

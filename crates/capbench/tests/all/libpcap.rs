@@ -13,8 +13,11 @@ const QUICK: [&str; 7] = ["bench", "--quick", "--placement", "same", "--rate", "
 fn bench(methods: &str) -> Ended {
     let folder = Scratch::new();
     let out = folder.file("out");
-    Running::start(HOST, capbench("").args(QUICK).args(["100ms", "--method", methods, "--out"]).arg(&out))
-        .end()
+    Running::start(
+        HOST,
+        capbench("").args(QUICK).args(["100ms", "--details", "--method", methods, "--out"]).arg(&out),
+    )
+    .end()
 }
 
 #[test]

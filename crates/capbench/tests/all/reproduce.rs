@@ -49,5 +49,5 @@ fn root_a_publication_that_is_interrupted_keeps_its_trials_and_tables() {
     let results = read(&folder).unwrap();
     assert!(!results.complete && results.reproductions.len() == 1, "{:?}", results.reproductions);
     assert!(!results.reproductions[0].complete && results.reproductions[0].trials.len() >= 3);
-    assert!(ended.out.contains("Not complete"), "{}", ended.out);
+    assert!(ended.out.contains("not complete"), "{}", ended.out);
 }

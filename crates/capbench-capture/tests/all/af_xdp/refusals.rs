@@ -123,7 +123,7 @@ fn child(task: &str, through: Option<&mut Command>) -> Command {
         None => Command::new(this),
     };
     command
-        .args(["--exact", "refusals::the_task_of_a_child", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "af_xdp::refusals::the_task_of_a_child", "--nocapture", "--test-threads=1"])
         .env(TASK, task);
     command
 }

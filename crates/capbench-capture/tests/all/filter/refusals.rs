@@ -125,7 +125,7 @@ fn root_a_program_that_is_too_long_is_refused() {
 #[test]
 fn root_without_a_live_handle_there_is_no_program() {
     const ALONE: &str = "CAPBENCH_TEST_WITHOUT_NET_RAW";
-    const TEST: &str = "refusals::root_without_a_live_handle_there_is_no_program";
+    const TEST: &str = "filter::refusals::root_without_a_live_handle_there_is_no_program";
     let text = FilterText::of_expression("tcp").unwrap();
     if std::env::var_os(ALONE).is_some() {
         let lo = Interface::of_name("lo", 65_536).unwrap();

@@ -4,6 +4,7 @@ use std::borrow::BorrowMut;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Instant;
@@ -18,8 +19,15 @@ pub const HOST: Option<&Place> = None;
 pub fn capbench(arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_capbench"));
     command.args(arguments.split_whitespace());
+    // Each has a folder for state of its own: what one bench recommends must not decide how another test records.
+    let nth = STARTED.fetch_add(1, Ordering::Relaxed);
+    let state = format!("{}/state-{}-{nth}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    command.env("XDG_STATE_HOME", state);
     command
 }
+
+/// Number of commands so far.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs a program to its end, in a namespace if one is given.
 pub fn run<'p>(place: impl Into<Option<&'p Place>>, command: impl BorrowMut<Command>) -> Ended {
