@@ -99,6 +99,11 @@ pub trait Capture {
         None
     }
 
+    /// Batches that are complete and wait to be read. `None` for methods whose batches are made when they are read.
+    fn complete_batches(&mut self) -> Option<u32> {
+        None
+    }
+
     /// Frames counted in the kernel, for methods that count frames there and return none.
     ///
     /// # Errors

@@ -174,6 +174,10 @@ impl Capture for PacketV3 {
         Occupancy::new(self.ring.withheld(), self.ring.geometry().blocks())
     }
 
+    fn complete_batches(&mut self) -> Option<u32> {
+        Some(self.ring.ready())
+    }
+
     fn waits(&self) -> WaitCounts {
         self.waiter.counts
     }

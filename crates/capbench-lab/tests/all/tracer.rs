@@ -351,7 +351,7 @@ fn root_alone_without_privilege_there_is_no_tracer() {
     let Some(()) = privileges() else { return };
     // A thread in a user namespace of its own would have to be a process of its own: the program is one.
     let own = std::env::current_exe().unwrap();
-    let test = "unprivileged_helper";
+    let test = "tracer::unprivileged_helper";
     let output = program("setpriv")
         .args(["--reuid", "65534", "--clear-groups", "--inh-caps", "-all", "--bounding-set", "-all"])
         .arg(own)

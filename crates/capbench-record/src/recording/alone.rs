@@ -10,7 +10,6 @@ use capbench_capture::error::{CaptureError, Result};
 use capbench_capture::occupancy::Occupancy;
 use capbench_model::counters::LossMark;
 use capbench_model::running::TimeSource;
-use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::packet::{Block, Frame, PacketType};
 
 use super::board::InterfaceBoard;
@@ -40,6 +39,8 @@ pub(super) struct Alone<'e> {
     hold_up: HoldUp,
     mark: LossMark,
     queue: Option<u32>,
+    /// Batches so far, the current one included.
+    batches: u64,
     begins_batch: bool,
     delivered: Delivered,
     /// Why the counters could not be read between frames.
@@ -50,6 +51,7 @@ impl Taker for Alone<'_> {
     #[inline]
     fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
         (self.mark, self.queue, self.begins_batch) = (mark, queue, true);
+        self.batches += 1;
     }
 
     #[inline]
@@ -79,6 +81,7 @@ impl<'e> Alone<'e> {
             hold_up: HoldUp::of(capture),
             mark: LossMark::Unknown,
             queue: None,
+            batches: 0,
             begins_batch: true,
             delivered: Delivered::default(),
             failure: None,
@@ -120,10 +123,11 @@ impl<'e> Alone<'e> {
     /// Frames lost before a frame. It is the first of its batch if it is the first since [`Taker::begin`].
     #[inline]
     fn record_lost_before(&mut self, frame: &Frame<'_>) {
-        if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns) {
+        let batch = self.batches - 1;
+        if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns, batch) {
             self.count_lost();
         }
-        let lost = self.port.losses.before(frame, self.mark, self.begins_batch);
+        let lost = self.port.losses.before(frame, batch, self.mark, self.begins_batch);
         if lost > 0 {
             self.recorder.lost(self.port.interface, lost);
         }
@@ -133,10 +137,8 @@ impl<'e> Alone<'e> {
     /// Reads the number of lost frames, after a mark announced a loss.
     #[cold]
     fn count_lost(&mut self) {
-        // A frame that arrives while the counters are read may follow a loss that the reading missed.
-        let now_ns = realtime_ns();
         match self.side.read_stats_now(self.delivered) {
-            Ok(Some(lost)) => self.port.losses.read(lost, now_ns),
+            Ok(Some((lost, reading))) => self.port.losses.read(lost, reading),
             Ok(None) => {}
             Err(error) => self.failure = Some(error),
         }
@@ -152,9 +154,8 @@ impl Consumer for Alone<'_> {
     }
 
     fn read<C: Capture>(&mut self, capture: &mut C) -> Result<()> {
-        let now_ns = realtime_ns();
-        if let Some(lost) = self.side.read(capture, self.delivered)? {
-            self.port.losses.read(lost, CaptureSide::losses_end_ns(capture, now_ns));
+        if let Some((lost, reading)) = self.side.read(capture, self.delivered, self.batches)? {
+            self.port.losses.read(lost, reading);
         }
         Ok(())
     }

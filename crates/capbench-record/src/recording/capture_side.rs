@@ -12,10 +12,12 @@ use capbench_capture::occupancy::Occupancy;
 use capbench_capture::stats_socket::StatsSocket;
 use capbench_model::counters::Counters;
 use capbench_sys::SysError;
+use capbench_sys::host::clock::realtime_ns;
 use capbench_sys::host::interface::Watched;
 
 use super::board::{CaptureBoard, Reading};
 use super::link::{Link, LinkCounts, LinkSample};
+use super::losses::Boundary;
 use super::plan::Source;
 use super::unreached::Unreached;
 
@@ -109,17 +111,27 @@ impl CaptureSide {
         was_empty && capture.fill().is_none_or(|fill| fill.share() <= 0.5)
     }
 
-    /// Earliest timestamp of the frames that follow the losses of a reading that began at `now_ns` and has just ended. 0 if the
-    /// ring is empty: all frames to come follow them, also the older ones in the block that the kernel is still filling.
-    pub(super) fn losses_end_ns(capture: &mut impl Capture, now_ns: u64) -> u64 {
+    /// Reads and publishes the counters of a capture that has delivered these frames, the last of them before the batch with
+    /// number `next_batch`. Returns the losses before its socket and after acceptance, if the method knows them, and where they
+    /// end.
+    pub(super) fn read(
+        &self,
+        capture: &mut impl Capture,
+        delivered: Delivered,
+        next_batch: u64,
+    ) -> Result<Option<(u64, Boundary)>> {
+        let time_ns = realtime_ns();
+        // Before the counters: a batch that is complete now keeps its mark, one that is not loses it by the reading.
+        let complete = capture.complete_batches();
+        let lost = self.read_counters(capture, delivered)?;
         // A capture that gathers frames may hold some from before the loss.
-        let is_empty = capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
-        if is_empty { 0 } else { now_ns }
+        let mut is_empty = || capture.packing().is_none() && capture.fill().is_some_and(Occupancy::is_empty);
+        let complete = complete.map(u64::from).or_else(|| is_empty().then_some(0));
+        let batch = complete.map_or(u64::MAX, |complete| next_batch + complete);
+        Ok(lost.map(|lost| (lost, Boundary { time_ns, batch })))
     }
 
-    /// Reads and publishes the counters of a capture that has delivered these frames. Returns the losses before its socket and
-    /// after acceptance, if the method knows them.
-    pub(super) fn read(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
+    fn read_counters(&self, capture: &mut impl Capture, delivered: Delivered) -> Result<Option<u64>> {
         // Read this before the method's counters: a frame that the interface has counted is then accepted, or on its way.
         let sample = self.at_end.get().unwrap_or_else(|| self.link.sample());
         let counters = capture.counters()?;
@@ -132,10 +144,13 @@ impl CaptureSide {
     /// As `read`, while frames of the capture are in use, and without the interface's counters. `None` also if only the capture
     /// itself can read its counters.
     #[cold]
-    pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<u64>> {
+    pub(super) fn read_stats_now(&self, delivered: Delivered) -> Result<Option<(u64, Boundary)>> {
+        // A frame that arrives while the counters are read may follow a loss that the reading missed.
+        let reading = Boundary::at(realtime_ns());
         let Some(stats) = &self.stats else { return Ok(None) };
         let Some(counters) = stats.counters()? else { return Ok(None) };
-        Ok(self.publish(counters, self.board.reading().link, delivered))
+        let lost = self.publish(counters, self.board.reading().link, delivered);
+        Ok(lost.map(|lost| (lost, reading)))
     }
 
     fn publish(&self, counters: Counters, link: LinkCounts, delivered: Delivered) -> Option<u64> {

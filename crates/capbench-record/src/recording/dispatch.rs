@@ -11,7 +11,7 @@ use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 
 use super::capture_side::{CaptureSide, Delivered};
-use super::losses::is_news;
+use super::losses::Boundary;
 use super::merging::{BatchWithLosses, Frames, LossReport, MergeEvent};
 use super::source::Consumer;
 use super::workers::{Unencoded, Workers};
@@ -62,7 +62,10 @@ pub(super) struct Dispatch<'t> {
     known: u64,
     /// Counted drops that the next batch reports.
     pending_drops: u64,
-    read_ns: u64,
+    /// The last reading of the counters.
+    latest: Boundary,
+    /// The reading that found the first of the pending drops.
+    found: Boundary,
     frames_read: u64,
     batches: u64,
     /// Why batches cannot be passed on. They are still read, and count as lost.
@@ -77,7 +80,8 @@ impl<'t> Dispatch<'t> {
             destination,
             known: 0,
             pending_drops: 0,
-            read_ns: 0,
+            latest: Boundary::default(),
+            found: Boundary::default(),
             frames_read: 0,
             batches: 0,
             failure: None,
@@ -94,13 +98,14 @@ impl<'t> Dispatch<'t> {
         Delivered { frames: self.frames_read, outgoing: 0 }
     }
 
-    /// Notes that `lost` frames were lost since the beginning, all before any frame stamped `end_ns` or later.
-    fn lost(&mut self, lost: u64, end_ns: u64) {
-        let more = lost.saturating_sub(self.known);
-        // A later reading does not move the losses that are pending.
-        if more > 0 || self.pending_drops == 0 {
-            self.read_ns = end_ns;
+    /// Notes a reading of the counters: `lost` frames since the start.
+    fn lost(&mut self, lost: u64, reading: Boundary) {
+        // A later reading does not move the drops that are pending.
+        if self.pending_drops == 0 {
+            self.found = reading;
         }
+        self.latest = reading;
+        let more = lost.saturating_sub(self.known);
         self.pending_drops += more;
         self.known += more;
     }
@@ -122,18 +127,21 @@ impl Consumer for Dispatch<'_> {
             LossMark::Unknown | LossMark::Frames => true,
             // A mark on a block from before the last reading announces drops that were already reported.
             LossMark::Batch(is_marked) => {
-                is_marked && batch.frames().next().is_some_and(|first| is_news(first.time_ns, self.read_ns))
+                is_marked
+                    && batch
+                        .frames()
+                        .next()
+                        .is_some_and(|first| self.latest.is_before(first.time_ns, self.batches))
             }
         };
         if is_news {
-            let now_ns = realtime_ns();
             match self.side.read_stats_now(self.delivered())? {
-                Some(lost) => self.lost(lost, now_ns),
+                Some((lost, reading)) => self.lost(lost, reading),
                 None => self.read(capture)?,
             }
         }
         let lost = std::mem::take(&mut self.pending_drops);
-        let losses = LossReport { lost, read_ns: self.read_ns, number: self.batches, mark };
+        let losses = LossReport { lost, reading: self.found, number: self.batches, mark };
         self.batches += 1;
         if let Err(error) = self.destination.give(self.number, batch, losses, self.side) {
             self.failure.get_or_insert(error);
@@ -143,9 +151,8 @@ impl Consumer for Dispatch<'_> {
 
     /// The next batch reports these drops.
     fn read<C: Capture>(&mut self, capture: &mut C) -> error::Result<()> {
-        let now_ns = realtime_ns();
-        if let Some(lost) = self.side.read(capture, self.delivered())? {
-            self.lost(lost, CaptureSide::losses_end_ns(capture, now_ns));
+        if let Some((lost, reading)) = self.side.read(capture, self.delivered(), self.batches)? {
+            self.lost(lost, reading);
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, HandledRequests, InterfaceBoard, Requests};
 use super::file_recorder::FileRecorder;
-use super::losses::Unplaced;
+use super::losses::{Boundary, Unplaced};
 use super::source::Due;
 use super::workers::Encoded;
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
@@ -54,8 +54,8 @@ pub(super) enum Frames {
 pub(super) struct LossReport {
     /// Frames lost since the previous report, by the counters.
     pub(super) lost: u64,
-    /// When the counters were read, ns since the epoch.
-    pub(super) read_ns: u64,
+    /// Where the losses of the reading that found the first of them end.
+    pub(super) reading: Boundary,
     /// The batch's number in its capture.
     pub(super) number: u64,
     pub(super) mark: LossMark,
@@ -168,11 +168,11 @@ impl Port {
             // says nothing about the drops that are still pending.
             if report.lost > 0 || self.losses.is_empty() {
                 self.lost += report.lost;
-                self.losses.read(self.lost, report.read_ns);
+                self.losses.read(self.lost, report.reading);
             }
             behind_capture = self.board.gaps.before(report.number);
         }
-        behind_capture + self.losses.before(frame, report.mark, is_first)
+        behind_capture + self.losses.before(frame, report.number, report.mark, is_first)
     }
 }
 

@@ -78,20 +78,29 @@ impl BlockRing {
         self.shared.held[last as usize].load(Ordering::Relaxed)
     }
 
-    /// Blocks that the kernel cannot fill: filled but unread ones (found by a few status words), and owned ones.
+    /// Blocks that the kernel cannot fill: filled but unread ones, and owned ones.
     pub fn withheld(&self) -> u32 {
         let blocks = self.shared.geometry.blocks();
-        // Acquire, as in `take`: another thread may have written the whole block, its status word included, by `octets_mut`.
-        // Once its token is seen to be back, so are those writes and the status that its drop stored.
-        let is_held = |index: u32| self.shared.held[index as usize].load(Ordering::Acquire);
-        let ready = ready_in_a_row(blocks, |offset| {
+        // A block that is ready is not held, and none becomes held meanwhile: nothing counts twice.
+        (self.ready() + (0..blocks).filter(|&index| self.is_held(index)).count() as u32).min(blocks)
+    }
+
+    /// Blocks that the kernel has filled and nobody has taken. Found by a few status words.
+    pub fn ready(&self) -> u32 {
+        let blocks = self.shared.geometry.blocks();
+        ready_in_a_row(blocks, |offset| {
             let index = ((u64::from(self.next) + u64::from(offset)) % u64::from(blocks)) as u32;
             // SAFETY: `status` gives an aligned word inside the live mapping. No token of this block is out: only `take`, which
             // needs the ring mutably, makes one.
-            !is_held(index) && unsafe { read_acquire(self.shared.status(index)) } & libc::TP_STATUS_USER != 0
-        });
-        // A block that is ready is not held, and none becomes held meanwhile: nothing counts twice.
-        (ready + (0..blocks).filter(|&index| is_held(index)).count() as u32).min(blocks)
+            !self.is_held(index)
+                && unsafe { read_acquire(self.shared.status(index)) } & libc::TP_STATUS_USER != 0
+        })
+    }
+
+    /// Acquire, as in `take`: another thread may have written the whole block, its status word included, by `octets_mut`. Once
+    /// its token is seen to be back, so are those writes and the status that its drop stored.
+    fn is_held(&self, index: u32) -> bool {
+        self.shared.held[index as usize].load(Ordering::Acquire)
     }
 
     /// Returns the next block if the kernel has filled it.

@@ -216,7 +216,7 @@ impl Plan for Bench {
             words::row(&mut text, "visits", words);
         }
         words::row(&mut text, "trials", format!("{} of {duration:?}", self.plan.trials()));
-        let most = if self.plan.searching.is_some() { "at most" } else { "about" };
+        let most = if self.plan.searching.is_some() { "up to" } else { "about" };
         words::row(&mut text, "time", format!("{most} {:.0} s", self.plan.estimate().as_secs_f64()));
         if let Some(statement) = self.statements_about(scene) {
             words::row(&mut text, "note", statement);

@@ -186,7 +186,7 @@ fn is_narrow(text: &str) -> bool {
 fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     let Some(folder) = scratch_of_root() else { return };
     let first = folder.file("first");
-    let command = "bench --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
+    let command = "bench --details --method packet-v3 --against recv --visits 7 --size 64 --placement same --duration 60ms --quiet 60ms \
                    --repeats 0 --seed 5";
     let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&first));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");

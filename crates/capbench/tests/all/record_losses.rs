@@ -50,6 +50,7 @@ fn root_what_a_ring_lost_stands_before_the_packet_that_follows() {
     let Some(folder) = scratch_of_root() else { return };
     for (method, ring) in [
         ("packet-v3", "--ring 1MiB --block 64KiB"),
+        ("packet-v3", "--ring 2MiB --block 1MiB"),
         ("packet-v2", "--ring 1MiB"),
         ("packet-v1", "--ring 1MiB"),
     ] {

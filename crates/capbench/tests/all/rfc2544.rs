@@ -33,7 +33,8 @@ fn texts<'v>(entries: &'v Value, key: &str) -> Vec<&'v str> {
 fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
     let Some(scratch) = scratch_of_root() else { return };
     // Any host holds that much, and the user wants no more.
-    let (ended, results) = measured("--method packet-v3 --max-rate 5k", &scratch.path().join("run"));
+    let (ended, results) =
+        measured("--details --method packet-v3 --max-rate 5k", &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
     assert_eq!(goal["status"], "at_least", "{goal}");
     assert_eq!(ended.code, Some(4), "what the generator limits is no throughput");

@@ -19,6 +19,7 @@ use proptest::prelude::*;
 
 use super::super::board::{InterfaceBoard, Requests};
 use super::super::file_recorder::FileRecorder;
+use super::super::losses::Boundary;
 use super::super::merging::{self, Port};
 use super::super::plan::{self, Source};
 use super::*;
@@ -100,7 +101,8 @@ impl Rig {
         let batch = OwnedBatch::Block(ring.take().unwrap());
         assert_eq!(batch.loss_mark(), LossMark::Batch(false));
         let mark = batch.loss_mark();
-        let losses = LossReport { lost, read_ns: frames[0].0, number: self.batches[port], mark };
+        let losses =
+            LossReport { lost, reading: Boundary::at(frames[0].0), number: self.batches[port], mark };
         self.batches[port] += 1;
         (batch, losses)
     }
