@@ -178,7 +178,10 @@ pub enum Conclusion {
     },
     /// The trials leave several methods.
     OneOf {
-        /// These, the one with the highest known load first.
+        /// The one of them to use meanwhile: it sustains a load without loss and costs least. Empty in old files.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        best: String,
+        /// All of them, the one with the highest known load first.
         methods: Vec<String>,
         /// Methods that are worse all the same.
         worse: Vec<String>,
@@ -303,10 +306,11 @@ impl Recommendation {
         self.headline().is_some_and(certain)
     }
 
-    /// The recommended method, if the run names one.
+    /// The recommended method, certain or not, if the run names one.
     pub fn method(&self) -> Option<&str> {
         match &self.headline()?.conclusion {
             Conclusion::Use { method, .. } => Some(method),
+            Conclusion::OneOf { best, .. } if !best.is_empty() => Some(best),
             _ => None,
         }
     }

@@ -32,9 +32,9 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
     let methods = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
     let (methods, conclusion) = Order::of(methods, margin).conclude();
     let conclusion = match conclusion {
-        Conclusion::OneOf { methods, worse, .. } => {
+        Conclusion::OneOf { best, methods, worse, .. } => {
             let settle = settle(question, &methods, scene);
-            Conclusion::OneOf { methods, worse, settle }
+            Conclusion::OneOf { best, methods, worse, settle }
         }
         other => other,
     };
@@ -129,12 +129,14 @@ impl Order {
         }
     }
 
-    /// Orders the methods of each rank by cost, then by privilege.
+    /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last.
     fn by_cost(&mut self) {
         let mut ordered: Vec<Ranked> = Vec::new();
         let mut left = std::mem::take(&mut self.methods);
-        while let Some(rank) = left.first().map(|ranked| ranked.rank) {
-            let (mut tied, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|ranked| ranked.rank == rank);
+        let key = |ranked: &Ranked| (ranked.rank, (self.basis)(ranked).lower_pps.is_none());
+        while let Some(first) = left.iter().map(key).min() {
+            let (mut tied, rest): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|ranked| key(ranked) == first);
             while !tied.is_empty() {
                 let next = Choice::among(&tied.iter().collect::<Vec<_>>()).nth;
                 ordered.push(tied.remove(next));
@@ -164,7 +166,8 @@ impl Order {
             // A method that no trial shows is not known to be worse.
             let worse =
                 rest().filter(|ranked| is_shown(ranked)).map(|ranked| ranked.method.clone()).collect();
-            return Conclusion::OneOf { methods: names(&methods), worse, settle: Vec::new() };
+            let best = first.method.clone();
+            return Conclusion::OneOf { best, methods: names(&methods), worse, settle: Vec::new() };
         }
         let choice = Choice::among(&tied);
         let is_certain = rest().all(|ranked| ranked.below == Some(Certainty::Certain)) && choice.is_certain;

@@ -44,7 +44,7 @@ fn the_method_with_the_highest_sustained_rate_is_named_with_rate_and_cost() {
         answers(&trials),
         [
             "Use packet-v3: at least 1.42 million packets/s without loss, 37 to 83 ns of application CPU per packet.",
-            "At maximum load packet-v3 loses nothing; recv 72 % of 1,000,000 packets/s in the ring or socket queue.",
+            "At maximum load packet-v3 loses nothing; recv loses 72 % of 1,000,000 packets/s in the ring or socket queue.",
             "At 200,000 packets/s packet-v3 needs least CPU time with the kernel's part, 700 ns per packet; recv needs most, 1,500 ns.",
         ]
     );
