@@ -145,7 +145,7 @@ pub enum SustainedStatus {
 /// CPU time per packet at the equal load, in nanoseconds. Medians of the visits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cost {
-    /// Time of the application; absent if unknown.
+    /// Time of the application: the middle of the interval that contains it. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_ns: Option<f64>,
     /// Half the width of the interval that contains it, by clocks and visits.

@@ -27,7 +27,7 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
         return nothing(results);
     }
     let verdict = Sentence { text: verdict(recommendation.question, main), trials: rests_on(main) };
-    let facts = [worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
+    let facts = [settle(main), worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
     std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
 }
 
@@ -74,10 +74,9 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
             };
             format!("{head} {method}: {what}{}{equal}.", used.map_or_else(String::new, cost_of))
         }
-        (Conclusion::OneOf { best, methods, settle, .. }, _) => {
-            let settles = format!("`capbench {}` settles it", settle.join(" "));
+        (Conclusion::OneOf { best, methods, .. }, _) => {
             let Some(used) = ranking.of(best) else {
-                return format!("Use one of {}: this run does not show which; {settles}.", some(methods));
+                return format!("Use one of {}: this run does not show which.", some(methods));
             };
             let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
             let (what, more) = match question {
@@ -87,7 +86,7 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
                 Question::HighestRate => (up_to(&used.lossless), "more"),
             };
             let cost = cost_of(used);
-            format!("Use {best}: {what}{cost}. {} may sustain {more}; {settles}.", some(&others))
+            format!("Use {best}: {what}{cost}; {} may sustain {more}.", some(&others))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
             let head = match question {
@@ -141,6 +140,12 @@ fn cost_of(ranked: &Ranked) -> String {
         Some((low, high)) if low >= high => format!(", {} ns of application CPU per packet", ns(low)),
         Some((low, high)) => format!(", {} to {} ns of application CPU per packet", ns(low), ns(high)),
     }
+}
+
+/// The command that decides between the methods that the trials leave.
+fn settle(ranking: &Ranking) -> Option<Sentence> {
+    let Conclusion::OneOf { settle, .. } = &ranking.conclusion else { return None };
+    Some(sentence(format!("To decide between them: `capbench {}`.", settle.join(" ")), []))
 }
 
 /// Methods that are worse although the best one is not decided.
