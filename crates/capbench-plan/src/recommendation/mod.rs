@@ -197,6 +197,11 @@ pub enum Conclusion {
         /// The place that loses most of its frames.
         place: Option<Place>,
     },
+    /// The generator did not send the load in question, so no method was tested at it.
+    NotSent {
+        /// The load that it sent, frames per second.
+        sent_pps: f64,
+    },
     /// No trial shows anything about a method.
     Nothing,
 }

@@ -100,7 +100,12 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
                 None => format!("{head}: most frames are lost {place}."),
             }
         }
-        (Conclusion::Nothing, _) => String::new(),
+        (Conclusion::NotSent { sent_pps }, Question::CheapestAt { pps }) => format!(
+            "No method was tested at {}: the generator sent at most {}.",
+            rate(pps),
+            rate(sent_pps.floor())
+        ),
+        (Conclusion::NotSent { .. } | Conclusion::Nothing, _) => String::new(),
     }
 }
 
@@ -232,7 +237,7 @@ fn elsewhere(recommendation: &Recommendation) -> Option<Sentence> {
         Conclusion::Use { method, equal, .. } => method == best || equal.iter().any(|one| one == best),
         Conclusion::OneOf { methods, .. } => methods.iter().any(|one| one == best),
         Conclusion::NoneLossless { best: closest, .. } => closest.as_ref() == Some(best),
-        Conclusion::Nothing => false,
+        Conclusion::NotSent { .. } | Conclusion::Nothing => false,
     };
     let (same, different): (Vec<&Ranking>, Vec<&Ranking>) = others.iter().partition(names);
     let all = many(others.len() as u64, "other set-up", "other set-ups");

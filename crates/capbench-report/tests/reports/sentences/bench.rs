@@ -164,6 +164,18 @@ fn at_a_named_rate_the_cheapest_that_sustains_it_is_named() {
 }
 
 #[test]
+fn a_rate_that_the_generator_did_not_send_is_sustained_by_nobody() {
+    let at = |method| {
+        let trial = trial(1, method, 22_000, 22_000);
+        TrialResult { phase: Phase::FixedLoad, intended_pps: Some(100_000.0), intended: 100_000, ..trial }
+    };
+    assert_eq!(
+        answers(&[at("recv"), at("packet-v3")])[0],
+        "No method was tested at 100,000 packets/s: the generator sent at most 22,000 packets/s."
+    );
+}
+
+#[test]
 fn invalid_trials_name_no_method() {
     let invalid = TrialResult {
         verdict: Verdict::Invalid,
