@@ -257,7 +257,10 @@ fn visits_of_a_method_are_one_row() {
 #[test]
 fn claims_of_publications_are_counted_and_those_that_changed_are_named() {
     let report = same_everywhere(runs::reproduction());
-    assert_eq!(report.verdict.text, "2 of 5 claims of a-paper hold here, 1 does not, 1 is undecided, 1 cannot be tested here.");
+    assert_eq!(
+        report.verdict.text,
+        "2 of 5 claims of a-paper hold here, 1 does not, 1 is undecided, 1 cannot be tested here."
+    );
     let facts: Vec<&str> = report.findings.iter().map(|sentence| sentence.text.as_str()).take(4).collect();
     assert_eq!(
         facts,
