@@ -7,8 +7,9 @@ use super::{first_of, sentence, trials};
 use crate::model::Sentence;
 use crate::naming::{list, many};
 
-/// Most claims that are listed one by one.
+/// Most claims that are listed one by one: of those with an answer, and of the others.
 const NAMED: usize = 3;
+const NAMED_OPEN: usize = 1;
 
 /// How many claims hold here, and which do not; then the answers one by one.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
@@ -17,15 +18,14 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     if claims.is_empty() {
         return Vec::new();
     }
-    let of =
-        |answers: &'static [Answer]| claims.iter().copied().filter(|claim| answers.contains(&claim.answer));
     let rest = [
-        ("Does not hold here", of(&[Answer::Changed]).collect()),
-        ("Holds here", of(&[Answer::Holds]).collect()),
-        ("Undecided", of(&[Answer::Inconclusive]).collect()),
-        ("Cannot be tested here", of(&[Answer::NotTestable]).collect::<Vec<_>>()),
+        ("Does not hold here", Answer::Changed, NAMED),
+        ("Holds here", Answer::Holds, NAMED),
+        ("Undecided", Answer::Inconclusive, NAMED_OPEN),
+        ("Cannot be tested here", Answer::NotTestable, NAMED_OPEN),
     ];
-    let rest = rest.into_iter().filter_map(|(head, claims)| named(head, &claims));
+    let with = |answer| claims.iter().copied().filter(|claim| claim.answer == answer).collect::<Vec<_>>();
+    let rest = rest.into_iter().filter_map(|(head, answer, most)| named(head, &with(answer), most));
     let first = [summed(results, &claims)].into_iter().chain(more_visits(&claims));
     first.chain(rest).chain(unfinished(results)).collect()
 }
@@ -71,10 +71,10 @@ fn more_visits(claims: &[&Judgement]) -> Option<Sentence> {
 }
 
 /// The first claims with an answer; `None` if no claim has it.
-fn named(head: &str, claims: &[&Judgement]) -> Option<Sentence> {
+fn named(head: &str, claims: &[&Judgement], most: usize) -> Option<Sentence> {
     let words =
         claims.iter().map(|claim| (claim.claim.trim_end_matches('.').to_string(), claim.trials.clone()));
-    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), NAMED)?;
+    let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), most)?;
     Some(Sentence { text: format!("{head}: {text}"), trials })
 }
 
