@@ -232,7 +232,7 @@ fn goals_that_contradict_themselves_are_refused() {
     );
     refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
     refused(USAGE, "search --goal ndr,,pdr", &["no name", "comma"]);
-    refused(USAGE, "search --time 1s", &["1s", "cannot suffice", "14 trials", "s in all"]);
+    refused(USAGE, "search --time 1s", &["1s", "too short", "14 trials", "s in all"]);
     for (key, value) in
         [("loss", "NaN"), ("loss", "-1%"), ("width", "NaN"), ("width", "-1%"), ("exceed", "1")]
     {
@@ -246,7 +246,7 @@ fn goals_that_contradict_themselves_are_refused() {
     refused(USAGE, &format!("{brief} --min-rate 50"), &["10ms", "50 packets/s", "less than a frame"]);
     refused(USAGE, &format!("{brief} --burst 0"), &["--burst"]);
     assert!(printed(&format!("{brief} --burst 10")).contains("\nbursts      of 10 frames\n"));
-    refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);
+    refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "too short", "trials"]);
     refused(FAILED, "search --goals no-such-file.toml", &["no-such-file.toml"]);
     for other in ["--goal ndr", "--max-rate 5k", "--method recv", "--ring 1MiB", "--vlan 3", "--dry-run"] {
         refused(USAGE, &format!("search --resume x {other}"), &[]);
@@ -306,23 +306,30 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
     refused(USAGE, "sweep work --bursts --rate 1k", &["--bursts"]);
     refused(USAGE, "sweep work --rate max,max", &["max", "twice"]);
     printed("sweep load --from 1 --to 5 --dry-run");
+    let plan = |arguments: &str| printed(&format!("{arguments} --dry-run --seed 1 --method recv"));
+    // 60 octets with preamble and gap are 84 octets on the wire, 672 bits; with the FCS alone 512.
+    for (bits, frames) in [("512kbit/s", "1000"), ("672kbpsL1", "1k")] {
+        let in_bits = plan(&format!("sweep work --size 64 --rate {bits}"));
+        assert_eq!(in_bits, plan(&format!("sweep work --size 64 --rate {frames}")));
+        assert!(in_bits.contains("1,000 packets/s"), "{in_bits}");
+    }
+    assert_eq!(plan("sweep load --from 512kbps --to 1024kbps"), plan("sweep load --from 1000 --to 2000"));
+    assert_eq!(plan("sweep load --points 512kbps,max"), plan("sweep load --points 1000,max"));
+    refused(USAGE, "sweep work --rate 10%", &["--rate", "speed of the line is unknown"]);
+    refused(USAGE, "sweep size --rate 1Mbit/s", &["--rate", "name one --size"]);
     refused(USAGE, "sweep size --points 64", &["--size"]);
     refused(USAGE, "sweep placement --from same --to other", &["--from"]);
     refused(USAGE, "sweep coalesce --points soon", &["soon", "adaptive"]);
     refused(USAGE, "sweep work --visits 0", &["--visits"]);
-    refused(
-        USAGE,
-        "sweep work --time 30s --dry-run",
-        &["--time 30s", "cannot suffice", "at least", "--visits"],
-    );
-    refused(USAGE, "sweep ring --bursts --rate 100k --time 1m", &["--time 1m", "cannot suffice"]);
+    refused(USAGE, "sweep work --time 30s --dry-run", &["--time 30s", "too short", "at least", "--visits"]);
+    refused(USAGE, "sweep ring --bursts --rate 100k --time 1m", &["--time 1m", "too short"]);
     assert!(printed("sweep work --method recv --time 3m --dry-run").contains("may not suffice"));
     assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
     refused(USAGE, "rfc2544 --test speed", &["speed", "throughput", "recovery"]);
     refused(USAGE, "rfc2544 --throughput 10k", &["--max-rate"]);
     refused(USAGE, "rfc2544 --test latency,recovery --throughput 1k", &["--max-rate", "system recovery"]);
     assert!(printed("rfc2544 --test latency --throughput 1k --quick --dry-run").contains("latency"));
-    refused(USAGE, "rfc2544 --step 11%", &["--step", "10 % at most"]);
+    refused(USAGE, "rfc2544 --step 11%", &["--step", "up to 10 %"]);
     refused(USAGE, "rfc2544 --step 0", &["--step", "above 0 %"]);
     refused(USAGE, "rfc2544 --step 0.01%", &["--step", "0.1 %"]);
     refused(USAGE, "rfc2544 --step fine", &["--step", "fine", "percent"]);
@@ -436,8 +443,7 @@ fn plans_are_printed_and_nothing_is_run() {
 fn a_bench_takes_no_longer_than_its_plan_may_say() {
     for (arguments, limit) in [("bench --dry-run", 90), ("bench --quick --dry-run", 20)] {
         let plan = printed(arguments);
-        let seconds =
-            plan.lines().find_map(|line| line.strip_prefix("time")?.trim().strip_prefix("at most "));
+        let seconds = plan.lines().find_map(|line| line.strip_prefix("time")?.trim().strip_prefix("up to "));
         let seconds: u32 = seconds.unwrap().strip_suffix(" s").unwrap().parse().unwrap();
         assert!((1..limit).contains(&seconds), "{arguments}: {plan}");
     }

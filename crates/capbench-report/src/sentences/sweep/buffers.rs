@@ -48,7 +48,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
         ),
         (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),
         (BurstEnd::GeneratorLimited, "the generator is the limit: it did not send at the rate of the burst"),
-        (BurstEnd::Invalid, "a search was ended by a trial that shows nothing"),
+        (BurstEnd::Invalid, "an invalid trial ended a search"),
         (BurstEnd::NotRun, "a burst could not be run"),
     ] {
         let ended = |test: &BackToBack| test.searches.iter().any(|search| search.end == end);
@@ -98,7 +98,7 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
 fn limit(test: &BackToBack) -> String {
     let losses = test.searches.iter().flat_map(|search| &search.lost);
     let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
-    let Some(most) = lost.first() else { return "a place that nothing here counts".into() };
+    let Some(most) = lost.first() else { return "a place that no counter here reports".into() };
     let what = match most.place {
         Place::Transmit | Place::Link | Place::Driver => "the link, the NIC or its driver",
         Place::LinkQueue | Place::Backlog => {

@@ -56,16 +56,16 @@ fn named(swept: &Swept<'_>, series: &Series) -> Finding {
 fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
     let whence = match clean {
         Some(clean) => format!(
-            "it keeps up with what comes up to {}, and no longer from {} on",
+            "it keeps up with the load up to {}, and no longer from {} on",
             swept.label(clean),
             swept.label(short)
         ),
         None => {
-            format!("it does not keep up with what comes from the first point on, {}", swept.label(short))
+            format!("it does not keep up with the load from the first point on, {}", swept.label(short))
         }
     };
     format!(
-        "{whence}: there {}, which was in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
+        "{whence}: there {} when sending ends, so longer trials lose frames; frames are lost from {} on",
         taken(short),
         swept.label(lossy)
     )
@@ -74,7 +74,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
 /// The share of arriving frames that the application read.
 fn taken(reading: &Reading) -> String {
     format!(
-        "it reads {} of {} frames a second and only has room for the rest",
+        "it reads {} of {} frames per second, and buffers hold the rest",
         grouped(reading.taken_pps.median),
         grouped(reading.offered_pps.median)
     )
@@ -91,7 +91,7 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
         return format!("{end}.");
     }
     let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-    format!("{end} only because of its buffers: {}, which longer trials lose.{kept}", taken(clean))
+    format!("{end} only because of its buffers: {}; longer trials lose frames.{kept}", taken(clean))
 }
 
 /// The limit from the first point on at which the method does not keep up. It may change over the axis.
@@ -181,6 +181,7 @@ fn places(reading: &Reading) -> String {
             _ => format!("{} of it {}", percent(lost.frames as f64 / all as f64), lost.place.words()),
         })
         .collect();
-    let places = if list.is_empty() { "where nothing here counts".into() } else { list.join(", ") };
+    let places =
+        if list.is_empty() { "at a place that no counter here reports".into() } else { list.join(", ") };
     format!("{} of the frames, {places}", percent(ratio))
 }

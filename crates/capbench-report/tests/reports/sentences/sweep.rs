@@ -164,7 +164,7 @@ fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) 
 fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
     let recv = || vec![SimulatedMethod::new("recv", 5e5)];
     let path = || SimulatedLaboratory::new(1e6, recv()).bursts(1, LossBursts { per_second: 1.0, frames: 5 });
-    let ring = "the ring: it is too small for the moments in which nobody empties it.";
+    let ring = "the ring: it is too small for the moments in which nobody reads it.";
     assert_eq!(limits_at_once(path(), 4e5, Some(false)), ring);
     let doubt = "the ring or the application: too few losses to decide which.";
     assert_eq!(limits_at_once(path(), 4e5, None), doubt, "where nobody saw when they were lost");
@@ -291,10 +291,7 @@ fn a_search_for_bursts_that_ends_early_says_why() {
         find(&run).remove(0).text
     };
     let invalid = text(BurstEnd::Invalid, Some("trial 4: it was tampered with"));
-    assert!(
-        invalid.contains("ended by a trial that shows nothing (trial 4: it was tampered with)"),
-        "{invalid}"
-    );
+    assert!(invalid.contains("an invalid trial ended a search (trial 4: it was tampered with)"), "{invalid}");
     let not_run = text(BurstEnd::NotRun, None);
     assert!(not_run.contains("a burst could not be run"), "{not_run}");
 }
