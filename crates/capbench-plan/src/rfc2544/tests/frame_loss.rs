@@ -125,11 +125,3 @@ fn a_stop_keeps_the_points_and_a_path_without_the_method_says_so() {
     let finished = test(10.0).run(&setup(), &mut absent, &mut collected).unwrap();
     assert_eq!((finished.outcome.ended, collected.skipped.len()), (Ended::NotRun, 1));
 }
-
-#[test]
-fn an_outcome_survives_json() {
-    let outcome = test(10.0).run(&setup(), &mut path(730_000.0), &mut ()).unwrap().outcome;
-    let text = serde_json::to_string(&outcome).unwrap();
-    assert_eq!(serde_json::from_str::<FrameLossOutcome>(&text).unwrap(), outcome);
-    assert!(text.contains("\"step_percent\":10.0") && text.contains("\"how\":\"complete\""), "{text}");
-}
