@@ -95,7 +95,9 @@ fn strict(schema: &mut Value, definitions: &Value, is_part: bool) {
                 object.insert(closed.into(), false.into());
             }
             // Names of Rust's numbers are no formats of JSON Schema.
-            object.remove("format");
+            if object.get("format").is_some_and(Value::is_string) {
+                object.remove("format");
+            }
             if let Some(text) = object.get_mut("description") {
                 *text = plain(text.as_str().unwrap()).into();
             }

@@ -295,7 +295,7 @@ mod tests {
             ("[programs.a]\ncommand = ['{file}']\nwithout = ['disk']", "unknown variant `disk`"),
             (
                 "[programs.a]\ncommand = ['{file}']\nwithout = ['ring']\ncounts = { dropped = '(1)' }",
-                "without: a count says",
+                "without: a count already reports",
             ),
             ("[programs.a]\ncommand = ['{file}']\nstop = 'STOP'\n", "stop: \"STOP\" is no signal"),
             ("[programs.a]\ncommand = ['{file}']\nholds = 'x'\n", "holds: \"x\" is not a duration"),

@@ -75,11 +75,16 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
             continue;
         }
         known.push(method);
-        let verb = if words.is_empty() { "sustains " } else { "" };
+        let is_below = own.lower.is_none() && own.so_far.is_none() && own.upper.is_some();
+        let what = match (words.is_empty(), is_below, &own.upper) {
+            (true, true, Some(upper)) => format!("does not sustain {}", rate(upper.intended_pps)),
+            (true, ..) => format!("sustains {}", found(own)),
+            (false, ..) => found(own),
+        };
         let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
         let bounds = [&own.lower, &own.upper].into_iter().flatten();
         words.push((
-            format!("{method} {verb}{}{scene}", found(own)),
+            format!("{method} {what}{scene}"),
             bounds.flat_map(|bound| bound.trials.clone()).collect(),
         ));
     }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::results_file::assert_valid_output;
 use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
-use boon::{Compiler, Schemas};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::work::WorkModel;
@@ -59,16 +59,6 @@ fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
     folder.join("results.json")
 }
 
-/// Looks that a document is what its schema says.
-fn assert_documented(document: &Value) {
-    const NAME: &str = "https://capbench.invalid/compare.schema.json";
-    let schema = serde_json::from_str(include_str!("../../../../docs/compare.schema.json")).unwrap();
-    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
-    compiler.add_resource(NAME, schema).unwrap();
-    let index = compiler.compile(NAME, &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
-    schemas.validate(document, index).unwrap_or_else(|faults| panic!("{faults:#}"));
-}
-
 fn notes(document: &Value) -> String {
     document["comparison"]["notes"].to_string()
 }
@@ -82,14 +72,17 @@ fn the_document_is_as_its_schema_says() {
         let ended = compare(&base, other, &["--json", "--across", "work"]);
         assert_eq!(ended.code, Some(code), "{ended:#?}");
         let document = ended.json();
-        assert_documented(&document);
+        assert_valid_output("compare", &document);
         assert_eq!(document["verdict"], verdict);
         assert_eq!((&document["comparison"]["damaged"], ended.errors.as_str()), (&json!(false), ""));
     }
     let refused = |change: fn(&mut Value)| {
         let mut document = compare(&base, &same, &["--json"]).json();
         change(&mut document);
-        assert!(std::panic::catch_unwind(|| assert_documented(&document)).is_err(), "it was taken");
+        assert!(
+            std::panic::catch_unwind(|| assert_valid_output("compare", &document)).is_err(),
+            "it was taken"
+        );
     };
     refused(|document| document["later"] = 1.into());
     refused(|document| document["verdict"] = "good".into());
@@ -107,7 +100,7 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         let ended = compare(one, another, &["--json"]);
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         let document = ended.json();
-        assert_documented(&document);
+        assert_valid_output("compare", &document);
         assert_eq!(
             (&document["verdict"], &document["comparison"]["damaged"]),
             (&json!("inconclusive"), &json!(true))
@@ -142,7 +135,7 @@ fn a_file_that_was_changed_proves_nothing() {
     let ended = compare(&base, &other, &["--json"]);
     assert_eq!(ended.code, Some(4), "{ended:#?}");
     let document = ended.json();
-    assert_documented(&document);
+    assert_valid_output("compare", &document);
     assert!(notes(&document).contains("B: The ledger of trial"), "{document}");
     let left_out = document["comparison"]["left_out"].to_string();
     assert!(left_out.contains("does not sum up"), "{left_out}");

@@ -287,8 +287,8 @@ fn sweeps_and_tests_that_cannot_be_are_refused() {
         let line = plan.lines().find(|line| line.starts_with("trials ")).map(str::to_string);
         line.unwrap_or_else(|| panic!("{plan}"))
     };
-    assert!(trials("").contains("at most 240 of 1s"), "40 points, 6 visits: {}", trials(""));
-    assert!(trials("--steps 12").contains("at most 72 of 1s"), "{}", trials("--steps 12"));
+    assert!(trials("").contains("up to 240 of 1s"), "40 points, 6 visits: {}", trials(""));
+    assert!(trials("--steps 12").contains("up to 72 of 1s"), "{}", trials("--steps 12"));
     refused(USAGE, "sweep work --size 64,128", &["--size", "one frame size"]);
     refused(USAGE, "sweep work --rate fast", &["fast", "max"]);
     refused(USAGE, "sweep load", &["--rate", "--from"]);

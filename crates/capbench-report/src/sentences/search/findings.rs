@@ -261,7 +261,7 @@ fn lossless(strict: &Held) -> String {
             format!("no trial lost frames up to {load} packets/s{all} ({} of trials)", time(strict.seconds))
         }
         (None, Some(upper)) => {
-            format!("every load lost frames, from {} packets/s on", grouped(upper.floor()))
+            format!("no load is without loss, not even {} packets/s", grouped(upper.floor()))
         }
         (None, None) => "no load without loss is known".into(),
     }

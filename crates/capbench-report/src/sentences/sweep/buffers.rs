@@ -43,8 +43,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
         (BurstEnd::NoneHeld, "even the shortest burst loses frames"),
         (
             BurstEnd::NeverFills,
-            "the application reads frames as fast as they come, so the buffer never fills and its length is unknown: what \
-             limits is the load",
+            "the application reads frames as fast as they come, so the buffer never fills and its length is unknown: the limit is the load",
         ),
         (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),
         (BurstEnd::GeneratorLimited, "the generator is the limit: it did not send at the rate of the burst"),
@@ -82,7 +81,7 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
         grows = false;
         if is_told(before, after, least_growth) {
             text.push_str(&format!(
-                " From {} on it does not grow with the ring any more: what limits is {}.",
+                " From {} on it does not grow with the ring any more: the limit is {}.",
                 swept.label(larger),
                 limit(after)
             ));

@@ -31,7 +31,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let end = match last.point == lossy.point {
         true => String::new(),
         false if last.loses() => format!("; at {} it is {}", swept.label(last), places(last)),
-        false => format!("; at {} there is none", swept.label(last)),
+        false => format!("; at {} no frame is lost", swept.label(last)),
     };
     let text = format!(
         "{begins}, where it is {}{end}.{}{}",
@@ -86,7 +86,7 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
         |is_so: fn(&Reading) -> bool| readings.iter().rev().take_while(|reading| is_so(reading)).last();
     let Some(clean) = from(Reading::is_clean) else { return String::new() };
     let kept = from(|reading| reading.is_clean() && !reading.falls_short());
-    let end = format!(" It ends at {}", swept.label(clean));
+    let end = format!(" Loss ends at {}", swept.label(clean));
     if kept.is_some_and(|kept| kept.point == clean.point) {
         return format!("{end}.");
     }
@@ -110,13 +110,13 @@ fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
     }
     match limits.as_slice() {
         [] => String::new(),
-        [(limit, _)] => format!(" What limits is {}.", limit.words()),
+        [(limit, _)] => format!(" The limit is {}.", limit.words()),
         several => {
             let list: Vec<_> = several
                 .iter()
                 .map(|(limit, from)| format!("from {} on {}", swept.label(from), limit.words()))
                 .collect();
-            format!(" What limits: {}.", list.join("; "))
+            format!(" The limits: {}.", list.join("; "))
         }
     }
 }
@@ -132,8 +132,8 @@ fn sometimes(swept: &Swept<'_>, series: &Series) -> Finding {
     };
     let mut limits = match kept.iter().any(|reading| swept.of(reading).any(is_limited)) {
         false => String::new(),
-        true if short.is_empty() => format!(" What limits is {}.", Limit::Generator.words()),
-        true => format!(" Where it keeps up, what limits is {}.", Limit::Generator.words()),
+        true if short.is_empty() => format!(" The limit is {}.", Limit::Generator.words()),
+        true => format!(" Where it keeps up, the limit is {}.", Limit::Generator.words()),
     };
     limits.push_str(&hidden(swept, readings));
     limits.push_str(&self::limits(swept, readings));

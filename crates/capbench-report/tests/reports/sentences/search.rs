@@ -63,7 +63,7 @@ fn the_numbers_are_said_together_even_where_nothing_is_held() {
     };
     let text = numbers("ndr", 400.0);
     for part in
-        ["every load lost frames, from 1,000 packets/s on; NDR below 1,000 packets/s; PDR ", "is unknown"]
+        ["no load is without loss, not even 1,000 packets/s; NDR below 1,000 packets/s; PDR ", "is unknown"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }

@@ -145,7 +145,7 @@ fn what_limits_is_told_by_where_frames_are_lost() {
     ];
     for (path, pps, limits) in cases {
         let text = limit(path, pps);
-        assert!(text.contains(&format!("What limits is {}.", limits.words())), "{limits:?}: {text}");
+        assert!(text.contains(&format!("The limit is {}.", limits.words())), "{limits:?}: {text}");
     }
 }
 
@@ -157,7 +157,7 @@ fn limits_at_once(path: SimulatedLaboratory, pps: f64, is_at_end: Option<bool>) 
         trial.loss_pattern = is_at_end.map(|is_at_end| in_one_window(trial.sent, trial.lost(), is_at_end));
     }
     let text = texts(&run);
-    text.split_once("What limits is ").unwrap_or_else(|| panic!("{text}")).1.into()
+    text.split_once("The limit is ").unwrap_or_else(|| panic!("{text}")).1.into()
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_buffer_that_another_place_limits_is_said_to_stop_growing() {
     };
     let told = text(2);
     assert!(told.contains("From ring 1MiB, one block on it does not grow"), "{told}");
-    let why = "what limits is the room that the ring has for frames, which grows less than its memory; of what longer bursts \
+    let why = "the limit is the room that the ring has for frames, which grows less than its memory; of what longer bursts \
                lose, 100 % is lost in the ring";
     assert!(told.contains(why), "{told}");
     let once = text(1);
