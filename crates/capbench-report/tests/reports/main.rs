@@ -125,14 +125,6 @@ fn the_page_begins_with_the_verdict_then_its_picture_and_ends_with_the_evidence(
     }
 }
 
-#[test]
-fn a_page_of_a_thousand_measured_trials_is_small() {
-    let results = runs::thousand();
-    assert!(results.trials.len() >= 1000, "{}", results.trials.len());
-    let page = html::html(&report::report(&run(results)));
-    assert!(page.len() < 5_000_000, "{}", page.len());
-}
-
 /// The report as it is on every host, and without charts, which have tests of their own.
 fn same_everywhere(results: Results) -> Report {
     let mut report = report::report(&run(results));

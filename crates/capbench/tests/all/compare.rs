@@ -113,7 +113,7 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         assert!(ended.out.contains("The file ends in the middle of itself"), "{}", ended.out);
         assert!(
-            ended.out.contains("Inconclusive: the file of a run was damaged or changed"),
+            ended.out.contains("Inconclusive: the file of a run is not as it was written"),
             "{}",
             ended.out
         );
@@ -122,52 +122,6 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
     let ended = compare(&base, &other, &["--json"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:#?}");
     assert!(ended.errors.contains("ends in the middle") && ended.errors.contains("no set-up"), "{ended:#?}");
-}
-
-#[test]
-fn a_file_that_was_changed_proves_nothing() {
-    let folder = Scratch::new();
-    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
-    let mut results: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
-    let delivered = results["trials"][0]["delivered"].as_u64().unwrap();
-    results["trials"][0]["delivered"] = json!(delivered - 1);
-    fs::write(&other, results.to_string()).unwrap();
-    let ended = compare(&base, &other, &["--json"]);
-    assert_eq!(ended.code, Some(4), "{ended:#?}");
-    let document = ended.json();
-    assert_valid_output("compare", &document);
-    assert!(notes(&document).contains("B: The ledger of trial"), "{document}");
-    let left_out = document["comparison"]["left_out"].to_string();
-    assert!(left_out.contains("does not sum up"), "{left_out}");
-    // A trial that is none is left out, and said.
-    results["trials"][0]["delivered"] = json!("many");
-    fs::write(&other, results.to_string()).unwrap();
-    let ended = compare(&base, &other, &["--json"]);
-    assert_eq!(ended.code, Some(4), "{ended:#?}");
-    assert!(notes(&ended.json()).contains("B: "), "{}", ended.out);
-}
-
-#[test]
-fn a_file_that_holds_no_run_is_an_error_in_a_line() {
-    let folder = Scratch::new();
-    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
-    let mut newer: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
-    newer["schema_version"] = json!(99);
-    for (text, part) in [
-        (String::new(), "empty"),
-        ("{}".into(), "schema_version"),
-        ("[1, 2]".into(), "results"),
-        ("\u{1}\u{2}".into(), "results"),
-        (newer.to_string(), "99"),
-    ] {
-        fs::write(&other, &text).unwrap();
-        for (one, another) in [(&base, &other), (&other, &base)] {
-            let ended = compare(one, another, &["--json"]);
-            assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{text}: {ended:#?}");
-            assert_eq!(ended.errors.lines().count(), 1, "{ended:#?}");
-            assert!(ended.errors.contains(part), "{part}: {ended:#?}");
-        }
-    }
 }
 
 fn is_narrow(text: &str) -> bool {

@@ -1,9 +1,7 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{maximum, setup};
 use crate::for_tests::Collected;
-use crate::guards::{Guarded, Policy};
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
 use crate::rfc2544::{Ended, Percent};
 use crate::simulated::tampered::Tampered;
@@ -93,25 +91,6 @@ fn what_the_generator_did_not_offer_does_not_end_the_curve() {
     let mut stuck = SimulatedLaboratory::new(5e4, vec![SimulatedMethod::new("packet-v3", 2e6)]);
     let outcome = test(10.0).run(&setup(), &mut stuck, &mut ()).unwrap().outcome;
     assert_eq!((outcome.points.len(), outcome.ends_without_loss), (10, false));
-}
-
-#[test]
-fn invalid_trials_are_repeated_by_the_guards_alone_and_end_the_test_when_they_stay_invalid() {
-    let invalid = |until: u32| {
-        move |trial: u32, result: &mut capbench_model::trial::TrialResult| {
-            if (1..until).contains(&trial) {
-                result.invalidate("it was tampered with".into());
-            }
-        }
-    };
-    let mut passing = Guarded::new(Tampered::new(path(5e6), invalid(3)), Policy::default(), Arc::default());
-    let finished = test(10.0).run(&setup(), &mut passing, &mut ()).unwrap();
-    assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 2));
-    assert_eq!(finished.trials[1].guarding.as_ref().unwrap().attempt, 3);
-    let mut staying = Tampered::new(path(5e6), invalid(u32::MAX));
-    let outcome = test(10.0).run(&setup(), &mut staying, &mut ()).unwrap().outcome;
-    assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2], because: "it was tampered with".into() });
-    assert_eq!((outcome.points.len(), outcome.ends_without_loss), (1, false));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files and output of tests, held against their schemas: `docs/*.schema.json`.
+//! Documents of tests, held against their schemas in `docs`.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -18,7 +18,6 @@ static RESULTS: Schema =
     Schema::new("results.schema.json", include_str!("../../../../../docs/results.schema.json"));
 static REPORT: Schema =
     Schema::new("report.schema.json", include_str!("../../../../../docs/report.schema.json"));
-/// What commands print as JSON.
 static COMPARE: Schema =
     Schema::new("compare.schema.json", include_str!("../../../../../docs/compare.schema.json"));
 static COUNT: Schema =
@@ -28,6 +27,7 @@ static RECORD: Schema =
 static SEND: Schema = Schema::new("send.schema.json", include_str!("../../../../../docs/send.schema.json"));
 static VERIFY: Schema =
     Schema::new("verify.schema.json", include_str!("../../../../../docs/verify.schema.json"));
+static WHY: Schema = Schema::new("why.schema.json", include_str!("../../../../../docs/why.schema.json"));
 
 impl Schema {
     const fn new(name: &'static str, text: &'static str) -> Self {
@@ -82,6 +82,7 @@ pub fn assert_valid_output(command: &str, document: &Value) {
         "record" => &RECORD,
         "send" => &SEND,
         "verify" => &VERIFY,
+        "why" => &WHY,
         other => panic!("{other} has no schema here"),
     };
     schema.assert_valid(document);
