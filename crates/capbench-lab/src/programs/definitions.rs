@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::arguments;
 use super::program::{Count, Meaning, Program, Ready};
 use crate::{LabError, Result};
+use capbench_host::HostError;
 
 /// Time limit for a program to become ready and to end, if the file sets none.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +43,7 @@ struct Definition {
 /// A place that a program lacks, by its name in results.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Absent {
+pub(super) enum Absent {
     FillRing,
     Ring,
     MethodQueue,
@@ -50,7 +51,7 @@ enum Absent {
 
 impl Absent {
     /// The place, and the meaning of a count that contradicts its absence.
-    fn place(self) -> (Place, Option<Meaning>) {
+    pub(super) fn place(self) -> (Place, Option<Meaning>) {
         match self {
             Self::FillRing => (Place::FillRing, None),
             Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
@@ -62,9 +63,9 @@ impl Absent {
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
-/// A file that cannot be read ([`LabError::File`]) or is not a valid definition ([`LabError::Definition`]).
+/// A file that cannot be read ([`LabError::Host`]) or is not a valid definition ([`LabError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
-    let text = std::fs::read_to_string(path).map_err(|source| LabError::reading(path, source))?;
+    let text = std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
 }
 
@@ -163,13 +164,13 @@ fn program(name: &str, definition: Definition) -> std::result::Result<Program, S
     let counts = |meaning| program.counts.iter().any(|count| count.meaning == meaning);
     for counted in definition.without.iter().filter_map(|absent| absent.place().1) {
         if counts(counted) {
-            return Err("without: a count says what is lost at a place that stands there".into());
+            return Err("without: a count already reports what is lost at this place".into());
         }
     }
     let tells = counts(Meaning::Captured) || (counts(Meaning::Received) && counts(Meaning::Dropped));
     if !program.writes_file() && !tells {
         return Err(
-            "nothing would tell what it captured: give it {file} to write to, or a pattern counts.captured"
+            "nothing would report what it captured: give it {file} to write to, or a pattern counts.captured"
                 .into(),
         );
     }
@@ -289,13 +290,13 @@ mod tests {
             ("[programs.a]\ncommand = 'ls'\n", "line 2: invalid type"),
             ("[programs.a]\ncommand = []\n", "programs.a: command: the first word"),
             ("[programs.a]\ncommand = ['x']\ncolour = 1\n", "unknown field `colour`"),
-            ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would tell what it captured"),
-            ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would tell"),
+            ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would report what it captured"),
+            ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would report"),
             ("[programs.a]\ncommand = ['x', '{iface}']\n", "no placeholder {iface}"),
             ("[programs.a]\ncommand = ['{file}']\nwithout = ['disk']", "unknown variant `disk`"),
             (
                 "[programs.a]\ncommand = ['{file}']\nwithout = ['ring']\ncounts = { dropped = '(1)' }",
-                "without: a count says",
+                "without: a count already reports",
             ),
             ("[programs.a]\ncommand = ['{file}']\nstop = 'STOP'\n", "stop: \"STOP\" is no signal"),
             ("[programs.a]\ncommand = ['{file}']\nholds = 'x'\n", "holds: \"x\" is not a duration"),

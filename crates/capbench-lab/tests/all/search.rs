@@ -9,7 +9,8 @@ use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_plan::for_tests::Collected;
 use capbench_plan::search::{self, SearchPlan, Status, Stored};
-use capbench_testing::{HostLoad, busy, is_root};
+use capbench_testing::network::privileges;
+use capbench_testing::{HostLoad, busy};
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -18,9 +19,7 @@ fn laboratory() -> LiveLaboratory {
 /// Work of 50 us a packet takes less than 20,000 packets/s on any host, and the ring has room for 524,000.
 #[test]
 fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     let setup = Setup {
         work: WorkModel::Nanoseconds(50_000).into(),

@@ -1,6 +1,6 @@
 //! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
 
-use capbench_testing::is_root;
+use capbench_testing::network::privileges;
 use std::time::Duration;
 
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
@@ -35,9 +35,7 @@ fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
 
 #[test]
 fn root_lengthy_bursts_are_found_for_rings_from_8_frames_on() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
     let test = BackToBackTest(BurstSearch {
         limit: Duration::from_millis(40),
@@ -60,9 +58,7 @@ fn root_lengthy_bursts_are_found_for_rings_from_8_frames_on() {
 
 #[test]
 fn root_alone_a_virtual_link_has_no_interrupts_to_hold_back() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
     setup.moderation = Some("50us".parse().unwrap());
     let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();

@@ -70,14 +70,14 @@ fn as_text(methods: &[Listed]) -> String {
     let row = |method: &Listed| {
         let here = if method.here.is_ok() { "yes" } else { "no" };
         // The part before the colon; the rest is in the details.
-        let tested = method.untested.map_or("yes", |text| text.split(':').next().unwrap_or(text));
+        let tested = method.untested.as_deref().map_or("yes", |text| text.split(':').next().unwrap_or(text));
         vec![method.name.clone(), here.into(), tested.into()]
     };
     let rows: Vec<_> = methods.iter().map(row).collect();
     let mut text = columns(&["capture", "here", "tested"], &rows);
     if methods.iter().any(|method| method.here.is_err()) {
         text.push_str(
-            "`capbench bench` makes a user namespace of its own, in which packet sockets need\nno privilege.\n",
+            "`capbench bench` makes its own user namespace, in which packet sockets need\nno privilege.\n",
         );
     }
     text.push('\n');
@@ -108,7 +108,7 @@ fn details(text: &mut String, method: &Listed) {
     wrapped(text, "  needs ", "      ", method.privilege);
     let no_tags = "VLAN tags are missing: the kernel removes them, and it does not report them";
     let no_tags = (method.vlan_tags == Some(VlanTags::Removed)).then_some(no_tags);
-    for note in method.untested.into_iter().chain(no_tags) {
+    for note in method.untested.as_deref().into_iter().chain(no_tags) {
         wrapped(text, "  ", "    ", note);
     }
     if let Some(argument) = method.argument {

@@ -1,12 +1,11 @@
 //! `capbench record` for real: what is sent stands in the files once, as programs of others read them, too.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::support::recording::counted_by_others;
 use crate::support::{
-    Ended, File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges,
-    program, run, scratch_of_root, send, test_bed,
+    File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program,
+    run, scratch_of_root, send, test_bed,
 };
 use capbench_testing::{HostLoad, busy};
 

@@ -1,4 +1,4 @@
-//! Files of tests, held against their schemas: `docs/results.schema.json`, `docs/report.schema.json`.
+//! Documents of tests, held against their schemas in `docs`.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -18,6 +18,16 @@ static RESULTS: Schema =
     Schema::new("results.schema.json", include_str!("../../../../../docs/results.schema.json"));
 static REPORT: Schema =
     Schema::new("report.schema.json", include_str!("../../../../../docs/report.schema.json"));
+static COMPARE: Schema =
+    Schema::new("compare.schema.json", include_str!("../../../../../docs/compare.schema.json"));
+static COUNT: Schema =
+    Schema::new("count.schema.json", include_str!("../../../../../docs/count.schema.json"));
+static RECORD: Schema =
+    Schema::new("record.schema.json", include_str!("../../../../../docs/record.schema.json"));
+static SEND: Schema = Schema::new("send.schema.json", include_str!("../../../../../docs/send.schema.json"));
+static VERIFY: Schema =
+    Schema::new("verify.schema.json", include_str!("../../../../../docs/verify.schema.json"));
+static WHY: Schema = Schema::new("why.schema.json", include_str!("../../../../../docs/why.schema.json"));
 
 impl Schema {
     const fn new(name: &'static str, text: &'static str) -> Self {
@@ -59,4 +69,21 @@ pub fn assert_valid(results: &Value) {
 /// Where it is not, with the faults and where they are.
 pub fn assert_valid_report(report: &Value) {
     REPORT.assert_valid(report);
+}
+
+/// Looks that what a command printed with `--json` is what its schema says.
+///
+/// # Panics
+/// Where it is not, with the faults and where they are; where the command has no schema.
+pub fn assert_valid_output(command: &str, document: &Value) {
+    let schema = match command {
+        "compare" => &COMPARE,
+        "count" => &COUNT,
+        "record" => &RECORD,
+        "send" => &SEND,
+        "verify" => &VERIFY,
+        "why" => &WHY,
+        other => panic!("{other} has no schema here"),
+    };
+    schema.assert_valid(document);
 }
