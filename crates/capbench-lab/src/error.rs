@@ -24,6 +24,9 @@ pub enum LabError {
     /// Traffic could not be sent.
     #[error(transparent)]
     Traffic(#[from] capbench_traffic::TrafficError),
+    /// A side in another process, or on another host, failed.
+    #[error(transparent)]
+    Remote(Box<dyn std::error::Error + Send + Sync>),
     /// A file of the kernel or of the user could not be read or written.
     #[error("{attempt} {}: {source}", path.display())]
     File {
