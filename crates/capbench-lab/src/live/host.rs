@@ -44,6 +44,11 @@ impl Host {
         self.tracing = Tracing::NotYet(types.map(Into::into));
     }
 
+    /// Whether there is a tracer, as text for the results.
+    pub fn statement(&self) -> Option<String> {
+        self.tracing.statement()
+    }
+
     /// Makes the tracer watch the sides of a link that are on this host.
     ///
     /// # Errors

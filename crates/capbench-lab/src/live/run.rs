@@ -110,8 +110,12 @@ impl LiveTrial<'_> {
         self.generator.iter().map(of).collect()
     }
 
-    /// Both halves of one trial's account. In the order of RFC 2544 section 23: snapshot, open, barrier, send on schedule, drain, read every counter once.
-    fn halves(&mut self, arm: Arm) -> Result<(TransmitHalf, ReceiveHalf)> {
+    /// Runs one trial up to the halves of its account, in the order of RFC 2544 section 23: snapshot, open, barrier, send on
+    /// schedule, drain, read every counter once. After an error, the next trial still has to arm both ends.
+    ///
+    /// # Errors
+    /// When an end cannot send or receive.
+    pub fn halves(&mut self, arm: Arm) -> Result<(TransmitHalf, ReceiveHalf)> {
         let trial = arm.trial;
         let start = self.generator.is_none().then(SharedStart::default);
         // The receiver last: its windows begin when it is ready.
