@@ -1,6 +1,7 @@
 //! Sends a few frames before the first trial: each must arrive once and intact at the right interface. They also show which CPU
 //! of the receiving host does the kernel's receive work.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -71,6 +72,10 @@ impl AgentLaboratory {
         };
         let (transmit, receive) = trial.halves(arm)?;
         drop(trial);
+        if self.stop.load(Ordering::Relaxed) {
+            // The user cut it short: it shows nothing, and no trial follows.
+            return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
+        }
         if let Some(reason) = objection(&transmit, &receive) {
             let (transmit, receive) = (self.route.transmit.to_string(), self.route.receive.to_string());
             return Err(AgentError::Link { transmit, receive, reason });
