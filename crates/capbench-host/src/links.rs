@@ -22,8 +22,9 @@ use netlink_packet_route::link::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::{HostError, Result};
+pub use capbench_sys::bpf::XdpAttachment;
 use exchange::Exchange;
-pub use message::{Link, Tie, XdpAttachment};
+pub use message::{Link, Tie};
 pub use stats::{LinkDeltas, LinkStats};
 
 /// A connection to the kernel for the interfaces of one network namespace.

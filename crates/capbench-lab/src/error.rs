@@ -1,6 +1,5 @@
 //! The error of this crate. Every message is one line: what was attempted, on which object, why it failed and what to do next.
 
-use std::io;
 use std::path::PathBuf;
 
 use capbench_host::HostError;
@@ -12,9 +11,6 @@ pub enum LabError {
     /// The host refused the request, or cannot be used as it is.
     #[error(transparent)]
     Host(HostError),
-    /// A system call failed; the message names the call.
-    #[error(transparent)]
-    Sys(#[from] capbench_sys::SysError),
     /// A capture method failed, or could not be opened.
     #[error(transparent)]
     Capture(#[from] capbench_capture::CaptureError),
@@ -27,24 +23,6 @@ pub enum LabError {
     /// A side in another process, or on another host, failed.
     #[error(transparent)]
     Remote(Box<dyn std::error::Error + Send + Sync>),
-    /// A file of the kernel or of the user could not be read or written.
-    #[error("{attempt} {}: {source}", path.display())]
-    File {
-        /// What was attempted, for example `cannot read`.
-        attempt: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// An interface cannot be used as it is; `reason` ends with what to do.
-    #[error("interface {interface}: {reason}")]
-    Interface {
-        /// The interface.
-        interface: String,
-        /// Why it cannot be used, and what to do.
-        reason: String,
-    },
     /// A capture program under test did not do what a trial requires.
     #[error("cmd:{program}: {reason}")]
     Program {
@@ -92,10 +70,11 @@ impl LabError {
             TrialError::Unsupported { .. } | TrialError::Frame(_) => None,
         }
     }
+}
 
-    /// An error of reading a file.
-    pub(crate) fn reading(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::File { attempt: "cannot read", path: path.into(), source }
+impl From<capbench_sys::SysError> for LabError {
+    fn from(error: capbench_sys::SysError) -> Self {
+        Self::Host(error.into())
     }
 }
 

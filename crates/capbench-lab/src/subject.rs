@@ -131,7 +131,7 @@ pub struct Listed {
     /// Whether the main job runs it if the user names no method.
     pub in_default: bool,
     /// What nobody has tested yet.
-    pub untested: Option<&'static str>,
+    pub untested: Option<String>,
     /// Where the method provides VLAN tags; `None` for programs.
     pub vlan_tags: Option<VlanTags>,
     /// Whether it can run in the calling thread's namespace, or why not.
@@ -142,7 +142,7 @@ impl Listed {
     fn of_program(program: &Program) -> Self {
         Self {
             name: format!("{}:{}", programs::METHOD, program.name),
-            summary: match program.remark {
+            summary: match &program.remark {
                 Some(remark) => format!("{}; {remark}", program.summary),
                 None => program.summary.clone(),
             },
@@ -152,7 +152,7 @@ impl Listed {
             settings: Vec::new(),
             variants: &[],
             in_default: false,
-            untested: program.untested,
+            untested: program.untested.clone(),
             vlan_tags: None,
             here: program.supported(),
         }
@@ -170,7 +170,7 @@ pub fn list(programs: &Programs) -> Vec<Listed> {
         settings: method.settings.to_vec(),
         variants: method.variants,
         in_default: method.in_default,
-        untested: method.untested,
+        untested: method.untested.map(String::from),
         vlan_tags: Some(method.vlan_tags),
         here: (method.supported)(&MethodSpec::plain(method.name)),
     });

@@ -310,19 +310,3 @@ fn files_edited_by_editcap_and_tcpdump_are_readable() {
     output(tcpdump.args(["--nano", "-r"]).arg(file.path()).arg("-w").arg(theirs.path()));
     assert_eq!(read(theirs.path()), (FileFormat::Pcap, ours));
 }
-
-#[test]
-fn other_programs_read_files_of_a_killed_recorder_up_to_the_last_whole_frame() {
-    let whole = pcapng(0);
-    // Within the last frame, which is the largest.
-    let file = scratch_file(&whole[..whole.len() - 2000]);
-    let mut reader = CaptureReader::new(fs::File::open(file.path()).unwrap()).unwrap();
-    while reader.next_record().unwrap().is_some() {}
-    assert!(reader.ends_early());
-    assert_eq!(reader.frames(), 5);
-    let Some(mut tshark) = tshark() else { return };
-    let shown = tshark.arg("-r").arg(file.path()).args(["-T", "fields", "-e", "frame.len"]).output().unwrap();
-    let lines = String::from_utf8_lossy(&shown.stdout);
-    assert_eq!(lines.lines().collect::<Vec<_>>(), ["60", "65", "62", "67", "1514"]);
-    assert!(String::from_utf8_lossy(&shown.stderr).contains("cut short"));
-}

@@ -97,7 +97,7 @@ fn percent(value: f64) -> String {
 }
 
 /// Whole from 1,000 on, else with this number of significant digits.
-fn rounded(value: f64, digits: i32) -> String {
+pub fn rounded(value: f64, digits: i32) -> String {
     if value >= 1000.0 { separated(&format!("{value:.0}")) } else { significant(value, digits) }
 }
 

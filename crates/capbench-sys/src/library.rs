@@ -202,9 +202,7 @@ mod tests {
 
     #[test]
     fn root_a_privileged_program_opens_libraries_of_root_alone() {
-        if !capbench_testing::is_root() {
-            return;
-        }
+        let Some(()) = capbench_testing::network::privileges() else { return };
         assert!(of_root("./libc.so.6").unwrap_err().contains("run it with sudo"));
         assert!(of_root("libno-such-thing.so.9").is_err());
         let system = of_root("libc.so.6").unwrap();

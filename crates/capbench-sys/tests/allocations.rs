@@ -24,7 +24,8 @@ use capbench_model::work::WorkModel;
 use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, Frame, FrameGeometry, FrameVersion, PacketType};
 use capbench_sys::xdp::stand_in::{QueueSizes, ReceiveKernel};
-use capbench_testing::{is_root, missing};
+use capbench_testing::missing;
+use capbench_testing::network::privileges;
 use capbench_traffic::transmit::{Refusal, method};
 use capbench_traffic::{Limits, SendJob, TransmitConfig};
 use stand_ins::StandIn;
@@ -190,9 +191,7 @@ impl<F: FnOnce()> Visitor for Loop<F> {
 
 #[test]
 fn root_alone_no_method_allocates_while_it_receives() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let bed = Bed::virtual_pair(&BedOptions::default()).unwrap();
     let (transmit, receive) = (bed.transmit_side().clone(), bed.receive_side());
     let interface = Interface { name: receive.name().into(), index: receive.index(), mtu: receive.mtu() };

@@ -17,4 +17,4 @@ pub mod skip;
 pub use corpus::replay;
 pub use load::HostLoad;
 pub use scratch::{Scratch, scratch_file};
-pub use skip::{HostLimit, busy, cannot_have, is_root, missing, other_step};
+pub use skip::{HostLimit, busy, cannot_have, missing, other_step};

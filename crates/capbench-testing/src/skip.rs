@@ -4,7 +4,6 @@
 //! what tools/setup installs or root has fails.
 
 use std::fmt::{self, Display};
-use std::os::unix::fs::MetadataExt;
 
 /// What a host of the checks need not have: a virtual machine with two CPUs, run as root, with the packages of tools/setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,18 +45,6 @@ impl Display for HostLimit {
 pub fn missing(what: impl Display) {
     println!("skipped (missing): {what}");
     assert!(std::env::var_os("CAPBENCH_MUST_RUN").is_none(), "CAPBENCH_MUST_RUN is set, and missing: {what}");
-}
-
-/// Whether the tests run as root; says so where they do not.
-///
-/// # Panics
-/// As [`missing`] does.
-pub fn is_root() -> bool {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-    if !root {
-        missing("root");
-    }
-    root
 }
 
 /// What the test needs is not there, and a host of the checks need not have it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use capbench_sys::bpf::{AttachedMode, link_state};
+use capbench_sys::bpf::{XdpAttachment, link_state};
 use capbench_sys::host::ethtool::{self, Rings};
 use capbench_sys::host::{InterfaceIndex, NetNamespace};
 
@@ -205,13 +205,14 @@ fn read(
             attached.name.clone_from(&known.name);
         }
         let by = match attached.mode {
-            AttachedMode::Driver => "in the driver",
-            AttachedMode::Generic => "generic",
-            AttachedMode::Hardware => "in the hardware",
-            AttachedMode::Several => "in several places",
+            XdpAttachment::Detached => "nowhere",
+            XdpAttachment::Driver => "in the driver",
+            XdpAttachment::Generic => "generic",
+            XdpAttachment::Hardware => "in the hardware",
+            XdpAttachment::Several => "in several places",
         };
-        let is_in_driver = attached.mode == AttachedMode::Driver;
-        let is_generic = attached.mode == AttachedMode::Generic;
+        let is_in_driver = attached.mode == XdpAttachment::Driver;
+        let is_generic = attached.mode == XdpAttachment::Generic;
         let words = format!("{attached}, {by}");
         places::Program { number: attached.program, name: attached.name, words, is_in_driver, is_generic }
     });

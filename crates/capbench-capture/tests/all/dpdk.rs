@@ -4,18 +4,14 @@
 use capbench_testing::network;
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use crate::wire::{OTHER_MAC, Wire, drain, frame, now_ns, options, take};
+use crate::wire::{OTHER_MAC, Wire, dpdk, drain, frame, options, take};
 use capbench_capture::backends::dpdk::{Dpdk, METHOD};
 use capbench_capture::backends::frame_slots::FrameSlots;
-use capbench_capture::{Capture, CaptureError, Interface, PacketType, VlanTag};
+use capbench_capture::{Capture, CaptureError, Interface};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::places::Place as At;
-use capbench_model::units::{ByteCount, SnapLength};
-use capbench_testing::missing;
-use network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
+use network::{Namespaces, Place, RIGHT_MAC, privileges};
 
 const DEVICES: [&str; 2] = ["dpdk", "dpdk:net_af_xdp"];
 
@@ -39,82 +35,7 @@ fn capture<T: Send>(
 /// Runs a test with each device that can be had here, on a separate pair.
 fn with_each_device(work: impl Fn(&'static str, &Namespaces)) {
     let Some(()) = privileges() else { return };
-    for method in DEVICES {
-        match (METHOD.supported)(&method.parse().unwrap()) {
-            Ok(()) => work(method, &Namespaces::make()),
-            Err(reason) => missing(format_args!("{method}: {reason}")),
-        }
-    }
-}
-
-#[test]
-fn root_frames_arrive_whole_in_order_and_are_counted() {
-    with_each_device(|method, spaces| {
-        let wire = Wire::new(&spaces.left);
-        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
-        let before = now_ns();
-        let (seen, counters, running) = capture(&spaces.right, method, &options(), |capture| {
-            sent.iter().for_each(|frame| wire.send(frame));
-            (take(capture, sent.len()), capture.counters().unwrap(), capture.running().clone())
-        });
-        for (seen, sent) in seen.iter().zip(&sent) {
-            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{method}");
-            assert_eq!((seen.packet_type, seen.vlan), (PacketType::Host, None), "{method}");
-            assert!((before..now_ns()).contains(&seen.time_ns), "{method}: {before} {seen:?}");
-        }
-        assert_eq!((seen.len(), counters.raw("rx_good_packets")), (201, Some(201)), "{method}");
-        assert_eq!(counters.dropped(), Some(0), "{method}: {counters:?}");
-        let xdp = method != "dpdk";
-        assert_eq!(counters.accepted, (!xdp).then_some(201), "{method}");
-        let driver = if xdp { "net_af_xdp in copy mode" } else { "net_af_packet" };
-        assert!(
-            running.engine.to_string().starts_with("DPDK 2") && running.engine.to_string().contains(driver),
-            "{running:?}"
-        );
-        assert!(
-            running.engine.to_string().contains("--no-huge") && running.shortfalls.is_empty(),
-            "{running:?}"
-        );
-    });
-}
-
-#[test]
-fn root_snap_length_tag_and_addressee_are_reported() {
-    with_each_device(|method, spaces| {
-        let wire = Wire::new(&spaces.left);
-        let options = CaptureOptions { snap_length: SnapLength::new(96), ..options() };
-        let destinations = [OTHER_MAC, RIGHT_MAC, [0xff; 6], [1, 0, 0x5e, 0, 0, 1]];
-        let (seen, metadata) = capture(&spaces.right, method, &options, |capture| {
-            for (number, mac) in (0u8..).zip(destinations) {
-                wire.send(&frame(mac, number, 90 + 10 * usize::from(number)));
-            }
-            let plain = frame(OTHER_MAC, 9, 60);
-            wire.send(&[&plain[..12], &[0x81, 0, 0xe0, 5], &plain[12..]].concat());
-            (take(capture, 5), capture.running().vlan_metadata)
-        });
-        let types: Vec<_> = seen.iter().map(|seen| seen.packet_type).collect();
-        let expected =
-            [PacketType::OtherHost, PacketType::Host, PacketType::Broadcast, PacketType::Multicast];
-        assert_eq!(types[..4], expected, "{method}");
-        for (number, seen) in (0u8..).zip(&seen[..4]) {
-            let octets = 90 + 10 * usize::from(number);
-            let sent = frame(destinations[usize::from(number)], number, octets);
-            assert_eq!(
-                (seen.wire_length as usize, &seen.data[..]),
-                (octets, &sent[..octets.min(96)]),
-                "{method}"
-            );
-        }
-        if metadata {
-            assert_eq!(
-                (seen[4].vlan, seen[4].wire_length),
-                (Some(VlanTag { tci: 0xe005, tpid: 0x8100 }), 60)
-            );
-        } else {
-            assert_eq!(seen[4].vlan, None, "{method}");
-        }
-        assert_eq!(metadata, method == "dpdk");
-    });
+    dpdk().into_iter().for_each(|method| work(method, &Namespaces::make()));
 }
 
 #[test]
@@ -131,31 +52,6 @@ fn root_frames_that_this_host_sends_are_left_out() {
         let numbers: Vec<_> = seen.iter().map(|seen| seen.data[20]).collect();
         assert_eq!((numbers, rest), (vec![10, 11, 12], 0), "{method}");
         assert_eq!(counters.raw("rx_good_packets"), Some(3), "{method}");
-    });
-}
-
-#[test]
-fn root_what_a_full_ring_drops_is_counted_exactly() {
-    with_each_device(|method, spaces| {
-        const FRAMES: u64 = 6000;
-        let wire = Wire::new(&spaces.left);
-        let options = CaptureOptions { ring: ByteCount(16 << 10), block: ByteCount(4096), ..options() };
-        let (read, counters) = capture(&spaces.right, method, &options, |capture| {
-            let mut read = 0;
-            for _ in 0..3 {
-                (0..FRAMES).for_each(|number| wire.send(&frame(OTHER_MAC, number as u8, 60)));
-                read += drain(capture);
-            }
-            (read, capture.counters().unwrap())
-        });
-        let dropped = counters.dropped().unwrap();
-        assert_eq!(read + dropped, 3 * FRAMES, "{method}: {counters:?}");
-        assert!(dropped > FRAMES && read > 0, "{method}: {counters:?}");
-        if method == "dpdk" {
-            assert_eq!(counters.accepted, Some(3 * FRAMES), "{method}: {counters:?}");
-            assert_eq!(counters.lost_at(At::Ring), Some(dropped), "{method}: {counters:?}");
-        }
-        assert_eq!(counters.raw("rx_good_packets"), Some(read), "{method}: {counters:?}");
     });
 }
 
@@ -258,59 +154,6 @@ fn root_methods_follow_each_other_and_two_run_in_one_thread() {
                 "{method}: the thread is registered as long as it has one"
             );
         });
-    });
-}
-
-#[test]
-fn root_promiscuous_mode_lasts_as_long_as_the_capture() {
-    with_each_device(|method, spaces| {
-        let promiscuity = || {
-            let text = spaces.right.ip("-d -o link show dev right");
-            text.split("promiscuity ").nth(1).unwrap().split(' ').next().unwrap().parse::<u32>().unwrap()
-        };
-        for promiscuous in [true, false] {
-            let options = CaptureOptions { promiscuous, ..options() };
-            capture(&spaces.right, method, &options, |_| {
-                assert_eq!(promiscuity(), u32::from(promiscuous), "{method}");
-            });
-            assert_eq!(promiscuity(), 0, "{method}");
-        }
-        // What the user has set is the user's.
-        spaces.right.ip("link set dev right promisc on");
-        capture(&spaces.right, method, &options(), |_| ());
-        assert_eq!(promiscuity(), 1, "{method}");
-    });
-}
-
-#[test]
-fn root_an_interface_that_goes_down_or_away_is_an_error_that_names_it() {
-    with_each_device(|method, spaces| {
-        for end in ["link set dev right down", "link delete dev right"] {
-            let error = capture(&spaces.right, method, &options(), |capture| {
-                spaces.right.ip(end);
-                let start = Instant::now();
-                loop {
-                    match capture.next_batch(Duration::from_millis(20)).map(drop) {
-                        Err(error) => return error,
-                        Ok(()) => assert!(start.elapsed() < PATIENCE, "{method}: no error"),
-                    }
-                }
-            });
-            let text = error.to_string();
-            assert!(matches!(error, CaptureError::Call { .. }), "{method}, {end}: {error:?}");
-            assert!(
-                text.starts_with("dpdk on right: ") && text.lines().count() == 1,
-                "{method}, {end}: {text}"
-            );
-            let down = spaces.right.inside(|| match end.contains("down") {
-                true => Some(open(method, "right", &options()).unwrap_err().to_string()),
-                false => None,
-            });
-            if let Some(text) = down {
-                assert!(text.starts_with("dpdk on right: ") && text.contains("down"), "{method}: {text}");
-                spaces.right.ip("link set dev right up");
-            }
-        }
     });
 }
 

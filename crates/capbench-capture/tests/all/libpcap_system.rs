@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use crate::stand_in::StandIn;
-use crate::wire::{LIBPCAP, Wire, drain, frame, interface_of, now_ns, take};
+use crate::wire::{LIBPCAP, Wire, drain, frame, interface_of, take};
 use capbench_capture::backends::libpcap::Libpcap;
-use capbench_capture::{Batch, Capture, CaptureError, Interface, PacketType};
+use capbench_capture::{Batch, Capture, CaptureError};
 use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
@@ -28,42 +28,6 @@ fn with_each_call(test: &str, work: impl Fn(&'static str, &Namespaces) + Sync) {
         let spaces = Namespaces::make();
         spaces.right.inside(|| work(call, &spaces));
     }
-}
-
-#[test]
-fn root_libpcap_gives_frames_whole_in_order_and_with_their_time() {
-    with_each_call("root_libpcap_gives_frames_whole_in_order_and_with_their_time", |call, spaces| {
-        let wire = Wire::new(&spaces.left);
-        let sent: Vec<_> = (0..=200u8).map(|n| frame(RIGHT_MAC, n, 14 + usize::from(n) * 15 / 2)).collect();
-        let before = now_ns();
-        // In immediate mode libpcap asks for slots of 64 KiB each where the interface has offloads (libpcap#576).
-        let options = CaptureOptions { ring: ByteCount(16 << 20), ..options() };
-        let mut capture = open(&spaces.right, call, &options).unwrap();
-        sent.iter().for_each(|frame| wire.send(frame));
-        let all = take(&mut capture, sent.len());
-        for (seen, sent) in all.iter().zip(&sent) {
-            assert_eq!((&seen.data, seen.wire_length as usize), (sent, sent.len()), "{call}");
-            assert!((before..now_ns()).contains(&seen.time_ns), "{call}: {before} {seen:?}");
-            assert_eq!((seen.vlan, seen.packet_type), (None, PacketType::Unknown));
-        }
-        assert!(all.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns), "{call}");
-        let counters = capture.counters().unwrap();
-        assert_eq!((counters.accepted, counters.dropped()), (Some(201), Some(0)), "{call}: {counters:?}");
-        assert_eq!(counters.raw("ps_recv"), Some(201), "{call}");
-        let running = capture.running();
-        let version = if call.contains("immediate") {
-            "TPACKET_V2 ring"
-        } else {
-            "TPACKET_V3 ring of 64 blocks of 256KiB"
-        };
-        assert!(
-            running.engine.to_string().starts_with("libpcap version 1.")
-                && running.engine.to_string().contains(version),
-            "{running:?}"
-        );
-        assert_eq!(running.shortfalls, [""; 0], "{call}");
-        assert!(running.engine.to_string().contains("libpcap.so"), "{running:?}");
-    });
 }
 
 #[test]
@@ -207,20 +171,5 @@ fn root_two_builds_of_libpcap_are_open_at_once() {
             other.running().engine.to_string().contains("stand-in")
                 && !other.running().engine.to_string().contains("AF_PACKET")
         );
-    });
-}
-
-#[test]
-fn root_an_interface_that_libpcap_cannot_open_is_named() {
-    let Some(()) = privileges() else { return };
-    let spaces = Namespaces::make();
-    spaces.right.inside(|| {
-        spaces.right.ip("link set dev right down");
-        let text = open(&spaces.right, "libpcap", &options()).unwrap_err().to_string();
-        assert!(text.starts_with("libpcap on right: ") && text.contains("not up"), "{text}");
-        let gone = Interface::of_name("right", 1500).unwrap();
-        spaces.right.ip("link delete dev right");
-        let text = Libpcap::open(&"libpcap".parse().unwrap(), &gone, &options()).unwrap_err().to_string();
-        assert!(text.starts_with("libpcap on right: ") && text.contains("such device"), "{text}");
     });
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capbench_capture::{
-    Capture, CaptureError, Frame, Interface, OwnedBatch, PacketType, Visitor, VlanTag, open_with,
+    Capture, CaptureError, Frame, Interface, OwnedBatch, PacketType, Visitor, VlanTag, methods, open_with,
 };
 use capbench_model::counters::Counters;
 use capbench_model::options::CaptureOptions;
@@ -18,6 +18,7 @@ use capbench_model::units::ByteCount;
 use capbench_sys::host::interface::index_of;
 use capbench_sys::packet::{PacketSocket, Protocol};
 
+use capbench_testing::missing;
 use capbench_testing::network::{LEFT_MAC, Namespaces, PATIENCE, Place, privileges};
 
 /// A host that is not there.
@@ -115,6 +116,17 @@ pub const LIBPCAP: [&str; 6] = [
     "libpcap+immediate",
     "libpcap+next-ex+immediate",
 ];
+
+/// DPDK's drivers for interfaces, as far as they can be had here.
+pub fn dpdk() -> Vec<&'static str> {
+    let is_here = |method: &&str| {
+        let spec = method.parse().unwrap();
+        let supported = methods::find(&spec).map(|row| (row.supported)(&spec)).unwrap();
+        supported.inspect_err(|reason| missing(format_args!("{method}: {reason}"))).is_ok()
+    };
+    let built = if cfg!(feature = "dpdk") { &["dpdk", "dpdk:net_af_xdp"][..] } else { &[] };
+    built.iter().copied().filter(is_here).collect()
+}
 
 /// Small rings.
 pub fn options() -> CaptureOptions {

@@ -11,7 +11,7 @@ use capbench_model::mark::{FrameMark, MaskedOctet, Tally};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_sys::host::interface::index_of;
-use capbench_testing::network::{Namespaces, PATIENCE, eventually, privileges};
+use capbench_testing::network::{Namespaces, eventually, privileges};
 
 const MODES: [&str; 2] = ["xdp-count", "xdp-count+generic"];
 const TRIAL: u16 = 0xbeef;
@@ -211,23 +211,6 @@ fn root_a_driver_that_cannot_at_this_mtu_says_so() {
         assert!(matches!(error, CaptureError::Unsupported { .. }), "{error:?}");
         assert!(error.to_string().contains("MTU"), "{error}");
     });
-}
-
-#[test]
-fn root_an_interface_that_goes_down_or_away_is_an_error() {
-    let Some(()) = privileges() else { return };
-    for (end, words) in [("link set dev right down", "down"), ("link delete dev right", "away")] {
-        let spaces = Namespaces::make();
-        spaces.right.inside(|| {
-            let mut capture = open("right", "xdp-count").unwrap();
-            assert!(capture.next_batch(Duration::from_millis(1)).unwrap().is_none());
-            spaces.right.ip(end);
-            let error = capture.next_batch(PATIENCE).unwrap_err();
-            let text = error.to_string();
-            assert!(matches!(error, CaptureError::Call { .. }), "{error:?}");
-            assert!(text.starts_with("xdp-count on right: ") && text.contains(words), "{text}");
-        });
-    }
 }
 
 #[test]

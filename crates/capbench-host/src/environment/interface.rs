@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use capbench_model::environment::interface::{
     InterfaceFacts, Interrupt, PathInterface, ReceiveQueue, Role, TransmitQueue, XdpProgram,
 };
-use capbench_sys::bpf::AttachedMode;
 use capbench_sys::host::ethtool::{self, Coalescing, DriverInfo};
 use capbench_sys::host::{InterfaceIndex, SysfsView};
 
@@ -111,13 +110,7 @@ fn names_of_active(features: BTreeMap<String, bool>) -> Vec<String> {
 
 fn xdp_program(index: InterfaceIndex) -> Option<XdpProgram> {
     let attached = capbench_sys::bpf::attached_to(index).ok()??;
-    let mode = match attached.mode {
-        AttachedMode::Driver => "driver",
-        AttachedMode::Generic => "generic",
-        AttachedMode::Hardware => "hardware",
-        AttachedMode::Several => "several",
-    };
-    Some(XdpProgram { attached: mode.into(), id: attached.program, program: attached.name })
+    Some(XdpProgram { attached: attached.mode.word()?.into(), id: attached.program, program: attached.name })
 }
 
 /// Receive queues (Documentation/ABI/testing/sysfs-class-net-queues).

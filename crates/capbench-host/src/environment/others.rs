@@ -4,7 +4,7 @@ use capbench_model::environment::others::{AttachedProgram, Others};
 
 use super::packet_sockets;
 use super::tree::Tree;
-use crate::links::{Links, XdpAttachment};
+use crate::links::Links;
 
 /// The ones that run now.
 pub(super) fn read(root: &impl Tree) -> Others {
@@ -21,14 +21,8 @@ pub(super) fn read(root: &impl Tree) -> Others {
 fn xdp_programs() -> Option<Vec<AttachedProgram>> {
     let links = Links::of_current_namespace().ok()?.all().ok()?;
     let programs = links.into_iter().filter_map(|link| {
-        let attached = match link.xdp? {
-            XdpAttachment::Detached => return None,
-            XdpAttachment::Driver => "driver",
-            XdpAttachment::Generic => "generic",
-            XdpAttachment::Hardware => "hardware",
-            XdpAttachment::Several => "several",
-        };
-        Some(AttachedProgram { interface: link.name, attached: attached.into() })
+        let attached = link.xdp?.word()?.into();
+        Some(AttachedProgram { interface: link.name, attached })
     });
     Some(programs.collect())
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use capbench_sys::bpf::XdpAttachment;
 use capbench_sys::host::InterfaceIndex;
 use netlink_packet_core::{NlaBuffer, NlasIterator};
 
@@ -37,7 +38,6 @@ const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_XDP: u16 = 43;
 const IFLA_GRO_MAX_SIZE: u16 = 58;
 const IFLA_GRO_IPV4_MAX_SIZE: u16 = 64;
-const IFLA_XDP_ATTACHED: u16 = 2;
 
 // linux/if_addr.h
 const IFA_ADDRESS: u16 = 1;
@@ -95,21 +95,6 @@ pub struct Tie {
     pub namespace: Option<i32>,
 }
 
-/// How an XDP program is attached (XDP_ATTACHED_* of linux/if_link.h).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum XdpAttachment {
-    /// No program.
-    Detached,
-    /// In the driver (native).
-    Driver,
-    /// After the driver, on socket buffers (generic).
-    Generic,
-    /// In the hardware (offloaded).
-    Hardware,
-    /// Several programs, in different places.
-    Several,
-}
-
 /// The link that `answer` describes; `None` for other or unreadable messages.
 pub(super) fn link(answer: &Answer) -> Option<Link> {
     let body = of_kind(answer, RTM_NEWLINK)?;
@@ -139,7 +124,7 @@ pub(super) fn link(answer: &Answer) -> Option<Link> {
             .and_then(|index| u32_at(index, 0))
             .and_then(InterfaceIndex::new)
             .map(|index| Tie { index, namespace: netns_id(attributes) }),
-        xdp: attribute(attributes, IFLA_XDP).and_then(xdp),
+        xdp: attribute(attributes, IFLA_XDP).and_then(XdpAttachment::parse),
         stats: attribute(attributes, IFLA_STATS64).and_then(LinkStats::parse),
     })
 }
@@ -183,17 +168,6 @@ pub(super) fn default_routes(answer: &Answer) -> Vec<InterfaceIndex> {
         hops = hops.get(step..).unwrap_or_default();
     }
     numbers.into_iter().filter_map(InterfaceIndex::new).collect()
-}
-
-fn xdp(nested: &[u8]) -> Option<XdpAttachment> {
-    Some(match attribute(nested, IFLA_XDP_ATTACHED)?.first()? {
-        0 => XdpAttachment::Detached,
-        1 => XdpAttachment::Driver,
-        2 => XdpAttachment::Generic,
-        3 => XdpAttachment::Hardware,
-        4 => XdpAttachment::Several,
-        _ => return None,
-    })
 }
 
 /// Parses octets as each kind of answer; returns whether one fits.
@@ -252,7 +226,7 @@ pub mod tests {
             nla(IFLA_GRO_IPV4_MAX_SIZE, &65_536u32.to_ne_bytes()),
             nla(IFLA_LINK_NETNSID, &2u32.to_ne_bytes()),
             // Nested attributes may carry NLA_F_NESTED.
-            nla(IFLA_XDP | 0x8000, &nla(IFLA_XDP_ATTACHED, &[2])),
+            nla(IFLA_XDP | 0x8000, &nla(2, &[2])),
         ]);
         let link = link(&answer).unwrap();
         assert_eq!((link.index.number(), link.name.as_str(), link.mtu), (5, "veth0", 1500));

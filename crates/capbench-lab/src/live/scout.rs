@@ -15,7 +15,8 @@ use capbench_sys::packet::PacketSocket;
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob};
 
-use crate::{LabError, Result};
+use crate::Result;
+use capbench_host::HostError;
 use capbench_host::accounts::softnet::{SoftnetSnapshot, busiest_kernel_cpu};
 use capbench_host::bed::{Bed, Placement};
 use capbench_model::placement::PlacementChoice;
@@ -37,7 +38,7 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     send(bed, layout)?;
     drop(listener);
     let after = SoftnetSnapshot::read()?;
-    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| LabError::Interface {
+    let (kernel, _) = busiest_kernel_cpu(&before, &after).ok_or_else(|| HostError::Interface {
         interface: bed.receive_side().name().into(),
         reason: format!(
             "received nothing of what was sent on {}; are they connected?",
@@ -58,12 +59,13 @@ pub(super) fn placement(bed: &Bed, choice: PlacementChoice, layout: FrameLayout)
     if let PlacementChoice::Custom { kernel: asked, .. } = choice
         && asked != kernel
     {
-        return Err(LabError::Interface {
+        return Err(HostError::Interface {
             interface: bed.receive_side().name().into(),
             reason: format!(
                 "its receive work is done on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
             ),
-        });
+        }
+        .into());
     }
     let mut placement = Placement::custom(generator, kernel, application)?;
     placement.name = match choice {

@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::arguments;
 use super::program::{Count, Meaning, Program, Ready};
 use crate::{LabError, Result};
+use capbench_host::HostError;
 
 /// Time limit for a program to become ready and to end, if the file sets none.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +43,7 @@ struct Definition {
 /// A place that a program lacks, by its name in results.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Absent {
+pub(super) enum Absent {
     FillRing,
     Ring,
     MethodQueue,
@@ -50,7 +51,7 @@ enum Absent {
 
 impl Absent {
     /// The place, and the meaning of a count that contradicts its absence.
-    fn place(self) -> (Place, Option<Meaning>) {
+    pub(super) fn place(self) -> (Place, Option<Meaning>) {
         match self {
             Self::FillRing => (Place::FillRing, None),
             Self::Ring => (Place::Ring, Some(Meaning::Dropped)),
@@ -62,9 +63,9 @@ impl Absent {
 /// The programs that the file at `path` defines.
 ///
 /// # Errors
-/// A file that cannot be read ([`LabError::File`]) or is not a valid definition ([`LabError::Definition`]).
+/// A file that cannot be read ([`LabError::Host`]) or is not a valid definition ([`LabError::Definition`]).
 pub(super) fn read(path: &Path) -> Result<Vec<Program>> {
-    let text = std::fs::read_to_string(path).map_err(|source| LabError::reading(path, source))?;
+    let text = std::fs::read_to_string(path).map_err(|source| HostError::reading(path, source))?;
     parse(&text).map_err(|reason| LabError::Definition { path: path.into(), reason })
 }
 

@@ -214,7 +214,7 @@ impl Outcome<'_> {
             let where_to = if self.scratch.is_on_disk { "on disk" } else { "in memory" };
             format!("; {} file {where_to}, every frame verified afterwards", summary.format)
         });
-        let remark = self.program.remark.map_or(String::new(), |remark| format!("; {remark}"));
+        let remark = self.program.remark.as_ref().map_or(String::new(), |remark| format!("; {remark}"));
         let command = format!("{}{file}{remark}", words.join(" "));
         RingGeometry::Program { command, interface: self.job.interface.name.clone() }
     }

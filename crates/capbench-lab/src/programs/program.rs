@@ -9,6 +9,7 @@ use capbench_model::places::Place;
 use capbench_sys::host::process::{Signal, may_execute};
 use capbench_sys::host::{Capability, capability, namespace};
 use regex::Regex;
+use serde::Deserialize;
 
 use super::arguments;
 
@@ -42,13 +43,13 @@ pub struct Program {
     /// Places of [`capbench_model::counters::Counters`] that it does not have, so that it cannot lose frames there.
     pub without: Vec<Place>,
     /// Where users can get it, as text.
-    pub source: Option<&'static str>,
+    pub source: Option<String>,
     /// Why it runs for root only.
-    pub only_root: Option<&'static str>,
+    pub only_root: Option<String>,
     /// Features that capbench's authors could not test.
-    pub untested: Option<&'static str>,
+    pub untested: Option<String>,
     /// A remark on its results, for example a setting that it does not offer.
-    pub remark: Option<&'static str>,
+    pub remark: Option<String>,
 }
 
 /// The sign that a program can receive.
@@ -81,7 +82,8 @@ pub struct Count {
 }
 
 /// Meaning of a reported count. Any two of the first three determine the third.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Meaning {
     /// Frames that reached the program's socket or ring, including those dropped there.
     Received,
@@ -147,7 +149,7 @@ impl Program {
                 Capability::NetRaw
             ));
         }
-        match (self.only_root, namespace::in_initial_user_namespace()) {
+        match (&self.only_root, namespace::in_initial_user_namespace()) {
             (Some(reason), Ok(false)) => Err(format!("{reason}; run capbench as root")),
             _ => Ok(()),
         }
@@ -173,7 +175,7 @@ impl Program {
                 Err(reason) => refused = refused.or(Some(reason)),
             }
         }
-        Err(refused.unwrap_or_else(|| match self.source {
+        Err(refused.unwrap_or_else(|| match &self.source {
             Some(source) => format!("{program} is not installed; {source}"),
             None => format!("there is no program {program} on the PATH"),
         }))

@@ -2,7 +2,8 @@
 
 use capbench_sys::host::InterfaceIndex;
 
-use crate::{LabError, Result};
+use crate::Result;
+use capbench_host::HostError;
 
 /// `/proc/net` would show the namespace of the process's first thread.
 const FILE: &str = "/proc/thread-self/net/packet";
@@ -23,7 +24,7 @@ pub(super) struct Sockets(Vec<Socket>);
 impl Sockets {
     /// Sockets that receive on `interface` now.
     pub(super) fn on(interface: InterfaceIndex) -> Result<Self> {
-        let text = std::fs::read_to_string(FILE).map_err(|source| LabError::reading(FILE, source))?;
+        let text = std::fs::read_to_string(FILE).map_err(|source| HostError::reading(FILE, source))?;
         Ok(Self(parse(&text, interface)))
     }
 

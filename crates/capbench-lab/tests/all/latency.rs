@@ -1,6 +1,6 @@
 //! Latency on the bed. Nothing here depends on how fast the host is, only on what comes after what.
 
-use capbench_testing::is_root;
+use capbench_testing::network::privileges;
 use std::time::Duration;
 
 use capbench_frames::Pps;
@@ -47,9 +47,7 @@ fn rate(pps: f64) -> Load {
 /// the delay, give or take what else delays them.
 #[test]
 fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for load in [rate(1_000.0), rate(10_000.0)] {
         let mut median_of = |method: &str, timeout_ms: u64| {
@@ -84,9 +82,7 @@ fn root_alone_the_latency_of_v3_follows_its_retire_timeout_and_v2_has_none_of_it
 
 #[test]
 fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     let timeout = Duration::from_millis(10);
     for method in ["recv", "recvmmsg", "packet-v1", "packet-v2", "packet-v3", "libpcap"] {
@@ -112,9 +108,7 @@ fn root_alone_what_a_method_cannot_tell_is_absent_with_the_reason_and_never_zero
 #[cfg(feature = "bpf")]
 #[test]
 fn root_alone_methods_without_kernel_time_stamps_have_the_sum_only_or_nothing() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for (method, has_total) in [("af-xdp", true), ("xdp-count", false)] {
         let (trial, latency) =

@@ -9,7 +9,6 @@ mod places;
 mod programs;
 #[cfg(feature = "bpf")]
 mod random_trials;
-mod rfc2544;
 mod search;
 mod sweeps;
 #[cfg(feature = "bpf")]

@@ -1,6 +1,6 @@
 //! Sweeps on the bed: every trial stands in the outcome, and rings as small as 8 frames can be asked for.
 
-use capbench_testing::is_root;
+use capbench_testing::network::privileges;
 use std::time::Duration;
 
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
@@ -11,7 +11,7 @@ use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bursts::{BurstEnd, BurstSearch};
 use capbench_plan::for_tests::{Collected, at, sweep_plan};
-use capbench_plan::sweep::{Axis, BackToBackTest, Probe, Spacing, SweepPlan, SweepRun};
+use capbench_plan::sweep::{Axis, BackToBackTest, Probe, SweepPlan, SweepRun};
 
 fn laboratory() -> LiveLaboratory {
     live(virtual_link())
@@ -34,30 +34,8 @@ fn plan(axis: Axis, methods: &[&str], pps: f64) -> SweepPlan {
 }
 
 #[test]
-fn root_lengthy_every_trial_of_a_work_sweep_stands_in_its_outcome() {
-    if !is_root() {
-        return;
-    }
-    let work = WorkModel::Nanoseconds;
-    let axis = Axis::work(work(0), work(100_000), 3, Spacing::Linear).unwrap();
-    let run = run(&plan(axis, &["recv", "packet-v2", "packet-v3"], 30_000.0));
-    let readings: Vec<_> = run.outcome.series.iter().flat_map(|series| &series.readings).collect();
-    let numbers: usize = readings.iter().map(|reading| reading.trials.len() + reading.invalid.len()).sum();
-    assert_eq!((numbers, run.trials.len()), (run.trials.len(), run.outcome.points.len() * 6));
-    // 100 us of work for each of 30,000 frames/s cannot be done, whatever the host is. How many can be is told to a batch,
-    // which is long in so short a trial: the receiver sees the end of sending when it has taken one.
-    let ends = run.outcome.series.iter().map(|series| series.readings.last().unwrap());
-    for last in ends {
-        assert!(last.taken_pps.median < 15_000.0 && last.is_saturated(), "{last:?}");
-    }
-    assert!(run.trials.iter().all(|trial| trial.unexplained == 0));
-}
-
-#[test]
 fn root_lengthy_bursts_are_found_for_rings_from_8_frames_on() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let axis = Axis::rings(8, 128, ByteCount(2048)).unwrap();
     let test = BackToBackTest(BurstSearch {
         limit: Duration::from_millis(40),
@@ -80,9 +58,7 @@ fn root_lengthy_bursts_are_found_for_rings_from_8_frames_on() {
 
 #[test]
 fn root_alone_a_virtual_link_has_no_interrupts_to_hold_back() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut setup = plan(Axis::rings(8, 8, ByteCount(2048)).unwrap(), &["recv"], 1000.0).base;
     setup.moderation = Some("50us".parse().unwrap());
     let text = laboratory().prepare(&setup).err().expect("a veth has none").to_string();

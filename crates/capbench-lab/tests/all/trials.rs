@@ -1,7 +1,6 @@
 //! Trials on the bed, and between interfaces that are there: nothing unexplained whatever is lost, and no trial sees
 //! another's frames.
 
-use capbench_testing::is_root;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -99,9 +98,7 @@ fn root_lengthy_at_maximum_load_nothing_is_unexplained_whatever_sends() {
 }
 
 fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static str)>) {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for (method, transmit) in pairs() {
@@ -118,9 +115,7 @@ fn nothing_is_unexplained_at_maximum_load(pairs: fn() -> Vec<(String, &'static s
 /// Interrupt-driven and polled reception differ in who does the work, not in what is accounted for.
 #[test]
 fn root_alone_polled_paths_account_for_every_frame() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     for placement in [PlacementChoice::Same, PlacementChoice::Other] {
         for method in [
@@ -150,9 +145,7 @@ fn root_alone_polled_paths_account_for_every_frame() {
 
 #[test]
 fn root_alone_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(300_000.0).unwrap());
     for method in usual_methods() {
@@ -194,9 +187,7 @@ fn assert_loss_is_marked(trial: &TrialResult) {
 /// counted.
 #[test]
 fn root_alone_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     let rate = Load::Rate(Pps::new(20_000.0).unwrap());
     for method in ["packet-v3", "packet-v2", "packet-v1"] {
@@ -227,9 +218,7 @@ fn root_alone_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter
 
 #[test]
 fn root_alone_trials_back_to_back_never_see_each_others_frames() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let mut laboratory = laboratory();
     // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
     for method in usual_methods() {
@@ -251,9 +240,7 @@ fn root_alone_trials_back_to_back_never_see_each_others_frames() {
 
 #[test]
 fn root_alone_cpus_of_the_users_choice_are_used() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let cpus = affinity::allowed_cpus().unwrap();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
     let choice = PlacementChoice::Custom { generator: last, kernel: first, application: first };
@@ -280,9 +267,7 @@ fn root_alone_cpus_of_the_users_choice_are_used() {
 
 #[test]
 fn root_a_stopped_trial_ends_soon() {
-    if !is_root() {
-        return;
-    }
+    let Some(()) = privileges() else { return };
     let stop = Arc::new(AtomicBool::new(true));
     let mut laboratory = live_stopped_by(virtual_link(), stop);
     let begun = std::time::Instant::now();

@@ -45,12 +45,6 @@ fn nothing_lost_leaves_nothing() {
 }
 
 #[test]
-fn ring_loss_is_booked_to_the_ring() {
-    let ledger = Evidence { method: ring(Some(1000), Some(300)), ..quiet(1000, 700) }.book();
-    assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Ring, 300)]));
-}
-
-#[test]
 fn frames_that_were_only_counted_are_not_said_to_be_whole() {
     let reason = "its frames were counted in the kernel, their contents not verified";
     let ledger = Evidence { unverified: Some(reason.into()), ..quiet(1000, 1000) }.book();
@@ -59,13 +53,6 @@ fn frames_that_were_only_counted_are_not_said_to_be_whole() {
         assert_eq!((entry.count, entry.source.as_str()), (None, format!("unknown: {reason}").as_str()));
     }
     assert_eq!(quiet(1000, 1000).book().count(Place::Corrupt), Some(0), "verification found none");
-}
-
-#[test]
-fn a_veth_drop_in_the_backlog_is_booked_once() {
-    let ledger = Evidence { transmit_drops: Some(50), backlog_drops: Some(40), ..quiet(1000, 950) }.book();
-    assert_eq!(ledger.unexplained, 0);
-    assert_eq!(ledger.losses(), [(Place::Backlog, 40), (Place::Transmit, 10)]);
 }
 
 #[test]
@@ -244,12 +231,6 @@ fn frames_refused_before_the_interface_are_transmit_losses() {
     // A tracer sees the same frames: they are booked once.
     let traced = Some(TracedLosses { transmit: lost("TC_EGRESS", 100), drops: 100, ..Default::default() });
     assert_eq!(Evidence { traced, ..refused }.book().losses(), ledger.losses());
-}
-
-#[test]
-fn uncounted_frames_are_unexplained_with_their_sign() {
-    assert_eq!(quiet(1000, 990).book().unexplained, 10);
-    assert_eq!(quiet(1000, 1003).book().unexplained, -3);
 }
 
 #[test]

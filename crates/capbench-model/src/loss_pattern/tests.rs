@@ -7,7 +7,6 @@ use capbench_frames::plan::FlowOrder;
 use capbench_frames::{FrameLayout, FramePlan, Mtu};
 use proptest::prelude::*;
 
-use super::recorder::LostRun;
 use super::{Clock, End, LossPattern, Position, Spread, Watch, Window, shape};
 use crate::loss_pattern::{Arrival, SequenceTracker};
 
@@ -245,22 +244,4 @@ fn a_day_takes_no_more_memory_than_a_second() {
     assert_eq!((shape.bursts.count, shape.lost), (frames, frames * (stride - 1)));
     assert_eq!((shape.longest.len(), shape.windows, shape.lossy_windows), (8, 864_000, 864_000));
     assert_eq!(shape.worst_window.unwrap().sent, 100_000);
-}
-
-#[test]
-fn the_longest_bursts_are_kept_in_order() {
-    let run = |first, frames| LostRun { first, frames, from_ns: 0, to_ns: 0, is_marked: false };
-    let mut tracker = Forgetful::sized_recording(FlowOrder::default());
-    let mut number = 0;
-    let mut bursts = Vec::new();
-    for length in [3, 9, 3, 1, 7, 2, 2, 2, 2, 8] {
-        tracker.note(number, 0);
-        bursts.push(run(number + 1, length));
-        number += 1 + length;
-    }
-    tracker.note(number, 0);
-    let recorder = tracker.finish(number + 1).unwrap();
-    bursts.sort_by_key(|burst| (std::cmp::Reverse(burst.frames), burst.first));
-    bursts.truncate(8);
-    assert_eq!(recorder.finish(0).tally.longest, bursts);
 }

@@ -5,7 +5,6 @@ use capbench_model::method_spec::MethodSpec;
 
 use super::BenchPlan;
 use crate::for_tests::{Collected, bench_plan, path};
-use crate::simulated::tampered::Tampered;
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
 use capbench_model::trial::{Phase, TrialResult, Verdict};
@@ -119,17 +118,6 @@ fn a_method_that_cannot_run_is_left_out_with_its_reason() {
     let outcome = bench_plan(&["absent", "packet-v3"]).run(&mut path(), &mut record).unwrap();
     assert_eq!(outcome.trials.len(), 2);
     assert!(record.skipped[0].contains("absent"), "{:?}", record.skipped);
-}
-
-#[test]
-fn a_panic_keeps_the_trials_that_were_saved() {
-    let mut collected = Collected::default();
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let mut path = Tampered::new(path(), |trial, _| assert!(trial < 2, "a fault in the third trial"));
-        bench_plan(&["recv", "packet-v2", "packet-v3"]).run(&mut path, &mut collected)
-    }));
-    assert!(outcome.is_err());
-    assert_eq!(collected.trials.len(), 2, "each was handed over when it ended");
 }
 
 #[test]

@@ -22,11 +22,11 @@ impl Cost {
         };
         let most =
             |value: fn(&TrialResult) -> f64| trials.iter().map(|trial| value(trial)).fold(0.0, f64::max);
-        let (app, total) = (of(|trial| trial.cpu.app_ns_per_packet), of(TrialResult::total_ns_per_packet));
-        let app_range = most(|trial| {
-            let range = trial.cpu.app_ns_per_packet_at_most.zip(trial.cpu.app_ns_per_packet);
-            range.map_or(0.0, |(most, least)| (most - least).max(0.0))
-        });
+        let (app, total) = (
+            of(|trial| app_bounds(trial).map(|(least, most)| f64::midpoint(least, most))),
+            of(TrialResult::total_ns_per_packet),
+        );
+        let app_range = most(|trial| app_bounds(trial).map_or(0.0, |(least, most)| (most - least) / 2.0));
         (!trials.is_empty()).then(|| Self {
             app_ns: app.map(|estimate| estimate.median),
             app_error_ns: app.map_or(0.0, |estimate| spread(&estimate)) + app_range,
@@ -49,6 +49,12 @@ impl Cost {
         let is_coarse = error > COARSE * ns;
         Some(if is_coarse { ((ns - error).max(0.0), ns + error) } else { (ns, ns) })
     }
+}
+
+/// Time of the application per packet in one trial: the bounds that its clock leaves, equal if it is exact.
+fn app_bounds(trial: &TrialResult) -> Option<(f64, f64)> {
+    let least = trial.cpu.app_ns_per_packet?;
+    Some((least, trial.cpu.app_ns_per_packet_at_most.unwrap_or(least).max(least)))
 }
 
 /// Half the width of the interval of the visits.

@@ -145,7 +145,7 @@ pub enum SustainedStatus {
 /// CPU time per packet at the equal load, in nanoseconds. Medians of the visits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cost {
-    /// Time of the application; absent if unknown.
+    /// Time of the application: the middle of the interval that contains it. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_ns: Option<f64>,
     /// Half the width of the interval that contains it, by clocks and visits.
@@ -178,7 +178,10 @@ pub enum Conclusion {
     },
     /// The trials leave several methods.
     OneOf {
-        /// These, the one with the highest known load first.
+        /// The one of them to use meanwhile: it sustains a load without loss and costs least. Empty in old files.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        best: String,
+        /// All of them, the one with the highest known load first.
         methods: Vec<String>,
         /// Methods that are worse all the same.
         worse: Vec<String>,
@@ -193,6 +196,11 @@ pub enum Conclusion {
         limit: Option<Limit>,
         /// The place that loses most of its frames.
         place: Option<Place>,
+    },
+    /// The generator did not send the load in question, so no method was tested at it.
+    NotSent {
+        /// The load that it sent, frames per second.
+        sent_pps: f64,
     },
     /// No trial shows anything about a method.
     Nothing,
@@ -303,10 +311,11 @@ impl Recommendation {
         self.headline().is_some_and(certain)
     }
 
-    /// The recommended method, if the run names one.
+    /// The recommended method, certain or not, if the run names one.
     pub fn method(&self) -> Option<&str> {
         match &self.headline()?.conclusion {
             Conclusion::Use { method, .. } => Some(method),
+            Conclusion::OneOf { best, .. } if !best.is_empty() => Some(best),
             _ => None,
         }
     }

@@ -11,6 +11,8 @@ use super::{
     SustainedStatus,
 };
 
+/// Share of a load that must be sent to test it, as in [`capbench_model::trial::TrialResult::sustained_load`].
+const REACHED: f64 = 0.95;
 /// Precision that is assumed where no search states one.
 const USUAL: f64 = 0.05;
 
@@ -29,12 +31,27 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
         Question::CheapestAt { .. } => 0.0,
         Question::HighestRate => precision.unwrap_or(USUAL),
     };
-    let methods = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
+    let mut methods: Vec<Ranked> = entrants.iter().map(|entrant| ranked(entrant, equal_load_pps)).collect();
+    let mut sent_pps: Option<f64> = None;
+    if let Question::CheapestAt { pps } = question {
+        for known in methods.iter_mut().flat_map(|ranked| [&mut ranked.lossless, &mut ranked.nearly_lossless])
+        {
+            // Without loss at less than the load in question: that load was not tried.
+            if known.upper_pps.is_none() && known.lower_pps.is_some_and(|lower| lower < pps * REACHED) {
+                known.status = SustainedStatus::Unknown;
+                sent_pps = known.lower_pps.into_iter().chain(sent_pps).max_by(f64::total_cmp);
+            }
+        }
+    }
     let (methods, conclusion) = Order::of(methods, margin).conclude();
+    let conclusion = match (conclusion, sent_pps) {
+        (Conclusion::Nothing, Some(sent_pps)) => Conclusion::NotSent { sent_pps },
+        (conclusion, _) => conclusion,
+    };
     let conclusion = match conclusion {
-        Conclusion::OneOf { methods, worse, .. } => {
+        Conclusion::OneOf { best, methods, worse, .. } => {
             let settle = settle(question, &methods, scene);
-            Conclusion::OneOf { methods, worse, settle }
+            Conclusion::OneOf { best, methods, worse, settle }
         }
         other => other,
     };
@@ -85,7 +102,9 @@ struct Order {
 impl Order {
     /// Gives the methods their ranks, by their loads without loss, or if none has any, by those with little loss.
     fn of(mut methods: Vec<Ranked>, margin: f64) -> Self {
-        let is_lossless = methods.iter().any(|ranked| ranked.lossless.lower_pps.is_some());
+        let is_known = |known: &Sustained| known.status != SustainedStatus::Unknown;
+        let is_lossless =
+            methods.iter().any(|ranked| ranked.lossless.lower_pps.is_some() && is_known(&ranked.lossless));
         let basis: Basis =
             if is_lossless { |ranked| &ranked.lossless } else { |ranked| &ranked.nearly_lossless };
         let lower = |ranked: &Ranked| basis(ranked).lower_pps.unwrap_or(0.0);
@@ -129,12 +148,14 @@ impl Order {
         }
     }
 
-    /// Orders the methods of each rank by cost, then by privilege.
+    /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last.
     fn by_cost(&mut self) {
         let mut ordered: Vec<Ranked> = Vec::new();
         let mut left = std::mem::take(&mut self.methods);
-        while let Some(rank) = left.first().map(|ranked| ranked.rank) {
-            let (mut tied, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|ranked| ranked.rank == rank);
+        let key = |ranked: &Ranked| (ranked.rank, (self.basis)(ranked).lower_pps.is_none());
+        while let Some(first) = left.iter().map(key).min() {
+            let (mut tied, rest): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|ranked| key(ranked) == first);
             while !tied.is_empty() {
                 let next = Choice::among(&tied.iter().collect::<Vec<_>>()).nth;
                 ordered.push(tied.remove(next));
@@ -164,7 +185,8 @@ impl Order {
             // A method that no trial shows is not known to be worse.
             let worse =
                 rest().filter(|ranked| is_shown(ranked)).map(|ranked| ranked.method.clone()).collect();
-            return Conclusion::OneOf { methods: names(&methods), worse, settle: Vec::new() };
+            let best = first.method.clone();
+            return Conclusion::OneOf { best, methods: names(&methods), worse, settle: Vec::new() };
         }
         let choice = Choice::among(&tied);
         let is_certain = rest().all(|ranked| ranked.below == Some(Certainty::Certain)) && choice.is_certain;

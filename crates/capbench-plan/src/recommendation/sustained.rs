@@ -123,10 +123,11 @@ impl<'r> Tried<'r> {
         };
         loads.sort_by(|(_, one), (_, other)| offered(one).total_cmp(&offered(other)));
         let (mut lower, mut upper): (&[&TrialResult], Option<&[&TrialResult]>) = (&[], None);
+        let mut is_hidden = false;
         for (_, trials) in &loads {
             match self.class(trials) {
-                Class::Lower => lower = trials,
-                Class::Undecided => {}
+                Class::Lower => (lower, is_hidden) = (trials, false),
+                Class::Undecided => is_hidden = true,
                 Class::Upper => {
                     upper = Some(trials);
                     break;
@@ -137,6 +138,7 @@ impl<'r> Tried<'r> {
         let at_most = self.at_most(lower_pps.unwrap_or(0.0));
         let status = match upper {
             None if lower_pps.is_none() => SustainedStatus::Unknown,
+            None if is_hidden => SustainedStatus::Disturbed,
             None => SustainedStatus::AtLeast,
             Some(upper) if !upper.iter().any(|trial| self.has_failed(trial) && is_its_own(trial)) => {
                 SustainedStatus::Disturbed

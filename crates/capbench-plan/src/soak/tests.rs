@@ -12,8 +12,7 @@ use crate::for_tests::Collected;
 use crate::session;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::for_tests::setup;
-use capbench_model::for_tests::{measured, profile};
-use capbench_model::trial::{Load, Phase, Verdict};
+use capbench_model::trial::{Phase, Verdict};
 
 #[derive(Default)]
 struct Watch {
@@ -126,24 +125,6 @@ fn an_application_that_is_a_little_too_slow_is_found_out_though_nothing_is_lost(
     assert!((whole.behind_s - 40_000.0 / 196_000.0).abs() < 1e-4, "{}", whole.behind_s);
     let enough = soak(201_000.0);
     assert_eq!((enough.untaken_ratio(), enough.whole.unwrap().buffered), (0.0, 0));
-}
-
-#[test]
-fn reasons_for_care_beyond_those_stored_are_counted() {
-    let second = Duration::from_secs(1);
-    let rate = Pps::new(1000.0).unwrap();
-    let mut record = SoakRecord::new(rate, second, second);
-    for number in 0..100 {
-        let mut trial =
-            measured(1000, 1000, 1000, 0).result(1, Phase::Soak, &profile("recv"), Load::Rate(rate), second);
-        trial.noise = vec![format!("reason {number}"), "one that comes again".into()];
-        record.add(Segment { number: number + 1, began_unix_s: 0.0, resident_bytes: None, trial });
-    }
-    assert_eq!(
-        (record.noise["one that comes again"], record.noise.len() as u64 + record.further_noise),
-        (100, 101)
-    );
-    assert_eq!(record.further_noise, 37);
 }
 
 #[test]

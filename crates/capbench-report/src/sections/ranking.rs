@@ -9,8 +9,7 @@ use crate::naming::{self, Kind as Purpose, Scene, list};
 use crate::results::Results;
 use crate::sentences::search::ranked;
 
-const WHISKERS: &str =
-    "A line reaches to the lowest load that was not sustained. Without a line, the generator sends no more.";
+const WHISKERS: &str = "A line reaches to the lowest load that was certainly not sustained. Without a line, no load showed the limit.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
@@ -30,7 +29,7 @@ fn rates(ranking: &Ranking) -> Chart {
     let of = |sustained: fn(&Ranked) -> &Sustained, has_whisker: bool| -> Vec<Point> {
         let at = |(nth, row): (usize, &Ranked)| {
             let own = sustained(row);
-            let interval = own.lower_pps.zip(own.at_most_pps.or(own.upper_pps)).filter(|_| has_whisker);
+            let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_whisker);
             let interval = interval.map(|(low, high)| [low, high]);
             Point { interval, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
         };

@@ -27,7 +27,7 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
         return nothing(results);
     }
     let verdict = Sentence { text: verdict(recommendation.question, main), trials: rests_on(main) };
-    let facts = [worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
+    let facts = [settle(main), worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
     std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
 }
 
@@ -74,26 +74,19 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
             };
             format!("{head} {method}: {what}{}{equal}.", used.map_or_else(String::new, cost_of))
         }
-        (Conclusion::OneOf { methods, settle, .. }, _) => {
-            let certain = match question {
-                Question::CheapestAt { pps } => format!("they sustain {} without loss", rate(pps)),
-                Question::HighestRate => {
-                    let lowest = methods.iter().filter_map(|method| ranking.of(method)?.lossless.lower_pps);
-                    let lowest = lowest.fold(f64::INFINITY, f64::min);
-                    let is_known = lowest.is_finite();
-                    if is_known {
-                        format!("each sustains {} without loss", short(lowest))
-                    } else {
-                        String::new()
-                    }
-                }
+        (Conclusion::OneOf { best, methods, .. }, _) => {
+            let Some(used) = ranking.of(best) else {
+                return format!("Use one of {}: this run does not show which.", some(methods));
             };
-            let certain = if certain.is_empty() { String::new() } else { format!("{certain}, and ") };
-            format!(
-                "Use one of {}: {certain}this run cannot distinguish them; `capbench {}` settles it.",
-                some(methods),
-                settle.join(" ")
-            )
+            let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
+            let (what, more) = match question {
+                Question::CheapestAt { pps } => {
+                    (format!("it sustains {} without loss", rate(pps)), "it, too")
+                }
+                Question::HighestRate => (up_to(&used.lossless), "more"),
+            };
+            let cost = cost_of(used);
+            format!("Use {best}: {what}{cost}; {} may sustain {more}.", some(&others))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
             let head = match question {
@@ -107,7 +100,12 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
                 None => format!("{head}: most frames are lost {place}."),
             }
         }
-        (Conclusion::Nothing, _) => String::new(),
+        (Conclusion::NotSent { sent_pps }, Question::CheapestAt { pps }) => format!(
+            "No method was tested at {}: the generator sent at most {}.",
+            rate(pps),
+            rate(sent_pps.floor())
+        ),
+        (Conclusion::NotSent { .. } | Conclusion::Nothing, _) => String::new(),
     }
 }
 
@@ -149,6 +147,12 @@ fn cost_of(ranked: &Ranked) -> String {
     }
 }
 
+/// The command that decides between the methods that the trials leave.
+fn settle(ranking: &Ranking) -> Option<Sentence> {
+    let Conclusion::OneOf { settle, .. } = &ranking.conclusion else { return None };
+    Some(sentence(format!("To decide between them: `capbench {}`.", settle.join(" ")), []))
+}
+
 /// Methods that are worse although the best one is not decided.
 fn worse(ranking: &Ranking) -> Option<Sentence> {
     let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
@@ -157,7 +161,7 @@ fn worse(ranking: &Ranking) -> Option<Sentence> {
     (!worse.is_empty()).then(|| sentence(text, rests_on(ranking)))
 }
 
-/// What each method loses at maximum load.
+/// The methods that lose least and most at maximum load, and where.
 fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     let own = scene(ranking);
     let tops = results.trials.iter().filter(|trial| {
@@ -167,21 +171,24 @@ fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
     let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
     worst.sort_by(by_loss);
-    let (clean, lossy): (Vec<&TrialResult>, Vec<&TrialResult>) =
-        worst.iter().partition(|trial| trial.lost() == 0);
-    let mut words: Vec<String> = Vec::new();
-    if !clean.is_empty() {
-        let methods: Vec<&str> = clean.iter().map(|trial| trial.profile.method.as_str()).collect();
-        words.push(format!("{} {} nothing", list(&methods), if clean.len() == 1 { "loses" } else { "lose" }));
-    }
-    words.extend(lossy.iter().map(|trial| {
-        let place = naming::losses([*trial]);
+    let loses = |trial: &TrialResult| {
+        let place = naming::losses([trial]);
         let place = place.first().map_or("at an unknown place", |(place, _)| place.words());
         let share = percent(trial.sent_loss_ratio());
-        format!("{} {share} of {} {place}", trial.profile.method, rate(trial.offered_pps))
-    }));
+        format!("{} loses {share} of {} {place}", trial.profile.method, rate(trial.offered_pps))
+    };
+    let clean: Vec<&str> =
+        worst.iter().filter(|trial| trial.lost() == 0).map(|trial| trial.profile.method.as_str()).collect();
+    let most = worst.last().filter(|trial| trial.lost() > 0)?;
+    let least = match clean.len() {
+        0 if worst.len() == 1 => None,
+        0 => Some(loses(worst[0])),
+        1 => Some(format!("{} loses nothing", clean[0])),
+        _ => Some(format!("{} lose nothing", list(&clean))),
+    };
+    let words: Vec<String> = least.into_iter().chain([loses(most)]).collect();
     let text = format!("At maximum load {}.", words.join("; "));
-    (!lossy.is_empty()).then(|| sentence(text, worst.iter().map(|trial| trial.number)))
+    Some(sentence(text, worst.iter().map(|trial| trial.number)))
 }
 
 /// The methods with the least and the most CPU time at the load that all sustain.
@@ -225,12 +232,12 @@ fn scene(ranking: &Ranking) -> Scene {
 /// Whether the same method is best in the other set-ups.
 fn elsewhere(recommendation: &Recommendation) -> Option<Sentence> {
     let (main, others) = recommendation.rankings.split_first()?;
-    let best = recommendation.method()?;
+    let Conclusion::Use { method: best, .. } = &main.conclusion else { return None };
     let names = |ranking: &&Ranking| match &ranking.conclusion {
         Conclusion::Use { method, equal, .. } => method == best || equal.iter().any(|one| one == best),
         Conclusion::OneOf { methods, .. } => methods.iter().any(|one| one == best),
-        Conclusion::NoneLossless { best: closest, .. } => closest.as_deref() == Some(best),
-        Conclusion::Nothing => false,
+        Conclusion::NoneLossless { best: closest, .. } => closest.as_ref() == Some(best),
+        Conclusion::NotSent { .. } | Conclusion::Nothing => false,
     };
     let (same, different): (Vec<&Ranking>, Vec<&Ranking>) = others.iter().partition(names);
     let all = many(others.len() as u64, "other set-up", "other set-ups");

@@ -22,17 +22,19 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let rest = [
         ("Does not hold here", of(&[Answer::Changed]).collect()),
         ("Holds here", of(&[Answer::Holds]).collect()),
-        ("Could not be tested", of(&[Answer::Inconclusive, Answer::NotTestable]).collect::<Vec<_>>()),
+        ("Undecided", of(&[Answer::Inconclusive]).collect()),
+        ("Cannot be tested here", of(&[Answer::NotTestable]).collect::<Vec<_>>()),
     ];
     let rest = rest.into_iter().filter_map(|(head, claims)| named(head, &claims));
-    std::iter::once(summed(results, &claims)).chain(rest).chain(unfinished(results)).collect()
+    let first = [summed(results, &claims)].into_iter().chain(more_visits(&claims));
+    first.chain(rest).chain(unfinished(results)).collect()
 }
 
-/// `3 of 8 claims of dain-2004 hold here, 2 do not, 3 could not be tested.`
+/// `3 of 8 claims of dain-2004 hold here, 2 do not, 2 are undecided, 1 cannot be tested here.`
 fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
     let count = |answer| claims.iter().filter(|claim| claim.answer == answer).count();
     let (holds, changed) = (count(Answer::Holds), count(Answer::Changed));
-    let untested = claims.len() - holds - changed;
+    let (undecided, untested) = (count(Answer::Inconclusive), count(Answer::NotTestable));
     let verb = if holds == 1 { "holds" } else { "hold" };
     let keys: Vec<&str> = results.reproductions.iter().map(|one| one.key.as_str()).collect();
     let all = many(claims.len() as u64, "claim", "claims");
@@ -40,14 +42,32 @@ fn summed(results: &Results, claims: &[&Judgement]) -> Sentence {
     if changed > 0 {
         words.push(format!("{changed} {}", if changed == 1 { "does not" } else { "do not" }));
     }
+    if undecided > 0 {
+        words.push(format!("{undecided} {} undecided", if undecided == 1 { "is" } else { "are" }));
+    }
     if untested > 0 {
-        words.push(format!("{untested} could not be tested"));
+        words.push(format!("{untested} cannot be tested here"));
     }
     let mut trials: Vec<u32> = claims.iter().flat_map(|claim| claim.trials.iter().copied()).collect();
     if trials.is_empty() {
         trials.extend(results.reproductions.iter().flat_map(|one| one.trials.iter().copied()));
     }
     sentence(format!("{}.", words.join(", ")), trials)
+}
+
+/// Visits with which chance alone explains a difference in fewer than 1 of 20 cases.
+const DECIDING: u32 = 6;
+
+/// What decides the claims that these visits leave open.
+fn more_visits(claims: &[&Judgement]) -> Option<Sentence> {
+    let open = claims.iter().filter(|claim| claim.answer == Answer::Inconclusive);
+    let visits = open.clone().filter_map(|claim| claim.visits).max().filter(|visits| *visits < DECIDING)?;
+    let times = f64::from(DECIDING) / f64::from(visits);
+    let text = format!(
+        "{} cannot exclude chance: `--visits {DECIDING}` can, and takes {times:.0} times as long.",
+        many(visits.into(), "visit of each point", "visits of each point")
+    );
+    Some(sentence(text, open.flat_map(|claim| claim.trials.clone())))
 }
 
 /// The first claims with an answer; `None` if no claim has it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::results::Finding;
 use capbench_model::disturbance::Stall;
+use capbench_model::figures::grouped;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
@@ -16,13 +17,13 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     findings.extend(livelock(trials));
     findings.extend(dependence(trials));
     findings.extend(odd(trials));
-    findings.extend(loss::find(trials));
     findings.extend(reports(trials));
     findings.extend(unverified(trials));
     findings.extend(stalls(trials));
     findings.extend(retried(trials));
     findings.extend(tracer(trials));
     findings.extend(noise(trials));
+    findings.extend(loss::find(trials));
     findings
 }
 
@@ -60,7 +61,8 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
         let all = trials.len();
         findings.push(finding(
             format!(
-                "Every packet is accounted for: of {sent} sent in {all} trial{plural}, unexplained is 0 in each."
+                "Every packet is accounted for: of {} sent in {all} trial{plural}, unexplained is 0 in each.",
+                grouped(sent as f64)
             ),
             trials.iter().map(|trial| trial.number),
         ));

@@ -52,7 +52,7 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
     let rate = |sustained: &Sustained| match (sustained.status, sustained.lower_pps) {
         (SustainedStatus::Unknown, _) => Cell::Unknown,
         (_, None) => Cell::text("no load"),
-        (SustainedStatus::AtLeast, Some(pps)) => Cell::AtLeast(pps.floor()),
+        (SustainedStatus::AtLeast | SustainedStatus::Disturbed, Some(pps)) => Cell::AtLeast(pps.floor()),
         (_, Some(pps)) => Cell::Number(pps.floor()),
     };
     let columns = Columns::new()
@@ -71,13 +71,22 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
         })
         .words("limit", "limited by", |row| match (row.lost_at, row.limited_by) {
             (_, Some(Limit::Generator)) => Some("generator"),
+            // Nothing is lost yet, but frames remain in the buffer.
+            (None, Some(Limit::Application)) => Some("application"),
             (place, _) => place.map(Place::word),
         });
-    let at_least = ranking.methods.iter().any(|row| row.lossless.status == SustainedStatus::AtLeast);
     let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
-    let precision =
-        ranking.precision.map(|share| format!("Rates are known to {} %.", number(share, Unit::Ratio)));
-    let notes = [precision, at_least.then(|| "≥: the generator sends no more.".to_string()), load];
+    let has = |status| ranking.methods.iter().any(|row| row.lossless.status == status);
+    let at_least = match (has(SustainedStatus::AtLeast), has(SustainedStatus::Disturbed)) {
+        (false, false) => None,
+        (true, false) => Some("≥: the generator sends no more."),
+        (false, true) => Some("≥: noise of the host hides the limit."),
+        (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
+    };
+    let which = if at_least.is_some() { "Other rates" } else { "Rates" };
+    let precision = ranking.precision.filter(|_| has(SustainedStatus::Between));
+    let precision = precision.map(|share| format!("{which} are known to {} %.", number(share, Unit::Ratio)));
+    let notes = [at_least.map(String::from), precision, load];
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let trials = |row: &&Ranked| {
         let cost = row.cost.iter().flat_map(|cost| &cost.trials);

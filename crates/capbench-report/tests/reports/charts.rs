@@ -484,20 +484,3 @@ fn a_soak_has_what_each_interval_lost() {
         .sum();
     assert!((frames - record.whole.as_ref().unwrap().lost() as f64).abs() < 0.5, "{frames}");
 }
-
-/// Writes every chart of the runs above as a picture, to look at: `CAPBENCH_PICTURES=DIR`.
-#[test]
-fn pictures_are_written_where_they_are_asked_for() {
-    let Some(directory) = std::env::var_os("CAPBENCH_PICTURES").map(std::path::PathBuf::from) else { return };
-    std::fs::create_dir_all(&directory).unwrap();
-    let saved = std::env::var_os("CAPBENCH_RESULTS").map(|path| {
-        let text = std::fs::read(&path).unwrap();
-        vec![("saved", serde_json::from_slice(&text).unwrap())]
-    });
-    for (name, results) in saved.unwrap_or_else(runs::all) {
-        for (id, drawing) in drawings(&results) {
-            let file = directory.join(format!("{}--{id}.svg", name.replace(' ', "-")));
-            std::fs::write(file, drawing).unwrap();
-        }
-    }
-}

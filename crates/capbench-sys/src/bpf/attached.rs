@@ -10,9 +10,12 @@ use crate::host::InterfaceIndex;
 use crate::netlink::{Answers, HEADER, attribute, u16_at, u32_at};
 use crate::{Result, SysError};
 
-/// The part that runs the program (`IFLA_XDP_ATTACHED`).
+/// The part that runs the program (`IFLA_XDP_ATTACHED`, `XDP_ATTACHED_*` of `linux/if_link.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttachedMode {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum XdpAttachment {
+    /// None: there is no program.
+    Detached,
     /// The driver, before a socket buffer exists (native mode).
     Driver,
     /// The stack, with a socket buffer (generic mode).
@@ -23,11 +26,30 @@ pub enum AttachedMode {
     Several,
 }
 
+impl XdpAttachment {
+    /// What the content of `IFLA_XDP` says; `None` for a part of later kernels.
+    pub fn parse(nested: &[u8]) -> Option<Self> {
+        let all = [Self::Detached, Self::Driver, Self::Generic, Self::Hardware, Self::Several];
+        all.get(usize::from(*attribute(nested, IFLA_XDP_ATTACHED)?.first()?)).copied()
+    }
+
+    /// Its name in results; `None` if there is no program.
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            Self::Detached => None,
+            Self::Driver => Some("driver"),
+            Self::Generic => Some("generic"),
+            Self::Hardware => Some("hardware"),
+            Self::Several => Some("several"),
+        }
+    }
+}
+
 /// An XDP program on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// The part that runs it.
-    pub mode: AttachedMode,
+    pub mode: XdpAttachment,
     /// The kernel's number of the program; `None` if there are several.
     pub program: Option<u32>,
     /// The program's name; `None` without CAP_SYS_ADMIN.
@@ -99,13 +121,7 @@ pub fn attached_to(interface: InterfaceIndex) -> Result<Option<Attached>> {
 
 /// Reads what is nested in `IFLA_XDP`.
 fn read(nested: &[u8]) -> Option<Attached> {
-    let mode = match attribute(nested, IFLA_XDP_ATTACHED)?.first()? {
-        1 => AttachedMode::Driver,
-        2 => AttachedMode::Generic,
-        3 => AttachedMode::Hardware,
-        4 => AttachedMode::Several,
-        _ => return None,
-    };
+    let mode = XdpAttachment::parse(nested).filter(|mode| *mode != XdpAttachment::Detached)?;
     let program = attribute(nested, IFLA_XDP_PROG_ID).and_then(|content| u32_at(content, 0));
     Some(Attached { mode, program, name: None })
 }
@@ -128,7 +144,7 @@ mod tests {
         let xdp = [encoded(IFLA_XDP_ATTACHED, &[2]), encoded(IFLA_XDP_PROG_ID, &77_u32.to_ne_bytes())];
         let message = [encoded(3, b"eth0\0"), encoded(IFLA_XDP | 0x8000, &xdp.concat())].concat();
         let found = read(attribute(&message, IFLA_XDP).unwrap()).unwrap();
-        assert_eq!(found, Attached { mode: AttachedMode::Generic, program: Some(77), name: None });
+        assert_eq!(found, Attached { mode: XdpAttachment::Generic, program: Some(77), name: None });
         assert_eq!(found.to_string(), "program 77");
         assert_eq!(read(&encoded(IFLA_XDP_ATTACHED, &[0])), None);
     }

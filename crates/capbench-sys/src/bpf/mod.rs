@@ -23,6 +23,6 @@ pub mod object;
 pub mod statistics;
 pub mod xdp_link;
 
-pub use attached::{Attached, AttachedMode, LinkState, attached_to, link_state};
+pub use attached::{Attached, LinkState, XdpAttachment, attached_to, link_state};
 pub use live_frames::LiveFrames;
 pub use xdp_link::{XdpLink, XdpMode};

@@ -5,7 +5,7 @@
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use super::attached::{Attached, AttachedMode, attached_to};
+use super::attached::{Attached, XdpAttachment, attached_to};
 use super::call::create_xdp_link;
 use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
@@ -37,10 +37,10 @@ impl XdpMode {
     }
 
     /// What the kernel calls it when asked.
-    const fn attached(self) -> AttachedMode {
+    const fn attached(self) -> XdpAttachment {
         match self {
-            Self::Driver => AttachedMode::Driver,
-            Self::Generic => AttachedMode::Generic,
+            Self::Driver => XdpAttachment::Driver,
+            Self::Generic => XdpAttachment::Generic,
         }
     }
 }

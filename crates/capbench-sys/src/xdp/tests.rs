@@ -22,18 +22,6 @@ fn drain(queue: &mut FrameQueue) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn frames_come_whole_and_in_order_however_often_the_rings_go_round() {
-    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
-    for round in 0..if cfg!(miri) { 20 } else { 1000 } {
-        let sent: Vec<_> = (0..1 + round % 8).map(|n| text(round * 8 + n)).collect();
-        assert!(sent.iter().all(|frame| kernel.deliver(frame)), "{round}");
-        assert_eq!(drain(&mut queue), sent);
-    }
-    assert_eq!((queue.impossible(), queue.idle()), (0, (10, 0)));
-    assert_eq!(kernel.statistics().rx_invalid_descs, 0);
-}
-
-#[test]
 fn indices_go_round_past_32_bits() {
     // Indices just below the end, as after 2^32 frames; a multiple of the rings' sizes, so that entries stay in place.
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
@@ -77,30 +65,6 @@ fn a_small_fill_ring_starves_exactly_and_recovers() {
 }
 
 #[test]
-fn a_kept_frame_stays_until_its_last_owner_is_gone() {
-    let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
-    assert!(kernel.deliver(&text(1)) && kernel.deliver(&text(2)));
-    let kept = {
-        let batch = queue.take().unwrap();
-        assert!(batch.keep(2).is_none());
-        batch.keep(1).unwrap()
-    };
-    let clone = kept.clone();
-    for number in 0..200 {
-        assert!(kernel.deliver(&text(number)));
-        drain(&mut queue);
-    }
-    assert_eq!(queue.idle(), (9, 0));
-    assert_eq!(kept.data(), text(2));
-    drop(kept);
-    queue.take().ok_or(()).unwrap_err();
-    assert_eq!(queue.idle(), (9, 0));
-    std::thread::spawn(move || assert_eq!(clone.data(), text(2))).join().unwrap();
-    assert!(queue.take().is_none());
-    assert_eq!(queue.idle(), (10, 0));
-}
-
-#[test]
 fn a_kept_frame_outlives_its_queue() {
     let (mut kernel, mut queue) = ReceiveKernel::with_queue(SIZES).unwrap();
     assert!(kernel.deliver(&text(7)));
@@ -139,34 +103,6 @@ fn a_chunk_that_was_not_lent_is_never_delivered() {
     kernel.deliver_descriptor(5 * 2048 + 64, 60);
     assert_eq!(queue.take().unwrap().len(), 1);
     assert_eq!(queue.impossible(), 5);
-}
-
-#[test]
-fn a_spare_chunk_is_not_delivered_and_not_lent_twice() {
-    // The fill ring takes four of ten chunks; the others are spare.
-    let sizes = QueueSizes { fill: 4, ..SIZES };
-    let (mut kernel, mut queue) = ReceiveKernel::with_queue(sizes).unwrap();
-    let spare = queue.spare().to_vec();
-    assert_eq!(spare.len(), 6);
-    for &chunk in &spare {
-        kernel.deliver_descriptor(u64::from(chunk) * 2048, 60);
-    }
-    while let Some(batch) = queue.take() {
-        assert!(batch.is_empty());
-    }
-    assert_eq!((queue.impossible(), queue.spare()), (6, &spare[..]));
-    // One that came back from another thread, and is spare because the fill ring is full.
-    assert!(kernel.deliver(&text(1)));
-    let kept = queue.take().unwrap().keep(0).unwrap();
-    assert!(queue.take().is_none());
-    std::thread::spawn(move || drop(kept)).join().unwrap();
-    kernel.deliver_descriptor(0, 60);
-    assert!(queue.take().unwrap().is_empty());
-    assert_eq!((queue.impossible(), queue.idle()), (7, (4, 6)));
-    let mut all = queue.spare().to_vec();
-    all.sort_unstable();
-    all.dedup();
-    assert_eq!(all.len(), 6);
 }
 
 #[test]

@@ -288,15 +288,3 @@ proptest! {
         prop_assert_eq!(least, lost[place]);
     }
 }
-
-#[test]
-fn the_closed_sockets_that_lost_least_become_one_sum() {
-    let mut tally = Tally::new(Sockets::default());
-    for inode in 1..=100 {
-        tally.add(of(&[Record { dropped: inode, ..ring(inode, 1) }]));
-    }
-    tally.add(Sockets::default());
-    let total = tally.total();
-    assert_eq!((total.here.len(), total.closed.len()), (tally::KEPT, 1));
-    assert_eq!((total.closed[0].sockets, total.closed[0].dropped()), (36, Some((1..=36).sum())));
-}

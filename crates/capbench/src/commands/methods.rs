@@ -70,7 +70,7 @@ fn as_text(methods: &[Listed]) -> String {
     let row = |method: &Listed| {
         let here = if method.here.is_ok() { "yes" } else { "no" };
         // The part before the colon; the rest is in the details.
-        let tested = method.untested.map_or("yes", |text| text.split(':').next().unwrap_or(text));
+        let tested = method.untested.as_deref().map_or("yes", |text| text.split(':').next().unwrap_or(text));
         vec![method.name.clone(), here.into(), tested.into()]
     };
     let rows: Vec<_> = methods.iter().map(row).collect();
@@ -108,7 +108,7 @@ fn details(text: &mut String, method: &Listed) {
     wrapped(text, "  needs ", "      ", method.privilege);
     let no_tags = "VLAN tags are missing: the kernel removes them, and it does not report them";
     let no_tags = (method.vlan_tags == Some(VlanTags::Removed)).then_some(no_tags);
-    for note in method.untested.into_iter().chain(no_tags) {
+    for note in method.untested.as_deref().into_iter().chain(no_tags) {
         wrapped(text, "  ", "    ", note);
     }
     if let Some(argument) = method.argument {

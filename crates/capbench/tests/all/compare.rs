@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::results_file::assert_valid_compare;
 use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
-use boon::{Compiler, Schemas};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::work::WorkModel;
@@ -59,16 +59,6 @@ fn simulated(folder: &Path, work_ns: u32, seed: u64) -> std::path::PathBuf {
     folder.join("results.json")
 }
 
-/// Looks that a document is what its schema says.
-fn assert_documented(document: &Value) {
-    const NAME: &str = "https://capbench.invalid/compare.schema.json";
-    let schema = serde_json::from_str(include_str!("../../../../docs/compare.schema.json")).unwrap();
-    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
-    compiler.add_resource(NAME, schema).unwrap();
-    let index = compiler.compile(NAME, &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
-    schemas.validate(document, index).unwrap_or_else(|faults| panic!("{faults:#}"));
-}
-
 fn notes(document: &Value) -> String {
     document["comparison"]["notes"].to_string()
 }
@@ -82,14 +72,14 @@ fn the_document_is_as_its_schema_says() {
         let ended = compare(&base, other, &["--json", "--across", "work"]);
         assert_eq!(ended.code, Some(code), "{ended:#?}");
         let document = ended.json();
-        assert_documented(&document);
+        assert_valid_compare(&document);
         assert_eq!(document["verdict"], verdict);
         assert_eq!((&document["comparison"]["damaged"], ended.errors.as_str()), (&json!(false), ""));
     }
     let refused = |change: fn(&mut Value)| {
         let mut document = compare(&base, &same, &["--json"]).json();
         change(&mut document);
-        assert!(std::panic::catch_unwind(|| assert_documented(&document)).is_err(), "it was taken");
+        assert!(std::panic::catch_unwind(|| assert_valid_compare(&document)).is_err(), "it was taken");
     };
     refused(|document| document["later"] = 1.into());
     refused(|document| document["verdict"] = "good".into());
@@ -107,7 +97,7 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         let ended = compare(one, another, &["--json"]);
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         let document = ended.json();
-        assert_documented(&document);
+        assert_valid_compare(&document);
         assert_eq!(
             (&document["verdict"], &document["comparison"]["damaged"]),
             (&json!("inconclusive"), &json!(true))
@@ -129,52 +119,6 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
     let ended = compare(&base, &other, &["--json"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:#?}");
     assert!(ended.errors.contains("ends in the middle") && ended.errors.contains("no set-up"), "{ended:#?}");
-}
-
-#[test]
-fn a_file_that_was_changed_proves_nothing() {
-    let folder = Scratch::new();
-    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
-    let mut results: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
-    let delivered = results["trials"][0]["delivered"].as_u64().unwrap();
-    results["trials"][0]["delivered"] = json!(delivered - 1);
-    fs::write(&other, results.to_string()).unwrap();
-    let ended = compare(&base, &other, &["--json"]);
-    assert_eq!(ended.code, Some(4), "{ended:#?}");
-    let document = ended.json();
-    assert_documented(&document);
-    assert!(notes(&document).contains("B: The ledger of trial"), "{document}");
-    let left_out = document["comparison"]["left_out"].to_string();
-    assert!(left_out.contains("does not sum up"), "{left_out}");
-    // A trial that is none is left out, and said.
-    results["trials"][0]["delivered"] = json!("many");
-    fs::write(&other, results.to_string()).unwrap();
-    let ended = compare(&base, &other, &["--json"]);
-    assert_eq!(ended.code, Some(4), "{ended:#?}");
-    assert!(notes(&ended.json()).contains("B: "), "{}", ended.out);
-}
-
-#[test]
-fn a_file_that_holds_no_run_is_an_error_in_a_line() {
-    let folder = Scratch::new();
-    let [base, other] = [1, 2].map(|seed| simulated(&folder.file(&seed.to_string()), 2000, seed));
-    let mut newer: Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
-    newer["schema_version"] = json!(99);
-    for (text, part) in [
-        (String::new(), "empty"),
-        ("{}".into(), "schema_version"),
-        ("[1, 2]".into(), "results"),
-        ("\u{1}\u{2}".into(), "results"),
-        (newer.to_string(), "99"),
-    ] {
-        fs::write(&other, &text).unwrap();
-        for (one, another) in [(&base, &other), (&other, &base)] {
-            let ended = compare(one, another, &["--json"]);
-            assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""), "{text}: {ended:#?}");
-            assert_eq!(ended.errors.lines().count(), 1, "{ended:#?}");
-            assert!(ended.errors.contains(part), "{part}: {ended:#?}");
-        }
-    }
 }
 
 fn is_narrow(text: &str) -> bool {

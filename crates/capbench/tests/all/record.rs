@@ -1,12 +1,11 @@
 //! `capbench record` for real: what is sent stands in the files once, as programs of others read them, too.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::support::recording::counted_by_others;
 use crate::support::{
-    Ended, File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges,
-    program, run, scratch_of_root, send, test_bed,
+    File, HOST, NOBODY, Namespaces, Recording, Running, Scratch, capbench, eventually, privileges, program,
+    run, scratch_of_root, send, test_bed,
 };
 use capbench_testing::{HostLoad, busy};
 
@@ -213,22 +212,6 @@ fn root_filters_snap_lengths_and_tags_are_heeded() {
 }
 
 #[test]
-fn root_files_rotate_and_hold_everything_together() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    let file = folder.file("ring.pcapng");
-    let recording = Recording::start(&spaces.right, &file, "--method packet-v3 --file-packets 6000");
-    send(&spaces, &traffic(7));
-    recording.interrupt();
-    let mut names = folder.entries();
-    names.sort();
-    assert_eq!(names, ["ring.pcapng", "ring.pcapng1", "ring.pcapng2", "ring.pcapng3"]);
-    let files: Vec<_> = names.iter().map(|name| File::read(&folder.file(name), 7, None, None)).collect();
-    assert_eq!(files.iter().map(|file| file.packets.len()).collect::<Vec<_>>(), [6000, 6000, 6000, 2000]);
-    assert!(files.iter().flat_map(File::sequences).eq(0..FRAMES));
-    assert!(files.iter().all(|file| !file.statistics.is_empty() && !file.ends_early));
-}
-
-#[test]
 fn root_a_pipe_gets_packets_while_they_come() {
     let Some((folder, spaces)) = test_bed() else { return };
     let copy = folder.file("copy.pcapng");
@@ -244,26 +227,6 @@ fn root_a_pipe_gets_packets_while_they_come() {
     let ended = recorder.end().success();
     assert!(File::read(&copy, 7, None, None).holds_once(100), "{ended:#?}");
     assert!(ended.out.is_empty() && ended.errors.contains("\"schema_version\": 1"), "{ended:#?}");
-}
-
-#[test]
-fn root_signals_print_and_flush_and_a_killed_recorder_leaves_a_readable_file() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    let file = folder.file("killed.pcapng");
-    let mut recording = Recording::start(&spaces.right, &file, "--method packet-v3");
-    send(&spaces, &traffic(7));
-    eventually("everything is in the file", || {
-        recording.running.signal("USR2");
-        std::thread::sleep(Duration::from_millis(20));
-        File::read(&recording.part(), 7, None, None).packets.len() as u64 == FRAMES
-    });
-    recording.running.signal("USR1");
-    recording.running.wait_for("unexplained");
-    let left = recording.part();
-    recording.running.signal("KILL");
-    let ended: Ended = recording.running.end();
-    assert_eq!(ended.signal, Some(9), "{ended:#?}");
-    assert!(!file.exists() && File::read(&left, 7, None, None).holds_once(FRAMES));
 }
 
 #[test]

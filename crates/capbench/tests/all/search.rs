@@ -101,27 +101,6 @@ fn root_a_search_that_was_stopped_is_gone_on_with() {
 }
 
 #[test]
-fn root_a_search_that_is_killed_leaves_what_it_had_shown_and_is_gone_on_with() {
-    let Some(scratch) = scratch_of_root() else { return };
-    let folder = scratch.file("run");
-    assert_eq!(interrupted(&folder, 4, "KILL").signal, Some(9));
-    let killed = results(&folder).unwrap();
-    let all = killed["trials"].as_array().unwrap();
-    let searches = killed["searches"].as_array().unwrap();
-    assert_eq!((&killed["complete"], searches.len()), (&Value::from(false), 1));
-    assert_eq!(searches[0]["ended"]["how"], "stopped");
-    let named = searches[0]["trials"].as_array().unwrap();
-    assert_eq!(named.len() + 1, all.len(), "but for the last trial all are in the search: {named:?}");
-    assert_eq!(searches[0]["goals"].as_array().map(Vec::len), Some(1));
-
-    completed(resume(&folder, ""));
-    let whole = results(&folder).unwrap();
-    assert_eq!(whole["complete"], true);
-    assert_eq!(whole["searches"].as_array().unwrap().len(), 1, "it stands once");
-    assert_eq!(&whole["trials"].as_array().unwrap()[..all.len()], &all[..]);
-}
-
-#[test]
 fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{HOST, Running, Scratch, capbench, scratch_of_root};
+use crate::support::{HOST, Running, capbench, scratch_of_root};
 use serde_json::Value;
 
 fn soak(out: &Path, arguments: &str) -> Command {
@@ -62,20 +62,6 @@ fn root_alone_loss_above_the_limit_ends_with_3_and_has_its_time() {
 }
 
 #[test]
-fn root_a_soak_that_is_stopped_keeps_everything() {
-    let Some(scratch) = scratch_of_root() else { return };
-    let out = scratch.path().join("out");
-    let mut running = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
-    running.wait_for("1s ");
-    running.signal("INT");
-    let ended = running.end();
-    assert_eq!(ended.code, Some(130), "{ended:#?}");
-    let (results, record) = saved(&out);
-    assert_eq!(results["complete"], false);
-    assert!(record["segments"].as_u64().unwrap() >= 2);
-}
-
-#[test]
 fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
     let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");
@@ -101,28 +87,6 @@ fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
         soak.intervals.iter().map(|interval| interval.counts.delivered).sum::<u64>(),
         whole.counts.delivered
     );
-}
-
-#[test]
-fn one_load_on_one_set_up_is_asked_for() {
-    let scratch = Scratch::new();
-    let cases = [
-        ("--rate 1000 --for 1s --method recv,packet-v3", "--method"),
-        ("--rate 1000 --for 1s --size 64,128", "--size"),
-        ("--rate 1000 --for 1s --placement same,other", "--placement"),
-        ("--rate 1000 --for 1s --max-loss 1", "share"),
-        ("--rate 1000 --for 1s --interval 1ms", "interval"),
-        ("--rate 1000", "--for"),
-        ("--for 1s", "--rate"),
-        ("--rate 0 --for 1s", "--rate"),
-    ];
-    for (arguments, said) in cases {
-        let out = scratch.path().join("out");
-        let ended = Running::start(HOST, &mut soak(&out, arguments)).end();
-        assert_eq!(ended.code, Some(2), "{ended:#?}");
-        assert!(ended.errors.contains(said) && ended.errors.lines().count() == 1, "{ended:#?}");
-        assert!(!out.exists(), "nothing is made for a mistake");
-    }
 }
 
 #[test]

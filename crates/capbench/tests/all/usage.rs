@@ -53,54 +53,32 @@ fn printed(arguments: &str) -> String {
 }
 
 #[test]
-fn names_that_nothing_has_are_refused_with_those_that_there_are() {
-    refused(USAGE, "bench --method packet-v4", &["packet-v4", "recvmmsg", "packet-v3"]);
-    refused(USAGE, "bench --method recv,nonsense", &["nonsense"]);
-    refused(USAGE, "count -i lo --method packet-v4", &["packet-v4", "packet-v3"]);
-    refused(USAGE, "bench --transmit dpdk", &["dpdk", "packet-tx"]);
-    refused(USAGE, "bench --placement elsewhere", &["elsewhere", "same", "other"]);
-    refused(USAGE, "bench --work sleep:3", &["sleep:3", "loop:N"]);
-    refused(USAGE, "count -i lo -Q sideways", &["sideways", "inout"]);
-    refused(USAGE, "bench --no-such-flag", &["--no-such-flag"]);
-    refused(USAGE, "measure", &["measure"]);
-}
-
-#[test]
-fn a_name_almost_right_is_answered_with_the_right_one() {
-    refused(USAGE, "bnech", &["did you mean bench?"]);
-    refused(USAGE, "bench --qick", &["did you mean --quick?"]);
-    refused(USAGE, "bench --method paket-v3", &["did you mean packet-v3?"]);
-    refused(USAGE, "bench --method cmd:tcpdmp", &["did you mean cmd:tcpdump?"]);
-    refused(USAGE, "count -i lo0", &["did you mean lo?"]);
-}
-
-#[test]
-fn what_tcpdumps_users_type_is_accepted_and_its_buffer_is_in_kib() {
-    let help = printed("record --help-all");
-    for flag in ["-n...", "-v...", "-q...", "-e...", "-l...", "-B, --buffer-size", "-j, --time-stamp-type"] {
-        assert!(help.contains(flag), "{flag}: {help}");
+fn command_lines_are_refused_or_accepted_as_the_table_says() {
+    let mut heading = "";
+    for line in include_str!("command_lines.txt").lines().filter(|line| !line.is_empty()) {
+        if let Some(text) = line.strip_prefix("# ") {
+            heading = text;
+            continue;
+        }
+        let (code, rest) = line.split_once("  ").unwrap_or_else(|| panic!("{heading}: {line}"));
+        let (arguments, parts) = rest.split_once("  => ").unwrap_or((rest, ""));
+        let parts: Vec<&str> = parts.split(" | ").collect();
+        if code == "0" {
+            let said = printed(arguments);
+            assert!(parts.iter().all(|part| said.contains(part)), "{heading} {line}: {said}");
+        } else {
+            refused(code.parse().unwrap(), arguments, &parts);
+        }
     }
-    refused(USAGE, "record -nn -v -q -e -l -j host -i lo", &["-w"]);
-    refused(USAGE, "record -i lo -j adapter -w x.pcap", &["adapter", "host"]);
-    refused(USAGE, "record -r x.pcap", &["convert", "verify"]);
-    refused(USAGE, "count -i lo -nn -B 9999999999999", &["memory"]);
-    refused(USAGE, "count -i lo -B 4096 --ring 4MiB", &["--ring"]);
-    assert!(printed("record -J").contains("host"));
 }
 
 #[test]
-fn filters_of_a_count_that_cannot_be_are_refused() {
-    refused(USAGE, "count -i lo --method xdp-count tcp", &["xdp-count", "FILTER"]);
-    refused(USAGE, "count -i lo --each tcp -s 96", &["--each", "--snaplen"]);
-    refused(USAGE, "count -i lo --verify 1 tcp", &["--verify", "FILTER"]);
-    refused(USAGE, "count -i lo --frames 9", &["--verify"]);
-}
-
-#[test]
-fn a_program_needs_no_file_that_defines_it() {
-    let plan = printed("bench --dry-run --quick --method cmd:{interface}");
-    assert!(plan.contains("cmd:{interface}"), "{plan}");
-    refused(USAGE, "bench --dry-run --method cmd:{ring}", &["{interface}"]);
+fn of_several_methods_those_that_do_not_use_a_flag_are_named() {
+    let several = outcome("bench --dry-run --ring 1MiB --method packet-v3,pf-ring,xdp-count");
+    let errors = lossy(&several.stderr);
+    assert_eq!(several.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("capbench: --ring has no effect on pf-ring, xdp-count"), "{errors}");
+    assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
 }
 
 #[test]
@@ -110,264 +88,6 @@ fn no_command_prints_the_commands_in_their_groups() {
     assert_eq!((output.status.code(), lossy(&output.stdout).as_str()), (Some(USAGE), ""), "{errors}");
     assert_eq!(errors, printed("--help"));
     assert!(errors.contains("Compare:\n  bench ") && errors.contains("Find a loss:\n  why "), "{errors}");
-}
-
-#[test]
-fn frame_sizes_that_cannot_be_are_refused() {
-    refused(USAGE, "bench --size 63", &["63", "64"]);
-    refused(USAGE, "bench --size 9999", &["9999", "MTU", "1500", "1518"]);
-    refused(USAGE, "bench --size 64,1519", &["1519"]);
-    refused(USAGE, "bench --size large", &["large"]);
-    refused(USAGE, "bench --size 64 --vlan 4095", &["4095"]);
-    refused(USAGE, "send -i lo --isolated -c 1 --size 63", &["63", "64"]);
-}
-
-#[test]
-fn rates_that_are_none_are_refused() {
-    for rate in ["0", "fast", "NaN", "inf", "-inf", "1e400", "100pps/s", "''"] {
-        refused(USAGE, &format!("bench --rate={rate}"), &["--rate", rate]);
-        refused(USAGE, &format!("send -i lo -c 1 --rate={rate}"), &["--rate", rate]);
-    }
-    refused(USAGE, "send -i lo --isolated -c 1 --rate 10%", &["--rate", "lo", "speed", "bit/s"]);
-    refused(USAGE, "search --dry-run --max-rate 10%", &["--max-rate", "speed"]);
-    refused(USAGE, "search --dry-run --size 64,128 --max-rate 1Gbps", &["--max-rate", "--size"]);
-    let plan = printed("soak --dry-run --for 1m --size 128 --rate 1.024Mbit/s");
-    assert!(plan.contains("1,000 packets/s"), "{plan}");
-    refused(USAGE, "bench --rate=-5", &["-5"]);
-    refused(USAGE, "bench --rate -5", &["-5"]);
-}
-
-#[test]
-fn limits_that_measure_nothing_are_refused() {
-    refused(USAGE, "bench --duration 0", &["--duration"]);
-    refused(USAGE, "bench --duration 0ms", &["--duration"]);
-    refused(USAGE, "bench --duration soon", &["soon", "500ms"]);
-    let long = "9999999999years";
-    refused(USAGE, &format!("sweep work --duration {long} --dry-run"), &["--duration", "366 days"]);
-    refused(USAGE, &format!("rfc2544 --duration {long} --dry-run"), &["--duration"]);
-    refused(USAGE, "soak --for 1e19 --rate 1k --dry-run", &["--for"]);
-    refused(USAGE, &format!("search --goal x:loss=0,duration={long} --dry-run"), &["duration"]);
-    refused(USAGE, "search --goal x:loss=0,duration=500years --dry-run", &["x", "30 days"]);
-    for plan in ["sweep work", "rfc2544", "bench"] {
-        printed(&format!("{plan} --duration 30days --dry-run"));
-    }
-    refused(USAGE, "bench --quiet 0", &["--quiet"]);
-    refused(USAGE, "send -i lo --isolated --duration 0", &["--duration"]);
-    refused(USAGE, "send -i lo --isolated -c 0", &["--count"]);
-    refused(USAGE, "send -i lo --isolated", &["--duration"]);
-    refused(USAGE, "count -i lo -c 0", &["--count"]);
-    refused(USAGE, "count -i lo --duration=-1", &["-1"]);
-}
-
-#[test]
-fn cpus_that_do_not_exist_are_refused() {
-    let custom = "bench --kernel-cpu 0 --app-cpu 0 --gen-cpu";
-    refused(USAGE, &format!("{custom} 99999"), &["CPU 99999", "does not exist", "this host has"]);
-    refused(USAGE, "send -i lo --isolated -c 1 --cpu 99999", &["CPU 99999", "this host has"]);
-    refused(USAGE, "count -i lo --cpu 99999", &["CPU 99999", "this host has"]);
-    refused(USAGE, "bench --gen-cpu 0", &["--kernel-cpu", "--app-cpu"]);
-    refused(USAGE, "bench --gen-cpu first --kernel-cpu 0 --app-cpu 0", &["first"]);
-}
-
-#[test]
-fn interfaces_that_do_not_exist_are_refused() {
-    refused(USAGE, "why -i no-such-if --once", &["no-such-if", "does not exist"]);
-    refused(USAGE, "why lo -i lo", &["--interface"]);
-    refused(USAGE, "why -i lo --for 0", &["--for"]);
-    refused(USAGE, "count -i no-such-if", &["no-such-if", "does not exist"]);
-    refused(USAGE, "send -i no-such-if -c 1", &["no-such-if", "does not exist"]);
-    refused(USAGE, "bench --tx no-such-if --rx lo", &["no-such-if", "does not exist"]);
-    refused(USAGE, "count -i a-name-longer-than-any-interface-has", &["does not exist"]);
-    refused(USAGE, "bench --tx lo", &["--rx"]);
-    refused(USAGE, "bench --rx lo", &["--tx"]);
-    refused(USAGE, "count", &["--interface"]);
-}
-
-#[test]
-fn flags_without_effect_on_a_method_are_refused() {
-    for (method, flags) in [
-        ("pf-ring", &["--ring 1MiB", "--block 1MiB"][..]),
-        ("nfb", &["--ring 1MiB", "--no-promiscuous"]),
-        ("szedata2", &["--ring 1MiB", "--no-promiscuous"]),
-        ("xdp-count", &["--ring 1MiB", "--snaplen 96", "--spin 1ms"]),
-        ("recv", &["--block 1MiB", "--retire-timeout 1ms"]),
-    ] {
-        for flag in flags {
-            let name = flag.split(' ').next().unwrap();
-            let says = format!("{name} has no effect on {method}");
-            refused(USAGE, &format!("count -i lo --method {method} {flag}"), &[&says, "capbench methods"]);
-        }
-    }
-    // Of several methods those that do not use it are named.
-    let several = outcome("bench --dry-run --ring 1MiB --method packet-v3,pf-ring,xdp-count");
-    let errors = lossy(&several.stderr);
-    assert_eq!(several.status.code(), Some(0), "{errors}");
-    assert!(errors.contains("capbench: --ring has no effect on pf-ring, xdp-count"), "{errors}");
-}
-
-#[test]
-fn captures_that_cannot_be_are_refused() {
-    refused(USAGE, "count -i lo --ring 9999GiB", &["--ring 9999GiB", "memory"]);
-    refused(USAGE, "count -i lo --ring 64Mb", &["64Mb", "64MiB"]);
-    refused(USAGE, "count -i lo --ring 0", &["--ring"]);
-    refused(USAGE, "count -i lo --verify 1 -s 40", &["40", "stamp"]);
-    refused(USAGE, "bench -s 40", &["40", "stamp"]);
-}
-
-#[test]
-fn goals_that_contradict_themselves_are_refused() {
-    refused(USAGE, "search --goal fastest", &["fastest", "ndr", "pdr"]);
-    refused(USAGE, "search --goal mine:loss=100%,duration=1s", &["mine", "loss", "100 %"]);
-    refused(USAGE, "search --goal mine:loss=0,duration=1s,width=0", &["mine", "width=0"]);
-    refused(USAGE, "search --goal mine:loss=1%,duration=1s,width=0.5%", &["mine", "width", "loss"]);
-    refused(USAGE, "search --goal mine:loss=0,duration=2s,sum=1s", &["mine", "sum"]);
-    let endless = "search --dry-run --goal mine:loss=0";
-    refused(USAGE, &format!("{endless},duration=10ms,sum=10m"), &["mine", "sum", "10000 trials"]);
-    refused(USAGE, &format!("{endless},duration=1s,sum=9999999999999s"), &["mine", "sum"]);
-    refused(USAGE, &format!("{endless},duration=1s,width=1e-17,strategy=binary"), &["mine", "width"]);
-    refused(
-        USAGE,
-        &format!("{endless},duration=10ms,sum=100s,width=0.0001%,strategy=binary"),
-        &["100000 trials"],
-    );
-    refused(USAGE, "search --goal ndr --goal ndr", &["two goals", "ndr"]);
-    refused(USAGE, "search --goal ndr,,pdr", &["no name", "comma"]);
-    refused(USAGE, "search --time 1s", &["1s", "cannot suffice", "14 trials", "s in all"]);
-    for (key, value) in
-        [("loss", "NaN"), ("loss", "-1%"), ("width", "NaN"), ("width", "-1%"), ("exceed", "1")]
-    {
-        let goal =
-            format!("search --goal mine:duration=1s,loss=0,{key}={value}").replace("loss=0,loss", "loss");
-        refused(USAGE, &goal, &["mine", key, "no ratio"]);
-    }
-    refused(USAGE, "search --min-rate 20k --max-rate 10k", &["maximum load", "least"]);
-    let brief = "search --goal x:loss=0,duration=10ms,sum=100ms --dry-run";
-    refused(USAGE, &format!("{brief} --burst 1024"), &["10ms", "10 frames", "shorter than a burst of 1024"]);
-    refused(USAGE, &format!("{brief} --min-rate 50"), &["10ms", "50 packets/s", "less than a frame"]);
-    refused(USAGE, &format!("{brief} --burst 0"), &["--burst"]);
-    assert!(printed(&format!("{brief} --burst 10")).contains("\nbursts      of 10 frames\n"));
-    refused(USAGE, "search --goal rfc2544 --time 30s", &["30s", "cannot suffice", "trials"]);
-    refused(FAILED, "search --goals no-such-file.toml", &["no-such-file.toml"]);
-    for other in ["--goal ndr", "--max-rate 5k", "--method recv", "--ring 1MiB", "--vlan 3", "--dry-run"] {
-        refused(USAGE, &format!("search --resume x {other}"), &[]);
-    }
-    refused(FAILED, "search --resume x --time 5m", &["results.json"]);
-}
-
-#[test]
-fn publications_that_nothing_is_known_of_and_scales_that_are_none_are_refused() {
-    refused(USAGE, "reproduce", &["KEY"]);
-    refused(USAGE, "reproduce dain-2005", &["dain-2005", "dain-2004", "libtrace-2012 and all"]);
-    for scale in ["0", "-1", "-0.5", "1e9", "11", "NaN", "inf", "fast"] {
-        refused(USAGE, &format!("reproduce all --scale {scale}"), &["--scale", scale]);
-    }
-    refused(USAGE, "reproduce all --visits 0", &["--visits"]);
-    refused(USAGE, "reproduce all --quiet 0", &["--quiet", "0"]);
-    refused(USAGE, "reproduce all --transmit dpdk", &["dpdk", "packet-tx"]);
-    refused(USAGE, "reproduce all --tx eth0", &["--rx"]);
-    refused(USAGE, "reproduce all --isolated", &["--tx"]);
-}
-
-#[test]
-fn sweeps_and_tests_that_cannot_be_are_refused() {
-    refused(USAGE, "sweep", &["AXIS"]);
-    refused(USAGE, "sweep colour", &["colour", "work", "ring"]);
-    refused(USAGE, "sweep work --from ns:0", &["--to"]);
-    refused(USAGE, "sweep work --from ns:9 --to ns:3", &["9", "3"]);
-    refused(USAGE, "sweep work --from ns:0 --to loop:3", &["ns:0", "loop:3"]);
-    refused(USAGE, "sweep work --points ns:1,ns:1", &["twice"]);
-    refused(USAGE, "sweep work --preset dain-1999", &["dain-1999", "dain-2004-45kpps"]);
-    refused(USAGE, "sweep work --preset=", &["dain-2004"]);
-    let both = printed("sweep work --preset dain-2004 --dry-run");
-    assert!(both.contains("45,000 packets/s") && both.contains("167,000"), "{both}");
-    let trials = |flags: &str| {
-        let plan = printed(&format!(
-            "sweep work --preset dain-2004-45kpps --dry-run --method recv --refine 0 {flags}"
-        ));
-        let line = plan.lines().find(|line| line.starts_with("trials ")).map(str::to_string);
-        line.unwrap_or_else(|| panic!("{plan}"))
-    };
-    assert!(trials("").contains("at most 240 of 1s"), "40 points, 6 visits: {}", trials(""));
-    assert!(trials("--steps 12").contains("at most 72 of 1s"), "{}", trials("--steps 12"));
-    refused(USAGE, "sweep work --size 64,128", &["--size", "one frame size"]);
-    refused(USAGE, "sweep work --rate fast", &["fast", "max"]);
-    refused(USAGE, "sweep load", &["--rate", "--from"]);
-    refused(USAGE, "sweep load --from 2k --to 1k", &["--from"]);
-    refused(USAGE, "sweep ring --from 0 --to 8", &["0", "frames"]);
-    refused(USAGE, "sweep ring --bursts", &["burst", "rate"]);
-    refused(USAGE, "sweep ring --points 1MiB/x", &["--points"]);
-    refused(USAGE, "sweep ring --points 0", &["--points", "ring"]);
-    refused(USAGE, "sweep ring --points 3KiB/1GiB", &["--points", "block"]);
-    refused(USAGE, "sweep ring --points 8192GiB --dry-run", &["memory"]);
-    refused(USAGE, "sweep ring --from 8 --to 4294967295 --dry-run", &["memory"]);
-    refused(USAGE, "sweep load --from 1k --to 2k --rate 5M", &["--rate", "--from"]);
-    refused(USAGE, "sweep work --work ns:5000", &["--work", "--points"]);
-    refused(USAGE, "sweep placement --bursts --rate 1k", &["--bursts"]);
-    refused(USAGE, "sweep work --bursts --rate 1k", &["--bursts"]);
-    refused(USAGE, "sweep work --rate max,max", &["max", "twice"]);
-    printed("sweep load --from 1 --to 5 --dry-run");
-    refused(USAGE, "sweep size --points 64", &["--size"]);
-    refused(USAGE, "sweep placement --from same --to other", &["--from"]);
-    refused(USAGE, "sweep coalesce --points soon", &["soon", "adaptive"]);
-    refused(USAGE, "sweep work --visits 0", &["--visits"]);
-    refused(
-        USAGE,
-        "sweep work --time 30s --dry-run",
-        &["--time 30s", "cannot suffice", "at least", "--visits"],
-    );
-    refused(USAGE, "sweep ring --bursts --rate 100k --time 1m", &["--time 1m", "cannot suffice"]);
-    assert!(printed("sweep work --method recv --time 3m --dry-run").contains("may not suffice"));
-    assert!(!printed("sweep work --method recv --time 30d --dry-run").contains("suffice"));
-    refused(USAGE, "rfc2544 --test speed", &["speed", "throughput", "recovery"]);
-    refused(USAGE, "rfc2544 --throughput 10k", &["--max-rate"]);
-    refused(USAGE, "rfc2544 --test latency,recovery --throughput 1k", &["--max-rate", "system recovery"]);
-    assert!(printed("rfc2544 --test latency --throughput 1k --quick --dry-run").contains("latency"));
-    refused(USAGE, "rfc2544 --step 11%", &["--step", "10 % at most"]);
-    refused(USAGE, "rfc2544 --step 0", &["--step", "above 0 %"]);
-    refused(USAGE, "rfc2544 --step 0.01%", &["--step", "0.1 %"]);
-    refused(USAGE, "rfc2544 --step fine", &["--step", "fine", "percent"]);
-    assert!(printed("rfc2544 --step 2.5 --dry-run").contains("steps of 2.5 %"));
-    refused(USAGE, "rfc2544 --throughput 10k --max-rate 5k", &["10000", "5000"]);
-    refused(USAGE, "rfc2544 --test throughput --throughput 5k --max-rate 10k", &["--test throughput"]);
-    refused(USAGE, "rfc2544 --duration 0", &["--duration"]);
-    refused(USAGE, "rfc2544 --test latency,recovery,latency", &["--test", "latency", "twice"]);
-    refused(USAGE, "rfc2544 --test=", &["--test", "latency"]);
-    refused(USAGE, "rfc2544 --throughput 5k --max-rate 5k --test recovery", &["recovery", "--max-rate"]);
-    refused(
-        USAGE,
-        "rfc2544 --max-rate 1M --longest-burst 10us",
-        &["--longest-burst 10µs", "10 frames", "64"],
-    );
-    refused(USAGE, "rfc2544 --time 1s", &["--time"]);
-    for command in ["search", "rfc2544", "bench", "soak --rate 1k --for 1s"] {
-        refused(USAGE, &format!("{command} --size 64,128,64"), &["--size", "64", "twice"]);
-        refused(USAGE, &format!("{command} --placement same,same"), &["--placement", "same", "twice"]);
-    }
-    refused(USAGE, "soak --rate 0.001 --for 1s", &["--rate 0.001", "1s", "no frame"]);
-}
-
-#[test]
-fn reports_that_cannot_be_are_refused() {
-    refused(USAGE, "report", &["RESULTS"]);
-    refused(USAGE, "report run --format pdf", &["pdf", "html", "parquet"]);
-    refused(USAGE, "report run --format csv --stdout --out x", &["--out", "--stdout"]);
-    refused(USAGE, "report a b --format csv --stdout", &["--stdout", "one"]);
-    refused(FAILED, "report no-such-run", &["no-such-run"]);
-}
-
-#[test]
-fn comparisons_that_cannot_be_are_refused() {
-    refused(USAGE, "compare", &["<A>", "<B>"]);
-    refused(USAGE, "compare x", &["<B>"]);
-    refused(USAGE, "compare / /", &["named twice"]);
-    refused(FAILED, "compare no-such-run other", &["no-such-run", "no run that can be compared", "--out"]);
-    refused(USAGE, "compare x y --across colour", &["colour", "method", "work"]);
-    refused(USAGE, "compare x y --threshold 200%", &["200%", "5%"]);
-    refused(USAGE, "compare x y --loss-threshold=-1", &["-1", "share"]);
-    refused(USAGE, "bench --against packet-v4", &["packet-v4", "packet-v3"]);
-    refused(USAGE, "bench --against recv --method recv --dry-run", &["--against", "another"]);
-    refused(USAGE, "bench --threshold 3% --dry-run", &["--against"]);
-    refused(USAGE, "bench --visits 0", &["--visits"]);
 }
 
 #[test]
@@ -523,33 +243,4 @@ fn root_a_missing_capability_is_named() {
     let ended = run(HOST, folder.capbench_of_nobody(&home).arg("methods")).success();
     assert!(ended.out.contains("packet-v3") && ended.out.contains("CAP_NET_RAW"), "{}", ended.out);
     assert_eq!(home.entries(), [] as [String; 0]);
-}
-
-#[test]
-fn recordings_that_cannot_be_are_refused() {
-    refused(USAGE, "record -w a.pcapng", &["-i", "-D"]);
-    refused(USAGE, "record -i lo", &["-w"]);
-    refused(USAGE, "record -i no-such-if -w a.pcapng --method recv", &["no-such-if"]);
-    refused(USAGE, "record -i lo -w a.pcapng --method packet-v9", &["packet-v9", "packet-v3"]);
-    refused(USAGE, "record -i lo -w a.pcapng --method xdp-count", &["counts"]);
-    refused(USAGE, "record -i lo -w a.pcapng --format text", &["text", "pcapng"]);
-    refused(USAGE, "record -i lo -w a.pcapng --fanout hash", &["--members"]);
-    refused(USAGE, "record -i lo -w a.pcapng --fanout sideways --members 2", &["sideways", "hash"]);
-    refused(USAGE, "record -i lo -w a.pcapng --workers 0", &["--workers"]);
-    refused(USAGE, "record -i lo -w a.pcapng --worker-queue 4", &["--workers"]);
-    refused(USAGE, "record -i lo -w a.pcapng --worker-wait", &["--workers"]);
-    refused(USAGE, "record -i lo -w a.pcapng -c 0", &["-c"]);
-    refused(USAGE, "record -i lo -w a.pcapng -C 0", &["0 bytes"]);
-    refused(USAGE, "record -i lo -w a.pcapng --cpu 9999 --method recv", &["9999"]);
-    refused(USAGE, "record -i lo -w a.pcapng -Z no-such-user", &["no-such-user"]);
-    refused(USAGE, "record -i lo -w a.pcapng -F /nonexistent --method recv", &["-F", "/nonexistent"]);
-    refused(USAGE, "record -i lo -w a.pcapng --max-loss 2", &["--max-loss"]);
-    refused(USAGE, "record -i lo -w a.pcapng -a filesize:9", &["filesize:9", "duration:SECONDS"]);
-    refused(USAGE, "record -i lo -w a.pcapng -b files:2 -W 3", &["-b files", "-W"]);
-}
-
-#[test]
-fn record_lists_interfaces_and_link_types() {
-    assert!(printed("record -D").lines().any(|line| line.ends_with(".lo")));
-    assert!(printed("record -L -i lo").contains("EN10MB"));
 }

@@ -164,27 +164,6 @@ fn a_file_is_read_as_far_as_it_is_whole() {
 }
 
 #[test]
-fn no_octets_make_it_panic_or_run_on() {
-    let file = pcapng(&sequences(7, 0..3), &[lost(3, 3, 0)]);
-    let folder = Scratch::new();
-    let mut names = Vec::new();
-    for at in (0..file.len()).step_by(7) {
-        for octet in [0, 0x7f, 0xff] {
-            let mut changed = file.clone();
-            changed[at] = octet;
-            let name = format!("{at}-{octet}");
-            fs::write(folder.file(&name), changed).unwrap();
-            names.push(name);
-        }
-    }
-    for name in names {
-        let output = verified(&folder, &format!("{name} --trial 7 --frames 3"));
-        let code = output.status.code().unwrap_or_else(|| panic!("{name}: {output:?}"));
-        assert!([0, 1, 3].contains(&code), "{name}: {output:?}");
-    }
-}
-
-#[test]
 fn a_compressed_file_is_read_whatever_its_name() {
     let file = pcapng(&sequences(1, 0..50), &[]);
     let folder = Scratch::new();

@@ -1,5 +1,7 @@
 //! `capbench why` at interfaces and on hosts where there is little to see, and the ways in which it ends.
 
+#[cfg(feature = "bpf")]
+use crate::support::results_file::assert_valid_why;
 use crate::support::why::look;
 use crate::support::{
     Ended, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, send, test_bed,
@@ -173,55 +175,10 @@ fn root_a_terminal_gets_a_view_that_is_drawn_anew() {
     assert!(!piped.success().out.contains('\x1b'));
 }
 
-/// Compares with the schema in the documentation, as far as it uses JSON Schema: types, properties, items, enumerations, references.
-#[cfg(feature = "bpf")]
-fn check(schema: &Value, root: &Value, value: &Value, at: &str) {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let name = reference.strip_prefix("#/$defs/").unwrap();
-        return check(&root["$defs"][name], root, value, at);
-    }
-    if let Some(any) = schema["anyOf"].as_array() {
-        let of = any.iter().find(|of| of["type"] != "null").unwrap();
-        if !value.is_null() {
-            check(of, root, value, at);
-        }
-        return;
-    }
-    let types: Vec<&str> = match &schema["type"] {
-        Value::Array(types) => types.iter().map(|name| name.as_str().unwrap()).collect(),
-        name => vec![name.as_str().unwrap_or_else(|| panic!("{at}: no type"))],
-    };
-    let is = |name: &&str| match *name {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "string" => value.is_string(),
-        "integer" => value.is_u64(),
-        "number" => value.is_number(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        other => panic!("{at}: {other}"),
-    };
-    assert!(types.iter().any(is), "{at}: {value} is none of {types:?}");
-    if let Some(allowed) = schema["enum"].as_array() {
-        assert!(allowed.contains(value), "{at}: {value} is none of {allowed:?}");
-    }
-    if let (Some(properties), Some(members)) = (schema["properties"].as_object(), value.as_object()) {
-        let names = |names: &mut dyn Iterator<Item = &String>| names.cloned().collect::<Vec<_>>();
-        assert_eq!(names(&mut properties.keys()), names(&mut members.keys()), "{at}");
-        for (name, value) in members {
-            check(&properties[name], root, value, &format!("{at}.{name}"));
-        }
-    }
-    for element in value.as_array().into_iter().flatten() {
-        check(&schema["items"], root, element, &format!("{at}[]"));
-    }
-}
-
 #[test]
 #[cfg(feature = "bpf")]
 fn root_the_json_is_as_documented() {
     let Some((_, spaces)) = test_bed() else { return };
-    let schema: Value = serde_json::from_str(include_str!("../../../../docs/why.schema.json")).unwrap();
     let mut running = Vec::new();
     for method in ["recv", "packet-v2", "packet-v3", "af-xdp"] {
         let mut count = Running::start(
@@ -238,7 +195,7 @@ fn root_the_json_is_as_documented() {
     why.wait_for("loses");
     why.signal("INT");
     for line in why.end().success().out.lines() {
-        check(&schema, &schema, &serde_json::from_str(line).unwrap(), "look");
+        assert_valid_why(&serde_json::from_str(line).unwrap());
     }
-    check(&schema, &schema, &look(&spaces.left), "look");
+    assert_valid_why(&look(&spaces.left));
 }

@@ -4,7 +4,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 use crate::statistics::least_by_chance;
-use crate::statistics::ranks::{self, Stratum};
 
 fn least(strata: &[Groups]) -> f64 {
     least_by_chance(strata.iter().map(|(one, other)| (one.len(), other.len())))
@@ -52,17 +51,6 @@ impl Source {
     fn group(&mut self, count: usize, mean: f64, deviation: f64) -> Vec<f64> {
         (0..count).map(|_| self.value(mean, deviation)).collect()
     }
-}
-
-#[test]
-fn one_stratum_is_wilcoxons_test() {
-    let one = vec![1.0, 2.0, 3.0, 4.0, 7.0];
-    let other = vec![5.0, 6.0, 8.0, 9.0, 10.0];
-    let against = ranks::against(&one, &other);
-    let table = ranks::by_chance(against, &[Stratum { low: 5, high: 5 }]);
-    let tails = test(&[(one, other)], 0.0);
-    assert!((tails.as_high - table).abs() < 1e-12, "{tails:?} {table}");
-    assert!((tails.two_sided() - 2.0 * table).abs() < 1e-12);
 }
 
 #[test]

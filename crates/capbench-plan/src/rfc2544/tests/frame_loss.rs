@@ -1,9 +1,7 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{maximum, setup};
 use crate::for_tests::Collected;
-use crate::guards::{Guarded, Policy};
 use crate::rfc2544::frame_loss::{FrameLossOutcome, FrameLossTest};
 use crate::rfc2544::{Ended, Percent};
 use crate::simulated::tampered::Tampered;
@@ -96,25 +94,6 @@ fn what_the_generator_did_not_offer_does_not_end_the_curve() {
 }
 
 #[test]
-fn invalid_trials_are_repeated_by_the_guards_alone_and_end_the_test_when_they_stay_invalid() {
-    let invalid = |until: u32| {
-        move |trial: u32, result: &mut capbench_model::trial::TrialResult| {
-            if (1..until).contains(&trial) {
-                result.invalidate("it was tampered with".into());
-            }
-        }
-    };
-    let mut passing = Guarded::new(Tampered::new(path(5e6), invalid(3)), Policy::default(), Arc::default());
-    let finished = test(10.0).run(&setup(), &mut passing, &mut ()).unwrap();
-    assert_eq!((finished.outcome.ended, finished.trials.len()), (Ended::Complete, 2));
-    assert_eq!(finished.trials[1].guarding.as_ref().unwrap().attempt, 3);
-    let mut staying = Tampered::new(path(5e6), invalid(u32::MAX));
-    let outcome = test(10.0).run(&setup(), &mut staying, &mut ()).unwrap().outcome;
-    assert_eq!(outcome.ended, Ended::Invalid { trials: vec![2], because: "it was tampered with".into() });
-    assert_eq!((outcome.points.len(), outcome.ends_without_loss), (1, false));
-}
-
-#[test]
 fn a_stop_keeps_the_points_and_a_path_without_the_method_says_so() {
     let mut collected = Collected::stopping_after(2);
     let finished = test(10.0).run(&setup(), &mut path(1000.0), &mut collected).unwrap();
@@ -124,12 +103,4 @@ fn a_stop_keeps_the_points_and_a_path_without_the_method_says_so() {
     let mut absent = SimulatedLaboratory::new(1e6, Vec::new());
     let finished = test(10.0).run(&setup(), &mut absent, &mut collected).unwrap();
     assert_eq!((finished.outcome.ended, collected.skipped.len()), (Ended::NotRun, 1));
-}
-
-#[test]
-fn an_outcome_survives_json() {
-    let outcome = test(10.0).run(&setup(), &mut path(730_000.0), &mut ()).unwrap().outcome;
-    let text = serde_json::to_string(&outcome).unwrap();
-    assert_eq!(serde_json::from_str::<FrameLossOutcome>(&text).unwrap(), outcome);
-    assert!(text.contains("\"step_percent\":10.0") && text.contains("\"how\":\"complete\""), "{text}");
 }

@@ -4,7 +4,7 @@
 use super::setup;
 use super::suite::{ALL, passed_over, suite};
 use crate::for_tests::Collected;
-use crate::guards::{Guarded, livelock};
+use crate::guards::Guarded;
 use crate::rfc2544::{Ended, Extent, Found, Test};
 use crate::search::End;
 use crate::simulated::tampered::{
@@ -113,21 +113,4 @@ fn contradictions_end_a_test_where_they_stay() {
         );
         assert!(because.contains("negative loss"), "{because}");
     }
-}
-
-#[test]
-fn livelock_shows_in_the_curve_of_loss_and_moves_no_throughput() {
-    let method = SimulatedMethod::new("packet-v3", 400_000.0).room(Room::Frames(1000)).livelock(1.0);
-    let (mut kept, _) = run(&mut guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {}));
-    let found = |kept: &Collected| kept.searches[0].goals[0].lower.as_ref().unwrap().intended_pps;
-    let (own, usual) = (found(&kept), found(&undisturbed().0));
-    assert!((own / usual - 1.0).abs() <= 0.005, "{own} {usual}");
-    livelock::mark(&mut kept.trials);
-    let Found::FrameLoss(loss) = &kept.tested[1].found else { panic!("{:?}", kept.tested) };
-    for point in &loss.points {
-        let trial = kept.trials.iter().find(|trial| trial.number == point.trial).unwrap();
-        // At 500,000 a quarter less is delivered than at 400,000, and at 800,000 nothing.
-        assert_eq!(trial.livelock.is_some(), point.load_percent >= 50.0, "{point:?}");
-    }
-    assert_eq!(loss.points[0].delivered, 1000, "what the ring held");
 }

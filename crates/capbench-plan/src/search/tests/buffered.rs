@@ -1,7 +1,5 @@
 //! Loads that lose nothing only because the ring has room for the backlog.
 
-use std::time::Duration;
-
 use capbench_model::units::ByteCount;
 
 use super::paths::{bounds, plan};
@@ -12,7 +10,7 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::limit::Limit;
 use capbench_model::places::Place;
-use capbench_model::trial::{Load, Phase, TrialResult};
+use capbench_model::trial::{Phase, TrialResult};
 
 const CAPACITY: f64 = 200_000.0;
 
@@ -32,15 +30,6 @@ fn search(goals: &str, path: &mut dyn Laboratory) -> Finished {
     let plan = SearchPlan { maximum_pps: None, ..plan(goals) };
     let mut trial = path.prepare(&ring()).unwrap();
     plan.run("a path, with room", trial.as_mut(), Stored::default(), &mut ()).unwrap()
-}
-
-#[test]
-fn a_trial_may_lose_nothing_at_three_times_the_capacity() {
-    let mut path = deep();
-    let mut trial = path.prepare(&ring()).unwrap();
-    let result = trial.run(Load::Rate("700k".parse().unwrap()), Duration::from_secs(1)).unwrap();
-    assert_eq!((result.lost(), result.backlogged(1)), (0, Some(500_000)));
-    assert!((result.read_pps() - CAPACITY).abs() < 1.0);
 }
 
 #[test]

@@ -179,18 +179,6 @@ fn time_that_is_up_leaves_an_irregular_result_with_every_trial() {
 }
 
 #[test]
-fn a_trial_that_shows_nothing_ends_the_search_with_its_reason_and_is_kept() {
-    let finished = run(&plan("quick"), &Path { invalid: |trial| trial >= 3, ..Path::new(1e6) });
-    let End::Invalid { trials, because } = &finished.outcome.ended else { panic!("{:?}", finished.outcome) };
-    assert_eq!(
-        (trials.as_slice(), because),
-        (&[3][..], finished.trials[2].invalid_because.as_ref().unwrap())
-    );
-    assert_eq!((finished.trials.len(), finished.outcome.trials.len()), (3, 3));
-    assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Irregular));
-}
-
-#[test]
 fn a_stop_or_a_failure_keeps_the_trials() {
     let finished = stopped(&plan("ndr"), &Path::new(1e6), 4);
     assert_eq!((finished.outcome.ended, finished.trials.len()), (End::Stopped, 4));
@@ -235,21 +223,6 @@ fn strict_ndr_pdr_and_loss_events_are_shown_together() {
     let strict = run(&plan("strict-capture"), &Path::new(1e6)).outcome.numbers;
     assert_eq!((strict.ndr.by.as_str(), strict.pdr.by.as_str()), ("ndr", "pdr"), "by the presets");
     assert_eq!(strict.ndr.pps, strict.strict_lossless.pps);
-}
-
-#[test]
-fn outcomes_survive_json() {
-    for path in [Path::new(1e6), Path::new(5e6), Path::new(10.0)] {
-        let outcome =
-            run(&SearchPlan { time_allowed: Some(Duration::from_secs(200)), ..plan("ndr,quick") }, &path)
-                .outcome;
-        let text = serde_json::to_string(&outcome).unwrap();
-        let again: crate::search::SearchOutcome = serde_json::from_str(&text).unwrap();
-        // The reader may be off in the last digit of a fraction.
-        assert_eq!(again.goals.len(), outcome.goals.len());
-        assert_eq!((again.plan, again.ended, again.trials), (outcome.plan, outcome.ended, outcome.trials));
-        assert!(text.contains("\"status\":"), "{text}");
-    }
 }
 
 #[test]
@@ -300,21 +273,6 @@ fn the_estimate_is_what_a_quiet_path_costs() {
     assert!((estimate.below.least.trials..=estimate.below.most.trials).contains(&cost), "{estimate:?}");
     let tested = SearchPlan { maximum_pps: None, ..plan("ndr,pdr") }.estimate().unwrap();
     assert_eq!(tested.at_maximum.trials, 14, "with the self-test");
-}
-
-#[test]
-fn the_simulated_laboratory_is_searched_like_any_other() {
-    let method = SimulatedMethod::new("packet-v3", 400_000.0).livelock(0.5);
-    let mut laboratory = SimulatedLaboratory::new(1e6, vec![method]);
-    let plan = SearchPlan { maximum_pps: None, ..plan("ndr,pdr,strict-capture") };
-    let mut trial = laboratory.prepare(&setup(64)).unwrap();
-    let finished = search(&plan, &mut *trial);
-    for goal in ["ndr", "strict-capture"] {
-        let (lower, upper) = bounds(&finished, goal);
-        assert!(lower.unwrap() < 400_001.0 && upper.unwrap() > 400_000.0, "{goal}");
-    }
-    assert!(finished.outcome.goals.iter().all(|goal| goal.status == Status::Regular));
-    assert!(finished.trials.iter().all(|trial| trial.unexplained == 0));
 }
 
 #[test]

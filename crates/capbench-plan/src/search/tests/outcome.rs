@@ -191,17 +191,6 @@ fn bounds_that_differ_by_chance_are_told_with_the_nearest_loads_that_do_not() {
     assert!(Apart::of(&clear, &criteria, bounds).unwrap().is_told());
 }
 
-#[test]
-fn moments_of_loss_are_told_from_too_high_a_load() {
-    let said = |path: &Path| {
-        let finished = run(&SearchPlan { maximum_pps: None, ..plan("ndr") }, path);
-        finished.outcome.goals[0].stalls().is_some()
-    };
-    let often = Path { bursts_per_s: 0.9, ..stalling() };
-    assert!(said(&often), "every load loses now and then, so the least is not held");
-    assert!(!said(&Path { generator: 1.4e6, ..Path::new(1e6) }));
-}
-
 fn nth(nth: u32, seed: u64) -> Finished {
     let mut path = Path { noise: 0.01, seed, ..Path::new(1e6) };
     plan("ndr").run_nth(Some(nth), "a path", &mut path, Stored::default(), &mut ()).unwrap()

@@ -157,14 +157,3 @@ fn the_estimate_counts_every_trial() {
     assert_eq!(least.trials, 3 * 2 * 2 * 5, "nothing bends where nothing is lost");
     assert_eq!(least.time(plan.base.quiet), Duration::from_millis(1250) * 60);
 }
-
-#[test]
-fn an_outcome_survives_json() {
-    let plan = SweepPlan { repeats: 2, ..plan(works(&[0, 9000]), &["recv"]) };
-    let run = run(&plan, &mut path());
-    let text = serde_json::to_string(&run.outcome).unwrap();
-    assert_eq!(serde_json::from_str::<SweepOutcome>(&text).unwrap(), run.outcome);
-    for key in ["\"axis\":\"work\"", "\"at\":9000.0", "\"place\":\"ring\"", "\"seed\":1"] {
-        assert!(text.contains(key), "{key} in {text}");
-    }
-}

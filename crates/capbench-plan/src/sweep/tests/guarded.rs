@@ -2,7 +2,7 @@
 //! accounted for.
 
 use super::*;
-use crate::guards::{Guarded, livelock};
+use crate::guards::Guarded;
 use crate::simulated::tampered::{
     Guarding, Tampered, accounted, assert_guards_change_nothing, contradicts_itself, guarded, recovers_after,
 };
@@ -81,20 +81,4 @@ fn contradictions_that_stay_are_not_read() {
     let (run, guarding) = sweep(&works_plan(), &mut guarded(path(), contradicts_itself(|_| true)));
     assert!(run.trials.iter().all(|trial| trial.verdict == Verdict::Invalid));
     assert_eq!(guarding.set_aside, 2 * run.trials.len());
-}
-
-#[test]
-fn livelock_shows_in_a_sweep_of_loads() {
-    let method = SimulatedMethod::new("recv", 300_000.0).livelock(0.5);
-    let loads = [1e5, 2e5, 3e5, 4e5, 6e5, 9e5];
-    let axis = Axis::new(loads.map(|pps| Point::Load(at(pps))).to_vec()).unwrap();
-    let plan = SweepPlan { repeats: 6, refinement: 0, ..plan(axis, &["recv"]) };
-    let mut path = guarded(SimulatedLaboratory::new(1e6, vec![method]), |_, _| {});
-    let (mut run, _) = sweep(&plan, &mut path);
-    livelock::mark(&mut run.trials);
-    for trial in &run.trials {
-        // Half of what is offered beyond 300,000 is lost from it: at 400,000 there are 250,000.
-        let expected = (trial.offered_pps > 350_000.0).then_some(300_000.0);
-        assert_eq!(trial.livelock.map(|mark| mark.delivered_pps), expected, "{}", trial.offered_pps);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{Moment, PortPlan};
+use super::super::PortPlan;
 use super::{MS, Rig, START, times};
 
 const SECOND: u64 = 1000 * MS;
@@ -261,16 +261,4 @@ fn one_time_from_far_away_does_not_disturb_for_long() {
         assert!(falls <= 10, "{falls} falls, {tally:?}");
         assert_eq!(tally.clock_set_back, 1);
     }
-}
-
-#[test]
-fn moments_may_be_as_they_like() {
-    let mut rig = Rig::of_ports(1);
-    for moment in [(0, 0), (u64::MAX, u64::MAX), (5, 3), (0, u64::MAX)] {
-        rig.now = Moment { real_ns: moment.0, monotonic_ns: moment.1 };
-        rig.push(0, &every_ms(0, 3));
-        rig.idle(0);
-        rig.drain();
-    }
-    rig.finish();
 }

@@ -215,61 +215,6 @@ fn pair(rig: &mut Rig, port: usize, number: u64) -> (OwnedBatch, LossReport) {
 }
 
 #[test]
-fn a_stalled_worker_loses_at_its_queue_and_the_file_records_the_place() {
-    let mut rig = Rig::new(2, None);
-    // The second port gives the sixth batch, which is lost, and the eleventh.
-    let port_of = |number: u64| usize::from(number == 5 || number == 10);
-    let captured: Vec<_> =
-        (0..12).map(|number| (port_of(number), pair(&mut rig, port_of(number), number))).collect();
-    let outcome = rig.record(|recorder, merge| {
-        let (started, starts) = mpsc::channel();
-        let (closed, gate) = mpsc::channel::<()>();
-        let setup = rig.setup(Plan { workers: 2, queue: 1, when_full: WhenFull::Drop }, recorder);
-        let workers = setup.start_as(merge, gated(vec![gate, mpsc::channel().1], started)).unwrap();
-        for (number, (port, batch)) in (0u64..).zip(captured) {
-            if number == 8 {
-                closed.send(()).unwrap();
-                (0..2).for_each(|port| workers.wait_through(port));
-                // From here on it goes as fast as the other one.
-                (0..9).for_each(|_| closed.send(()).unwrap());
-            }
-            rig.give(&workers, port, batch);
-            if number == 0 {
-                assert_eq!(starts.recv(), Ok(0));
-            }
-            // The other one is free again.
-            while number < 4 && worked(&workers)[1] < number {
-                std::thread::yield_now();
-            }
-            if number >= 8 {
-                workers.wait_through(port);
-            }
-        }
-        let lost =
-            |ports: &[usize]| workers.losses_of(ports).iter().map(|loss| loss.count).collect::<Vec<_>>();
-        assert_eq!((lost(&[0]), lost(&[1])), (vec![Some(6), Some(0)], vec![Some(2), Some(0)]));
-        Some(workers)
-    });
-    let reported: Vec<_> = outcome.packets.iter().map(|kept| (number_of(kept), kept.dropped)).collect();
-    let dropped =
-        |number| [(16, 6), (20, 2)].iter().find(|(at, _)| *at == number).map(|(_, dropped)| *dropped);
-    let expected: Vec<_> = (0..8).chain(16..24).map(|number| (number, dropped(number))).collect();
-    assert_eq!(reported, expected);
-    assert_eq!(
-        outcome.lost,
-        [
-            "lost: link unknown, application queue (ours) 6, writer (ours) 0",
-            "lost: link unknown, application queue (ours) 2, writer (ours) 0"
-        ]
-    );
-    for (kernel, ring) in &mut rig.rings {
-        for _ in 0..256 {
-            assert!(kernel.fill(&[&[0; 60]]).is_some() && ring.take().is_some(), "every block is back");
-        }
-    }
-}
-
-#[test]
 fn batches_of_a_panicked_worker_are_lost_and_the_others_go_on() {
     let mut rig = Rig::new(1, None);
     let captured: Vec<_> = (0..40).map(|number| pair(&mut rig, 0, number)).collect();

@@ -83,9 +83,7 @@ fn a_lock_file_is_none_of_the_files_that_retention_removes() {
 
 #[test]
 fn root_a_lock_file_of_somebody_else_is_used_only_where_nobody_else_can_write() {
-    if !capbench_testing::is_root() {
-        return;
-    }
+    let Some(()) = capbench_testing::network::privileges() else { return };
     let folder = Scratch::new();
     let (first, lock_file) = (folder.file("a.pcap"), folder.file(".a.pcap.lock"));
     File::create(&lock_file).unwrap();

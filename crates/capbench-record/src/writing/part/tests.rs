@@ -98,9 +98,7 @@ fn links_and_directories_are_not_written_to() {
 
 #[test]
 fn root_a_file_of_somebody_else_is_replaced_only_where_nobody_else_can_write() {
-    if !capbench_testing::is_root() {
-        return;
-    }
+    let Some(()) = capbench_testing::network::privileges() else { return };
     let folder = Scratch::new();
     let path = folder.file("f.pcap");
     fs::write(&path, "theirs").unwrap();
@@ -113,9 +111,7 @@ fn root_a_file_of_somebody_else_is_replaced_only_where_nobody_else_can_write() {
 
 #[test]
 fn root_mode_and_group_are_those_that_are_asked_for() {
-    if !capbench_testing::is_root() {
-        return;
-    }
+    let Some(()) = capbench_testing::network::privileges() else { return };
     let folder = Scratch::new();
     let making = Making { mode: 0o640, group: Some(12_345) };
     let (file, _) = PartFile::create(&folder.file("f"), None, &making).unwrap();

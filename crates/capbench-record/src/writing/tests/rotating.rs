@@ -101,24 +101,6 @@ proptest! {
 }
 
 #[test]
-fn a_ring_of_files_keeps_the_newest() {
-    let stage = Stage::default();
-    let mut output = open(&stage, By::Plain, |options| {
-        options.rotation = Rotation { packets: Some(10), files: Some(3), ..Rotation::default() };
-        options.when_full = WhenFull::Wait;
-    });
-    for number in 0..75 {
-        put(&mut output, number, 30, 0).unwrap();
-    }
-    output.finish(&mut FakeEnds);
-    let files = stage.contents(By::Plain);
-    let names: Vec<_> = files.iter().map(|(path, _)| path.to_str().unwrap()).collect();
-    assert_eq!(names, ["f2", "f0", "f1"]);
-    let numbers: Vec<_> = files.iter().flat_map(|(_, contents)| contents.numbers.clone()).collect();
-    assert_eq!(numbers, (50..75).collect::<Vec<_>>());
-}
-
-#[test]
 fn an_interval_with_a_number_of_files_ends_the_recording() {
     let stage = Stage::default();
     let mut output = open(&stage, By::Plain, |options| {

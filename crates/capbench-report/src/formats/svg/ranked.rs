@@ -91,9 +91,7 @@ fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
         pen.placed_text(name, ["0", &baseline], Style { is_bold: row == 0, ..TEXT });
         let mut words: Vec<String> = (0..chart.series.len())
             .map(|nth| own(nth).and_then(|point| drawable(point.y?)))
-            .map(|value| {
-                value.map_or_else(|| "?".into(), |value| figures::significant(value / factor, DIGITS))
-            })
+            .map(|value| value.map_or_else(|| "?".into(), |value| figures::rounded(value / factor, DIGITS)))
             .collect();
         words.dedup();
         let end = Style { anchor: Anchor::End, is_bold: row == 0, ..TEXT };

@@ -4,9 +4,6 @@
 mod chromium;
 mod demo;
 
-use std::fs;
-use std::path::Path;
-
 use super::runs;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use capbench_report::figures;
@@ -476,63 +473,4 @@ fn charts_of_little_or_odd_data_are_drawn() {
         }
     }
     assert_eq!(tab.errors(), [""; 0]);
-}
-
-/// For people who change how the page looks: pictures of it, and its print, in the folder that `CAPBENCH_PAGE_PICTURES` names.
-#[test]
-fn pictures_are_taken_where_they_are_asked_for() {
-    let Some(folder) = std::env::var_os("CAPBENCH_PAGE_PICTURES") else { return };
-    let folder = Path::new(&folder);
-    fs::create_dir_all(folder).unwrap();
-    let page = html(&demo::report(100));
-    fs::write(folder.join("report.html"), &page).unwrap();
-    let Some(mut tab) = Tab::open(&page) else { return };
-    for width in [1280, 390] {
-        for scheme in ["light", "dark"] {
-            tab.size(width, 900);
-            tab.media("screen", scheme);
-            tab.load();
-            let [left, top, across, down] = drawn(&mut tab, THROUGHPUT);
-            tab.mouse("mouseMoved", left + across * 0.4, top + down * 0.5);
-            tab.frame();
-            let window = tab.call("Page.captureScreenshot", json!({ "format": "png" }));
-            let window = STANDARD.decode(window["data"].as_str().unwrap()).unwrap();
-            fs::write(folder.join(format!("{width}-{scheme}-pointer.png")), window).unwrap();
-            let whole =
-                json!({ "format": "png", "captureBeyondViewport": true, "clip": whole(&mut tab, width) });
-            let picture = tab.call("Page.captureScreenshot", whole);
-            let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
-            fs::write(folder.join(format!("{width}-{scheme}.png")), picture).unwrap();
-        }
-    }
-    for (name, results) in runs::all().into_iter().chain([("reproduced", runs::reproduced::all())]) {
-        let Some(mut tab) = Tab::open(&html(&page_of(results))) else { return };
-        for (width, height, scheme) in [(1280, 900, "light"), (390, 844, "light"), (390, 844, "dark")] {
-            tab.size(width, height);
-            tab.media("screen", scheme);
-            tab.load();
-            let screen = tab.call("Page.captureScreenshot", json!({ "format": "png" }));
-            let screen = STANDARD.decode(screen["data"].as_str().unwrap()).unwrap();
-            fs::write(folder.join(format!("{name}-{width}-{scheme}-first.png")), screen).unwrap();
-        }
-        tab.size(1280, 900);
-        let clip = whole(&mut tab, 1280);
-        let picture = tab.call(
-            "Page.captureScreenshot",
-            json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }),
-        );
-        let picture = STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
-        fs::write(folder.join(format!("{name}-1280.png")), picture).unwrap();
-        tab.media("", "light");
-        for (paper, width, height) in [("a4", 8.27, 11.69), ("letter", 8.5, 11.0)] {
-            let sheet = tab.call("Page.printToPDF", json!({ "paperWidth": width, "paperHeight": height }));
-            let sheet = STANDARD.decode(sheet["data"].as_str().unwrap()).unwrap();
-            fs::write(folder.join(format!("{name}-{paper}.pdf")), sheet).unwrap();
-        }
-    }
-}
-
-fn whole(tab: &mut Tab, width: u32) -> Value {
-    let height = tab.number("document.documentElement.scrollHeight");
-    json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 })
 }

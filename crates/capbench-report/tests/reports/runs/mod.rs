@@ -128,11 +128,6 @@ pub fn reproduction() -> Results {
     concluded(run)
 }
 
-/// Three methods, four sizes and two placements, measured until there are 1,000 trials and a few.
-pub fn thousand() -> Results {
-    bench_of(&["recv", "packet-v2", "packet-v3"], &[64, 512, 1024, 1518], &["same", "other"], 21)
-}
-
 /// One method, few trials.
 pub fn small_bench() -> Results {
     bench_of(&["packet-v2"], &[64], &["same"], 1)

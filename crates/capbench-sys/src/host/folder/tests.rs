@@ -141,9 +141,7 @@ fn a_folder_that_others_may_write_is_not_trusted() {
 
 #[test]
 fn root_files_of_other_users_are_not_trusted() {
-    if !capbench_testing::is_root() {
-        return;
-    }
+    let Some(()) = capbench_testing::network::privileges() else { return };
     let scratch = Scratch::new();
     let base = scratch.path();
     let (theirs, ours) = (base.join("theirs"), base.join("theirs/ours"));

@@ -15,36 +15,6 @@ fn ring(blocks: u32) -> (BlockKernel, BlockRing) {
 }
 
 #[test]
-fn frames_come_in_order_over_the_wrap() {
-    let (mut kernel, mut ring) = ring(3);
-    for round in 0..10u8 {
-        assert_eq!(kernel.fill(&[&[round; 60], &[round; 61], &[round; 1514]]), Some(3));
-        let block = ring.take().unwrap();
-        assert_eq!((block.len(), block.sequence()), (3, u64::from(round) + 1));
-        let lengths: Vec<_> = block.frames().map(|frame| frame.data.len()).collect();
-        assert_eq!(lengths, [60, 61, 1514]);
-        assert!(block.frames().all(|frame| frame.data.iter().all(|&byte| byte == round)));
-    }
-    assert!(ring.take().is_none());
-}
-
-#[test]
-fn a_held_block_is_not_read_twice_and_stops_the_kernel() {
-    let (mut kernel, mut ring) = ring(2);
-    kernel.fill(&[&[1; 60]]);
-    kernel.fill(&[&[2; 60]]);
-    let first = ring.take().unwrap();
-    let second = ring.take().unwrap();
-    assert!(ring.take().is_none(), "its status still says user");
-    assert_eq!(kernel.fill(&[&[3; 60]]), None, "the kernel finds no free block");
-    drop(second);
-    assert!(ring.take().is_none(), "the first is next in order, and held");
-    drop(first);
-    assert_eq!(kernel.fill(&[&[3; 60]]), Some(1));
-    assert_eq!(ring.take().unwrap().frames().next().unwrap().data[0], 3);
-}
-
-#[test]
 fn blocks_are_withheld_while_they_wait_and_while_they_are_out() {
     let (mut kernel, mut ring) = ring(5);
     let mut out = VecDeque::new();

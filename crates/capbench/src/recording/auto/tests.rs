@@ -124,9 +124,7 @@ fn a_recommendation_that_others_can_write_or_link_to_is_not_used() {
 
 #[test]
 fn root_recommendations_of_somebody_else_are_not_used() {
-    if !capbench_testing::is_root() {
-        return;
-    }
+    let Some(()) = capbench_testing::network::privileges() else { return };
     for path in ["", "capbench", "capbench/recommended.json"] {
         let (scratch, _) = saved(&bench(&["packet-v2", "recv"]));
         let path = scratch.path().join(path);

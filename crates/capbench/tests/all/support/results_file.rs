@@ -1,4 +1,4 @@
-//! Files of tests, held against their schemas: `docs/results.schema.json`, `docs/report.schema.json`.
+//! Documents of tests, held against their schemas in `docs`.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -18,6 +18,9 @@ static RESULTS: Schema =
     Schema::new("results.schema.json", include_str!("../../../../../docs/results.schema.json"));
 static REPORT: Schema =
     Schema::new("report.schema.json", include_str!("../../../../../docs/report.schema.json"));
+static COMPARE: Schema =
+    Schema::new("compare.schema.json", include_str!("../../../../../docs/compare.schema.json"));
+static WHY: Schema = Schema::new("why.schema.json", include_str!("../../../../../docs/why.schema.json"));
 
 impl Schema {
     const fn new(name: &'static str, text: &'static str) -> Self {
@@ -59,4 +62,20 @@ pub fn assert_valid(results: &Value) {
 /// Where it is not, with the faults and where they are.
 pub fn assert_valid_report(report: &Value) {
     REPORT.assert_valid(report);
+}
+
+/// Looks that a document of `capbench why` is what the schema says.
+///
+/// # Panics
+/// Where it is not, with the faults and where they are.
+pub fn assert_valid_why(document: &Value) {
+    WHY.assert_valid(document);
+}
+
+/// Looks that a comparison as data is what the schema says.
+///
+/// # Panics
+/// Where it is not, with the faults and where they are.
+pub fn assert_valid_compare(comparison: &Value) {
+    COMPARE.assert_valid(comparison);
 }
