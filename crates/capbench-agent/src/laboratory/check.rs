@@ -1,6 +1,7 @@
 //! Sends a few frames before the first trial: each must arrive once and intact at the right interface. They also show which CPU
 //! of the receiving host does the kernel's receive work.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,9 +23,10 @@ use capbench_sys::host::CpuId;
 use super::{AgentLaboratory, placement};
 use crate::{AgentError, Result};
 
-/// Enough to exceed the other traffic of a quiet host, and few enough for every path.
+/// Frames of the check: enough to exceed the other traffic of a quiet host.
+const FRAMES: NonZeroU64 = NonZeroU64::new(2000).unwrap();
+/// Their rate in frames per second, unless the agent allows less: low enough for every path.
 const RATE: f64 = 20_000.0;
-const DURATION: Duration = Duration::from_millis(100);
 
 /// What the check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +63,14 @@ impl AgentLaboratory {
         let (sending, receiving) = (&self.transmit.hello().cpus, &self.receive.hello().cpus);
         let placement = placement::of_check(sending, receiving);
         let is_first = self.numbering.last == 0;
+        let most = self.transmit.hello().max_rate.map_or(RATE, |most| RATE.min(most.get()));
+        let rate = Pps::new(most).map_err(LabError::from)?;
         let mut trial = self.prepared(&setup, &subject, &placement)?;
         let arm = Arm {
             trial: trial.base,
-            load: Load::Rate(Pps::new(RATE).map_err(LabError::from)?),
+            load: Load::Burst { frames: FRAMES, rate },
             burst: None,
-            duration: DURATION,
+            duration: Duration::from_secs_f64(FRAMES.get() as f64 / rate.get()),
             is_first,
             stays_open: false,
         };
