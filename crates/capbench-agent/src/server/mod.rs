@@ -97,7 +97,8 @@ impl Agent {
         answers: &mut impl Write,
     ) -> std::result::Result<(), Ended> {
         loop {
-            let lease = LEASE + self.port.as_ref().map_or(Duration::ZERO, OpenPort::armed_for);
+            let armed_for = self.port.as_ref().map_or(Duration::ZERO, OpenPort::armed_for);
+            let lease = LEASE.saturating_add(armed_for);
             let request = match calls.recv_timeout(lease) {
                 Ok(request) => request?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
