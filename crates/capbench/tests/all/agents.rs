@@ -306,6 +306,7 @@ fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     let hosts = Hosts::make();
     let server = Server::start(&hosts);
     let bench = |interface: &str, arguments: &str| {
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
         let mut command = capbench("bench --method packet-v3 --repeats 0 --size 64");
         let tx = format!("ssh:root@{}/{interface}", Server::ADDRESS);
         command.args(["--tx", &tx, "--rx", &hosts.location("dut")]).args(arguments.split_whitespace());
