@@ -42,13 +42,13 @@ impl Limit {
             Self::Generator => "the generator".into(),
             Self::Nic => "the link, the NIC or its driver".into(),
             Self::Backlog => "the kernel's receive work: its backlog is full".into(),
-            Self::Ring => "the ring: it is too small for the moments in which nobody empties it".into(),
+            Self::Ring => "the ring: it is too small for the moments in which nobody reads it".into(),
             Self::RingOrApplication => "the ring or the application: too few losses to decide which".into(),
             Self::Application => {
                 "the application: the ring fills because it reads frames more slowly than they come".into()
             }
             Self::Elsewhere { place } => {
-                format!("a place that says nothing of the cause ({})", place.words())
+                format!("unknown: the place of the loss ({}) does not show the cause", place.words())
             }
         }
     }
@@ -171,7 +171,7 @@ pub(crate) mod tests {
         for lost in [50, 2000] {
             let found = limit(&[at_once(lost, false, 0.0)]).unwrap();
             assert_eq!(found, Limit::Ring);
-            assert_eq!(found.words(), "the ring: it is too small for the moments in which nobody empties it");
+            assert_eq!(found.words(), "the ring: it is too small for the moments in which nobody reads it");
         }
     }
 

@@ -23,10 +23,10 @@ pub enum ReportError {
     #[error("{path}: is empty: its run ended before anything was saved, or the disk was full", path = .0.display())]
     Empty(PathBuf),
     /// The file is not JSON.
-    #[error("{path}: is no JSON, and so no results of capbench ({1}); name a run's directory or its results.json", path = .0.display())]
+    #[error("{path}: is not JSON, so it is not a results file of capbench ({1}); name a run's directory or its results.json", path = .0.display())]
     NoJson(PathBuf, #[source] serde_json::Error),
     /// JSON of another program, without this key of results.
-    #[error("{path}: is JSON, and no results of capbench: it has no {1}; name a run's directory or its results.json", path = .0.display())]
+    #[error("{path}: is JSON, but not a results file of capbench: it has no {1}; name a run's directory or its results.json", path = .0.display())]
     Foreign(PathBuf, &'static str),
     /// The layout of the file has this version, and not the one that is read.
     #[error("{path}: its schema_version is {1}, and this version of capbench reads {2}, whose keys may mean something else; \

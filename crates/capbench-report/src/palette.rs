@@ -120,7 +120,7 @@ const ACCOUNTS: [(&str, Colour); 11] = [
     ("application or kernel", NEUTRAL),
     ("application and kernel", NEUTRAL),
     ("backlogged", SLOTS[3]),
-    ("nothing lost, only because there was room", SLOTS[3]),
+    ("nothing lost only because buffers had room", SLOTS[3]),
     ("offered", NEUTRAL),
     ("generator left frames unsent", NEUTRAL),
 ];

@@ -79,16 +79,16 @@ fn unfinished(results: &Results) -> Sentence {
     let lossy = valid().filter(|trial| trial.lost() > 0).min_by(by_load);
     let all = many(results.trials.len() as u64, "trial", "trials");
     let text = match (clean, lossy) {
-        (None, None) if results.trials.is_empty() => "No trial was finished, so nothing can be said.".into(),
-        (None, None) => format!("Nothing was concluded, and {all} show nothing."),
+        (None, None) if results.trials.is_empty() => "No trial was finished, so there is no result.".into(),
+        (None, None) => format!("No conclusion: {all} of the run are invalid."),
         (Some(clean), None) => {
-            format!("Nothing was concluded: of {all}, none lost frames, at up to {}.", said(clean))
+            format!("No conclusion: of {all} none lost frames, up to {}.", said(clean))
         }
         (None, Some(lossy)) => {
-            format!("Nothing was concluded: of {all}, every one lost frames, from {} on.", said(lossy))
+            format!("No conclusion: each of {all} lost frames, from {} on.", said(lossy))
         }
         (Some(clean), Some(lossy)) => format!(
-            "Nothing was concluded: of {all}, the highest load without loss is {}, and the lowest with loss {}.",
+            "No conclusion: of {all} the highest load without loss is {}, and the lowest with loss {}.",
             said(clean),
             said(lossy)
         ),

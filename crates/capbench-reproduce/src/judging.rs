@@ -64,7 +64,7 @@ impl Judgement {
         self.text.push_str(&format!(" {why}"));
         if matches!(self.answer, Answer::Holds | Answer::Changed) {
             self.answer = Answer::Inconclusive;
-            self.text.push_str(", so this is no answer");
+            self.text.push_str(", so this run does not answer it");
         }
         self.text.push('.');
     }
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(judged(Answer::Holds, 4, 0), (Answer::Holds, "Here.".into()));
         let some = "Here. The host disturbed 2 of the 4 trials.";
         assert_eq!(judged(Answer::Changed, 4, 2), (Answer::Changed, some.into()));
-        let most = "Here. The host disturbed 3 of the 4 trials, so this is no answer.";
+        let most = "Here. The host disturbed 3 of the 4 trials, so this run does not answer it.";
         assert_eq!(judged(Answer::Holds, 4, 3), (Answer::Inconclusive, most.into()));
         let withdrawn = "Here. The host disturbed 4 of the 4 trials.";
         assert_eq!(judged(Answer::Inconclusive, 4, 4), (Answer::Inconclusive, withdrawn.into()));

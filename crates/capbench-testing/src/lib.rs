@@ -4,6 +4,7 @@
 //! - [`skip`]: the one place where a test says that it, or a part of it, is not run
 //! - [`load`]: whether other processes kept the CPUs busy while a test ran
 //! - [`network`]: network namespaces, and the programs that work in them
+//! - [`schema`]: the schemas of types, held against the files in `docs/`
 //! - [`scratch`]: folders that tests write into
 
 #![forbid(unsafe_code)]
@@ -11,6 +12,7 @@
 pub mod corpus;
 pub mod load;
 pub mod network;
+pub mod schema;
 pub mod scratch;
 pub mod skip;
 

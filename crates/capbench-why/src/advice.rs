@@ -119,7 +119,7 @@ fn of_place(look: &Look, place: Place) -> Option<(String, String)> {
             format!("`ethtool -S {interface}` shows which; give the host memory, or the program's target more room"),
         ),
         Place::Xdp => (
-            "the XDP program on the interface dropped them, as it is made to or by a mistake in it".into(),
+            "the XDP program on the interface dropped them, by design or by mistake".into(),
             format!("`ip link set {interface} xdp off` takes it away; `bpftool prog` shows what it is"),
         ),
         _ => return None,
@@ -131,7 +131,7 @@ fn of_nic(look: &Look) -> String {
     let lengthen = match look.nic_ring.map(|ring| (ring.descriptors, ring.most)) {
         Some((now, most)) if now < most => {
             format!(
-                "lengthen the ring from {now} to at most {most} descriptors (`ethtool -G {interface} rx {most}`)"
+                "lengthen the ring from {now} to up to {most} descriptors (`ethtool -G {interface} rx {most}`)"
             )
         }
         Some((now, _)) => format!("the ring is as long as it can be ({now} descriptors)"),
@@ -196,7 +196,9 @@ fn of_socket(look: &Look, socket: &Socket) -> Option<Advice> {
     }
     let at_most = socket.every_interface;
     if at_most {
-        cause.push_str("; it takes frames of all interfaces, and its counter does not show whose were lost");
+        cause.push_str(
+            "; it captures on all interfaces, and its counter does not show which of them lost frames",
+        );
     }
     Some(Advice { place: Place::Ring, lost, at_most, who, cause, change })
 }
@@ -213,7 +215,7 @@ fn others_of_group(look: &Look, socket: &Socket) -> Option<String> {
     match (others.len(), losing) {
         (0, _) => None,
         (_, 0) => Some(format!(
-            "; the other members of its fanout group {id} ({kind}) lose nothing: the load is shared unevenly, or this              member is slower (PACKET_FANOUT_FLAG_ROLLOVER lets the others help)"
+            "; the other members of its fanout group {id} ({kind}) lose nothing: the load is shared unevenly, or this member is slower (PACKET_FANOUT_FLAG_ROLLOVER lets the others help)"
         )),
         (all, losing) => {
             Some(format!("; of {all} other members of its fanout group {id} ({kind}) {losing} lose, too"))
@@ -225,8 +227,8 @@ fn others_of_group(look: &Look, socket: &Socket) -> Option<String> {
 fn of_fill_ring(socket: &Socket) -> (String, String) {
     if socket.fill_empty.is_some_and(|times| times > 0) {
         return (
-            "its fill ring was empty: the program did not give buffers back in time".into(),
-            "give buffers back sooner and in batches, or give the socket more memory (UMEM) and a longer fill ring".into(),
+            "its fill ring was empty: the program did not return buffers in time".into(),
+            "return buffers sooner and in batches, or give the socket more memory (UMEM) and a longer fill ring".into(),
         );
     }
     let chunk = socket.ring.map_or(0, |ring| ring.slot_octets);
@@ -245,7 +247,7 @@ fn of_reader(look: &Look, socket: &Socket) -> (String, String) {
     if let Some(process) = socket.processes.iter().find(|process| process.is_stopped()) {
         let state = process.state.unwrap_or('T');
         return (
-            format!("{process} is stopped (state {state}), so that nobody takes frames out{lasts}"),
+            format!("{process} is stopped (state {state}), so it reads no frames{lasts}"),
             if state == 't' {
                 "let the debugger continue it".into()
             } else {

@@ -97,12 +97,12 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         ),
         (
             is_loopback,
-            "loopback: a socket that takes both directions sees every frame twice, on its way out and in".into(),
+            "loopback: a socket that captures both directions sees every frame twice, on its way out and in".into(),
         ),
         (
             look.xdp.is_some(),
             format!(
-                "an XDP program is attached ({}): AF_PACKET sockets see what it lets through, as it leaves it",
+                "an XDP program is attached ({}): AF_PACKET sockets see only the frames that it passes, with its changes",
                 look.xdp.as_deref().unwrap_or_default()
             ),
         ),
@@ -113,7 +113,7 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
         (
             unbound > 0 && sockets.iter().any(|socket| socket.method == Method::AfXdp),
             format!(
-                "{unbound} of {queues} receive queues have no AF_XDP socket: their frames go past those that there are"
+                "{unbound} of {queues} receive queues have no AF_XDP socket: no AF_XDP socket here sees their frames"
             ),
         ),
     ];
@@ -126,7 +126,7 @@ pub(super) fn notes(look: &Look, offloads: Offloads, link: &Link) -> Vec<String>
     for socket in sockets {
         let who = format!("{} of {}", socket.what(), socket.owner());
         if socket.outgoing == Some(true) && !is_loopback {
-            notes.push(format!("{who} takes both directions: copies of what this host sends, too{sent}"));
+            notes.push(format!("{who} captures both directions: copies of what this host sends, too{sent}"));
         }
         let longest = longest_frame(offloads, link);
         if let Some(octets) = socket.cut_to.filter(|octets| *octets < longest) {

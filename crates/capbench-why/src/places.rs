@@ -21,7 +21,7 @@ pub(super) const PLACES: [(Place, &str, &str, &str); 10] = [
         Place::LinkQueue,
         "link-queue",
         "veth queue",
-        "tx_dropped of the peer, wherever that is; only where GRO or an XDP program has frames go through the \
+        "tx_dropped of the peer, in any namespace; only where GRO or an XDP program has frames go through the \
          queue",
     ),
     (Place::Link, "link", "link", OF_DRIVER),

@@ -163,7 +163,7 @@ fn a_socket_on_all_interfaces_is_blamed_after_those_of_this_one() {
     let everywhere = Socket { every_interface: true, interface: None, ..socket_that_lost(40_000) };
     let text = said(with_socket(everywhere.clone()));
     assert!(text.contains("of all interfaces: up to that many of eth0"), "{text}");
-    assert!(text.contains("does not show whose were lost"), "{text}");
+    assert!(text.contains("does not show which of them lost frames"), "{text}");
     let mut look = with_socket(everywhere);
     look.sockets.here.push(socket_that_lost(3));
     let text = said(look);

@@ -11,7 +11,7 @@ use capbench_frames::{FrameError, Pps};
 use capbench_host::HostError;
 use capbench_lab::LabError;
 use capbench_model::TrialError;
-use capbench_model::figures::grouped;
+use capbench_model::figures::{grouped, percent};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::trial::Verdict;
 use capbench_plan::PlanError;
@@ -123,7 +123,12 @@ impl FromStr for Requirement {
 pub fn of_requirements(results: &Results, requirements: &[Requirement], max_loss: f64) -> Exit {
     let mut exit = Exit::Done;
     for Requirement { method, rate } in requirements {
-        let load = format!("{} packets/s with a loss of up to {max_loss}", grouped(rate.get()));
+        let loss = if max_loss > 0.0 {
+            format!("with up to {} loss", percent(max_loss))
+        } else {
+            "without loss".into()
+        };
+        let load = format!("{} packets/s {loss}", grouped(rate.get()));
         match Sustains::of(&results.trials, &results.searches, method, rate.get(), max_loss) {
             Sustains::Yes => {}
             Sustains::No => {
@@ -325,7 +330,7 @@ pub fn refused(error: &clap::Error) -> ExitCode {
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     match meant(error) {
         Some(meant) => tell!("capbench: {line}; did you mean {meant}?"),
-        None => tell!("capbench: {line}; --help tells more"),
+        None => tell!("capbench: {line}; --help describes the flags"),
     }
     ExitCode::from(USAGE)
 }
@@ -468,7 +473,79 @@ fn of_traffic(error: &TrafficError) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use capbench_model::trial::Verdict;
+    use capbench_plan::bench::BenchPlan;
+    use capbench_plan::for_tests::bench_plan;
+    use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
+    use capbench_report::for_tests;
+
     use super::*;
+
+    /// A bench of two methods: one that keeps up with every load, and one that loses half of its frames at 400,000 packets/s.
+    fn benched(rate: Option<f64>, disturbed: bool) -> Results {
+        let plan =
+            BenchPlan { rate: rate.map(|pps| Pps::new(pps).unwrap()), ..bench_plan(&["packet-v3", "recv"]) };
+        let methods = [("packet-v3", 1e7), ("recv", 2e5)];
+        let methods = methods.map(|(name, capacity)| SimulatedMethod::new(name, capacity)).to_vec();
+        let mut results = for_tests::bench(&plan, &mut SimulatedLaboratory::new(1e6, methods));
+        if disturbed {
+            results.trials.iter_mut().for_each(|trial| trial.verdict = Verdict::Invalid);
+        }
+        results
+    }
+
+    fn exit(results: &Results, required: &[&str], max_loss: f64) -> Exit {
+        let required: Vec<Requirement> = required.iter().map(|text| text.parse().unwrap()).collect();
+        of_requirements(results, &required, max_loss)
+    }
+
+    #[test]
+    fn a_requirement_is_met_missed_or_not_decided() {
+        let bench = benched(Some(4e5), false);
+        assert_eq!(exit(&bench, &["packet-v3:400k"], 0.0), Exit::Done);
+        assert_eq!(exit(&bench, &["packet-v3:100k"], 0.0), Exit::Done, "less than a load that is sustained");
+        assert_eq!(exit(&bench, &["recv:400k"], 0.0), Exit::LossOverLimit);
+        assert_eq!(exit(&bench, &["recv:400k"], 0.49), Exit::LossOverLimit, "half of the frames are lost");
+        assert_eq!(exit(&bench, &["recv:400k"], 0.51), Exit::Done);
+        assert_eq!(exit(&bench, &["packet-v3:5M"], 0.0), Exit::Inconclusive, "no trial offered so much");
+        assert_eq!(exit(&bench, &["recvmmsg:1k"], 0.0), Exit::Inconclusive, "no trial of this method");
+        assert_eq!(
+            exit(&benched(Some(4e5), true), &["recv:400k"], 0.0),
+            Exit::Inconclusive,
+            "invalid trials show nothing"
+        );
+    }
+
+    #[test]
+    fn of_several_requirements_a_missed_one_decides() {
+        let bench = benched(Some(4e5), false);
+        assert_eq!(exit(&bench, &["packet-v3:400k", "recv:400k", "packet-v3:5M"], 0.0), Exit::LossOverLimit);
+        assert_eq!(exit(&bench, &["packet-v3:5M", "packet-v3:400k"], 0.0), Exit::Inconclusive);
+        assert_eq!(exit(&bench, &[], 0.0), Exit::Done);
+    }
+
+    #[test]
+    fn saved_results_give_the_same_code() {
+        let bench = benched(Some(4e5), false);
+        let saved: Results = serde_json::from_str(&serde_json::to_string(&bench).unwrap()).unwrap();
+        for (required, expected) in [
+            ("packet-v3:400k", Exit::Done),
+            ("recv:400k", Exit::LossOverLimit),
+            ("packet-v3:5M", Exit::Inconclusive),
+        ] {
+            assert_eq!(exit(&saved, &[required], 0.0), expected, "{required}");
+        }
+    }
+
+    #[test]
+    fn a_requirement_is_a_method_and_a_rate() {
+        let of = |text: &str| text.parse::<Requirement>().map(|one| (one.method, one.rate.get()));
+        assert_eq!(of("packet-v3:500k"), Ok(("packet-v3".into(), 5e5)));
+        assert_eq!(of("libpcap:/a.so:1.5Mpps"), Ok(("libpcap:/a.so".into(), 1.5e6)));
+        for wrong in ["packet-v3", "packet-v3:fast", "packet-v3:0"] {
+            assert!(of(wrong).unwrap_err().contains("METHOD:RATE"), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_full_disk_has_a_code() {

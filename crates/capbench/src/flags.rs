@@ -34,7 +34,7 @@ pub struct CaptureFlags {
     /// interface's MTU]
     #[arg(long, value_name = "SIZE")]
     frame: Option<ByteCount>,
-    /// When packet-v3 and libpcap hand over a partly filled block [default: 10ms]
+    /// When packet-v3 and libpcap return a partly filled block [default: 10ms]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub retire_timeout: Option<Duration>,
     /// Octets to capture of each frame; 0: everything [default: 262144]
@@ -170,7 +170,7 @@ pub fn own_method(text: &str) -> anyhow::Result<MethodSpec> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traffic")]
 pub struct LayoutFlags {
-    /// Spread frames over so many flows
+    /// Spread frames over this many flows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = flows)]
     flows: u32,
     /// Tag frames with this VLAN identifier

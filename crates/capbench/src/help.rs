@@ -149,11 +149,16 @@ const RARE: &[&str] = &[
 ];
 
 /// Flags of tcpdump that users type from habit and that change nothing here, with the reason.
-const HABITS: [(&str, char, &str); 5] = [
+const HABITS: [(&str, char, &str); 10] = [
     ("numeric", 'n', "Numbers instead of names: changes nothing, names are never looked up"),
     ("verbose", 'v', "More words: changes nothing, everything is printed"),
     ("brief", 'q', "Fewer words: changes nothing, no packet is printed"),
     ("link-level", 'e', "Link-level headers: changes nothing, they are always recorded"),
+    ("times", 't', "Times of printed packets: changes nothing, no packet is printed"),
+    ("ascii", 'A', "Print in ASCII: changes nothing, no packet is printed"),
+    ("hex", 'x', "Print in hex: changes nothing, no packet is printed"),
+    ("hex-ascii", 'X', "Print in hex and ASCII: changes nothing, no packet is printed"),
+    ("absolute-numbers", 'S', "Absolute TCP sequence numbers: changes nothing, no packet is printed"),
     ("line-buffered", 'l', "Whole lines: changes nothing, every line is written at once"),
 ];
 

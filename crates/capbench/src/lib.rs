@@ -19,6 +19,8 @@ mod measuring;
 mod privileges;
 mod recommended;
 mod recording;
+#[cfg(test)]
+mod schema_tests;
 mod signals;
 mod status;
 mod suggestion;

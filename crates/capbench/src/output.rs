@@ -33,6 +33,11 @@ pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     print(&(serde_json::to_string_pretty(document)? + "\n"))
 }
 
+/// Prints one JSON document in one line.
+pub fn print_json_line(document: &impl Serialize) -> anyhow::Result<()> {
+    print(&(serde_json::to_string(document)? + "\n"))
+}
+
 /// Like [`print`], for callers with another error type.
 pub fn write(text: &str) -> io::Result<()> {
     write_as_is(printable::text(text).as_bytes())

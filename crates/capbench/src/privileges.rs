@@ -95,7 +95,7 @@ fn keep_only(kept: CapabilitySet, user: Option<(&str, Identity)>) -> Result<()> 
 
 /// Why a command is not confined.
 const NO_LANDLOCK: &str = "this kernel has no Landlock (Linux 5.13), or it is not enabled (lsm=)";
-const DPDK_OPENS_FILES: &str = "DPDK opens files of its own while it runs";
+const DPDK_OPENS_FILES: &str = "DPDK opens further files while it runs";
 
 /// Keeps the capabilities that `count` needs with this method and confines the process to reading, if the kernel has Landlock.
 /// Otherwise returns why the process is not confined.

@@ -11,6 +11,8 @@ use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_report::printable;
 use console::Term;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The status of one second.
 #[derive(Debug)]
@@ -73,6 +75,22 @@ pub fn lost(lost: u64, of: u64) -> String {
         (_, 0) => "lost unknown (--frames says how many were sent)".into(),
         (0, _) => format!("lost 0 of {of} (0 %)"),
         _ => format!("lost {lost} of {of} ({})", percent(lost as f64 / of as f64)),
+    }
+}
+
+/// Foreign frames of a trial that the user did not ask for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OtherTrial {
+    /// Number of the trial (`send --trial`).
+    trial: u16,
+    /// Its frames.
+    frames: u64,
+}
+
+impl OtherTrial {
+    /// Each such trial.
+    pub fn list(others: &OtherTrials) -> Vec<Self> {
+        others.iter().map(|(trial, frames)| Self { trial: trial.0, frames }).collect()
     }
 }
 

@@ -294,7 +294,7 @@ fn set_watched(drops: &Loaded, scopes: &[Scope]) -> std::result::Result<(), SysE
     if scopes.len() > MOST_WATCHED {
         return Err(SysError::argument(
             "the tracer",
-            format!("watches at most {MOST_WATCHED} interfaces, not {}", scopes.len()),
+            format!("watches up to {MOST_WATCHED} interfaces, not {}", scopes.len()),
         ));
     }
     let mut watched = [0; MOST_WATCHED * 8];

@@ -193,7 +193,7 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
     } else {
         Counted {
             count: None,
-            source: format!("unknown, at most {count}: {source}, which also counts what is not the trial's"),
+            source: format!("unknown, up to {count}: {source}, which also counts what is not the trial's"),
         }
     }
 }
@@ -277,7 +277,7 @@ mod tests {
         let others = Circumstances { foreign: 1, ..circumstances(&method) };
         let link = evidence_of(&losses, &others, None).link.unwrap();
         assert_eq!(link.count, None);
-        assert!(link.source.contains("at most 9"), "{}", link.source);
+        assert!(link.source.contains("up to 9"), "{}", link.source);
     }
 
     /// AF_XDP's refusals are redirects that failed, and the driver counts those.

@@ -164,13 +164,13 @@ fn program(name: &str, definition: Definition) -> std::result::Result<Program, S
     let counts = |meaning| program.counts.iter().any(|count| count.meaning == meaning);
     for counted in definition.without.iter().filter_map(|absent| absent.place().1) {
         if counts(counted) {
-            return Err("without: a count says what is lost at a place that stands there".into());
+            return Err("without: a count already reports what is lost at this place".into());
         }
     }
     let tells = counts(Meaning::Captured) || (counts(Meaning::Received) && counts(Meaning::Dropped));
     if !program.writes_file() && !tells {
         return Err(
-            "nothing would tell what it captured: give it {file} to write to, or a pattern counts.captured"
+            "nothing would report what it captured: give it {file} to write to, or a pattern counts.captured"
                 .into(),
         );
     }
@@ -290,13 +290,13 @@ mod tests {
             ("[programs.a]\ncommand = 'ls'\n", "line 2: invalid type"),
             ("[programs.a]\ncommand = []\n", "programs.a: command: the first word"),
             ("[programs.a]\ncommand = ['x']\ncolour = 1\n", "unknown field `colour`"),
-            ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would tell what it captured"),
-            ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would tell"),
+            ("[programs.a]\ncommand = ['x']\n", "programs.a: nothing would report what it captured"),
+            ("[programs.a]\ncommand = ['x']\ncounts = { dropped = '(1)' }", "nothing would report"),
             ("[programs.a]\ncommand = ['x', '{iface}']\n", "no placeholder {iface}"),
             ("[programs.a]\ncommand = ['{file}']\nwithout = ['disk']", "unknown variant `disk`"),
             (
                 "[programs.a]\ncommand = ['{file}']\nwithout = ['ring']\ncounts = { dropped = '(1)' }",
-                "without: a count says",
+                "without: a count already reports",
             ),
             ("[programs.a]\ncommand = ['{file}']\nstop = 'STOP'\n", "stop: \"STOP\" is no signal"),
             ("[programs.a]\ncommand = ['{file}']\nholds = 'x'\n", "holds: \"x\" is not a duration"),

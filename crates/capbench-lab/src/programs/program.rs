@@ -145,7 +145,7 @@ impl Program {
         let privileges = capability::effective().map_err(|error| error.to_string())?;
         if !privileges.has(Capability::NetRaw) {
             return Err(format!(
-                "{} is not held here; run capbench as root, or have a bench make its own namespaces",
+                "this process lacks {}; run capbench as root, or have a bench make its own namespaces",
                 Capability::NetRaw
             ));
         }

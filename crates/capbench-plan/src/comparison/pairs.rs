@@ -70,7 +70,7 @@ fn of_methods([then, now]: [&str; 2], pairs: &[[&TrialResult; 2]], thresholds: T
         contrast::without_those_of_generator(&mut matched, &both).into_iter().collect();
     left_out.extend((unusable > 0).then(|| LeftOut {
         of: both,
-        because: "one of the pair shows nothing, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
+        because: "one trial of the pair is invalid, its generator did not reach its load, or its CPUs ran slower than those of the other".into(),
         trials: unusable,
     }));
     Comparison::of([then, now], true, &matched, thresholds, left_out)

@@ -78,8 +78,8 @@ impl<L: Laboratory> Laboratory for Guarded<L> {
         let mut statements = self.inner.statements();
         let Memory { probes, repeats, .. } = self.memory;
         statements.push(format!(
-            "guards: {repeats} attempts were set aside and repeated (at most {} times each, within {:.0} % more time), \
-             and {probes} probes were sent after overloads (at most {} each)",
+            "guards: {repeats} attempts were discarded and repeated because the host disturbed them (up to {} times each, within {:.0} % more time), \
+             and {probes} probes were sent after overloads (up to {} each)",
             self.policy.repeats,
             self.policy.repeat_share * 100.0,
             self.policy.probes

@@ -52,7 +52,7 @@ fn nothing_is_done_to_a_trial_that_nothing_disturbs() {
     let trials = [run(&mut path, at(400_000.0)), run(&mut path, at(400_000.0))];
     assert!(trials.iter().all(|trial| trial.guarding.is_none()));
     assert_eq!([trials[0].number, trials[1].number], [1, 2]);
-    assert!(path.statements()[1].starts_with("guards: 0 attempts were set aside"), "{:?}", path.statements());
+    assert!(path.statements()[1].starts_with("guards: 0 attempts were discarded"), "{:?}", path.statements());
 }
 
 #[test]

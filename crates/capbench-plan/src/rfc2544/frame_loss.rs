@@ -77,7 +77,7 @@ impl FrameLossTest {
         if self.step > COARSEST {
             return Err(PlanError::unsupported(
                 format!("a frame loss test in steps of {}", self.step),
-                format!("RFC 2544 26.3 allows {COARSEST} at most"),
+                format!("RFC 2544 26.3 allows up to {COARSEST}"),
             ));
         }
         // Whole numbers of steps avoid the sum of rounding errors.

@@ -183,7 +183,7 @@ impl fmt::Display for MaximumRate {
             MaximumSource::LineRate => "the line rate",
             MaximumSource::Generator => "the generator's maximum",
             MaximumSource::GeneratorAndReceiver => "the maximum of generator and receiver together",
-            MaximumSource::Given => "as it was given",
+            MaximumSource::Given => "as asked for",
         };
         write!(f, "{} packets/s, {source}", grouped(self.pps.get()))
     }

@@ -181,7 +181,7 @@ impl Suite {
             }
         };
         for &test in &self.tests {
-            let unknown = "no throughput was found that it could be told in terms of";
+            let unknown = "no throughput was found that it could refer to";
             let rates = rates.as_ref().ok_or_else(|| unknown.into());
             let rates = match rates.and_then(|rates| rates.refuse(test).map_or(Ok(rates), Err)) {
                 Ok(rates) => rates,
@@ -232,8 +232,7 @@ impl Rates {
         let reason = self.reason.as_ref().filter(|_| self.status == Some(Status::AtLeast))?;
         test.overloads().then(|| {
             format!(
-                "{} packets/s are held at least ({reason}) and no throughput was found, so nothing offered would be an \
-                 overload",
+                "at least {} packets/s are sustained ({reason}) and the throughput is unknown, so no load is known to be an overload",
                 grouped(self.throughput.get())
             )
         })

@@ -287,8 +287,8 @@ impl fmt::Display for Buffered {
         };
         write!(
             f,
-            "{loads} lost nothing only because there was room for what was not taken: at most {} packets/s were, and what \
-             lay in buffers when sending had ended took up to {:.3} s more. It counts as lost, as a longer trial loses it",
+            "{loads} lost nothing only because buffers had room: the application read up to {} packets/s, and needed up to \
+             {:.3} s more after sending had ended. Frames in buffers count as lost, because a longer trial loses them",
             grouped(self.taken_pps.floor()),
             self.behind_s
         )

@@ -161,8 +161,7 @@ fn doubts(trials: &[TrialResult], not_used: usize) -> Vec<String> {
     let unseen = of_search.clone().filter(|trial| trial.emptying.is_none()).count();
     if unseen > 0 {
         doubts.push(format!(
-            "when the last frame was taken is not known of {unseen} of {} trials, so that a load which they held may be held \
-             only as long as there is room in buffers",
+            "{unseen} of {} trials do not show when the last frame was read: a load that they sustained may be sustained only while buffers have room",
             of_search.count()
         ));
     }

@@ -226,7 +226,7 @@ impl Goal {
             (
                 share < Self::LEAST_WIDTH,
                 format!(
-                    "width={width} is closer than rates can be told apart; give at least {}",
+                    "width={width} is finer than rates can be distinguished; give at least {}",
                     Self::LEAST_WIDTH
                 ),
             ),
@@ -309,7 +309,7 @@ impl fmt::Display for Goal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: loss at most {}, trials of {:?}, {:?} a load, exceed ratio {}, width {}, strategy {}",
+            "{}: loss up to {}, trials of {:?}, {:?} per load, exceed ratio {}, width {}, strategy {}",
             self.name,
             self.loss_ratio,
             self.final_duration,

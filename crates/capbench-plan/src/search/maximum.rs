@@ -216,9 +216,9 @@ impl SelfTest {
             let why = if rate.spread() > DISTURBED {
                 ": the host, not the generator"
             } else if rate.held {
-                ": held, though not at once"
+                ": sustained, but not at the first try"
             } else {
-                ": not held"
+                ": not sustained"
             };
             doubts.push(format!(
                 "self-test: of {} packets/s by plan the generator sent {shares}{why}",
@@ -329,7 +329,7 @@ mod tests {
              plan costs that much here"
         );
         let alike = test(vec![tried(Some(1000.0), 900.0), tried(Some(1000.0), 899.0)], 900.0);
-        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not held"), "{alike}");
+        assert!(alike.ends_with("sent 90.0 %, 89.9 %: not sustained"), "{alike}");
         assert_eq!(Rate { pps: 10.0, offered: vec![8.0, 9.0], held: false }.best(), 9.0);
     }
 }

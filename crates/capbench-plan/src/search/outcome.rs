@@ -267,11 +267,11 @@ fn limit(upper: &Bound, trials: &Trials<'_>) -> Option<Limit> {
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Complete => f.write_str("the search went through to its end"),
+            Self::Complete => f.write_str("the search is complete"),
             Self::Stopped => f.write_str("the search was stopped before its end"),
             Self::TimeUp => f.write_str("the time allowed was used up"),
             Self::TrafficUp => f.write_str("the traffic allowed was used up"),
-            Self::Invalid { trials, because } => write!(f, "trial {trials:?} shows nothing: {because}"),
+            Self::Invalid { trials, because } => write!(f, "trial {trials:?} is invalid: {because}"),
             Self::AboveLineRate { trial } => {
                 write!(f, "trial {trial} counted more than the link can carry: counts or clock are wrong")
             }
@@ -283,21 +283,21 @@ impl fmt::Display for End {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MaximumLoad { limit: MaximumSource::Generator } => f.write_str("generator-limited"),
+            Self::MaximumLoad { limit: MaximumSource::Generator } => {
+                f.write_str("the generator sends no more")
+            }
             Self::MaximumLoad { limit: MaximumSource::GeneratorAndReceiver } => {
-                f.write_str("limited by generator and receiver together")
+                f.write_str("generator and receiver together reach no more")
             }
-            Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("limited by the line rate"),
+            Self::MaximumLoad { limit: MaximumSource::LineRate } => f.write_str("the line rate is the limit"),
             Self::MaximumLoad { limit: MaximumSource::Given } => {
-                f.write_str("limited by the maximum load given")
+                f.write_str("the search was not allowed to go higher")
             }
-            Self::GeneratorFellShort => {
-                f.write_str("generator-limited: it left frames unsent at the next load")
+            Self::GeneratorFellShort => f.write_str("the generator left frames unsent at the next load"),
+            Self::GeneratorAndReceiverFellShort => {
+                f.write_str("generator and receiver together left frames unsent at the next load")
             }
-            Self::GeneratorAndReceiverFellShort => f.write_str(
-                "limited by generator and receiver together: frames were left unsent at the next load",
-            ),
-            Self::LeastLoadNotHeld => f.write_str("the least load of the search is not held"),
+            Self::LeastLoadNotHeld => f.write_str("the lowest load of the search is not sustained"),
             Self::Ended { end } => end.fmt(f),
         }
     }
@@ -312,7 +312,7 @@ impl fmt::Display for GoalResult {
         let upper = bound(&self.upper, |bound| bound.intended_pps);
         write!(f, "{}: ", self.goal.name)?;
         match (self.status, &self.reason) {
-            (Status::AtLeast, Some(reason)) => write!(f, "at least {lower} packets/s, {reason}"),
+            (Status::AtLeast, Some(reason)) => write!(f, "at least {lower} packets/s: {reason}"),
             (_, None) => write!(f, "lower bound {lower}, upper bound {upper} packets/s"),
             (_, Some(reason)) => {
                 write!(f, "irregular, lower bound {lower}, upper bound {upper} packets/s: {reason}")
@@ -329,7 +329,7 @@ impl fmt::Display for SoFar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "by {:.1} s a load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
+            "with {:.1} s per load, lower bound {}, upper bound {} packets/s, {:.1} % apart",
             self.duration_sum.as_secs_f64(),
             grouped(self.lower.achieved_pps.floor()),
             grouped(self.upper.intended_pps.floor()),

@@ -316,7 +316,7 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
         if least_traffic.traffic > allowed {
             return Err(PlanError::Search {
                 reason: format!(
-                    "{given} cannot suffice: the goals need at least {}; allow more time, or give goals with shorter \
+                    "{given} is too short: the goals need at least {}; allow more time, or give goals with shorter \
                      trials, smaller sums or larger widths",
                     words(least_traffic)
                 ),
@@ -329,7 +329,7 @@ pub(super) fn enough(plan: &SearchPlan) -> Result<Vec<String>> {
                 Some(format!("{given} will hardly suffice: the goals need {words}, or more"))
             }
             (true, _) => Some(format!(
-                "{given} will hardly suffice unless the maximum load is held: the goals can need {words}, or more on a noisy \
+                "{given} will hardly suffice unless the maximum load is sustained: the goals can need {words}, or more on a noisy \
                  host"
             )),
             (false, true) => {

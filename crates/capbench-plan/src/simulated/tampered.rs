@@ -203,7 +203,7 @@ pub(crate) fn accounted<L: Laboratory, F: FnMut(u32, &mut TrialResult)>(
     );
     let said = path.statements().pop().unwrap();
     let (repeats, probes) = (guarding.set_aside, guarding.probes);
-    assert!(said.contains(&format!("guards: {repeats} attempts were set aside")), "{said} {guarding:?}");
+    assert!(said.contains(&format!("guards: {repeats} attempts were discarded")), "{said} {guarding:?}");
     assert!(said.contains(&format!("and {probes} probes were sent")), "{said} {guarding:?}");
     guarding
 }

@@ -203,12 +203,10 @@ impl Axis {
         let (kind, unit) = (first.kind(), first.coordinate().map(|(_, unit)| unit));
         for (position, point) in points.iter().enumerate() {
             if point.kind() != kind {
-                return Err(contradiction(format!(
-                    "{point} lies on another axis than {first}; name one axis"
-                )));
+                return Err(contradiction(format!("{point} is of another axis than {first}; name one axis")));
             }
             if points[..position].contains(point) {
-                return Err(contradiction(format!("{point} was given twice; give it once")));
+                return Err(contradiction(format!("{point} was named twice; name it once")));
             }
         }
         if points.iter().all(|point| point.coordinate().map(|(_, other)| other) == unit) {

@@ -116,7 +116,7 @@ fn first(swept: &Swept<'_>, series: &Series) -> (Appearance, String) {
         .and_then(|limits| Some((limits, limits.increase(|first| from_loss(first, limits.width))?)));
     let Some((limits, most)) = excluded else {
         let text = format!(
-            "{FIRST} cannot be told: {} visits of {} points are no evidence of any rise, nor do they exclude one; give more \
+            "{FIRST} cannot be decided: {} visits of {} points are no evidence of any rise, nor do they exclude one; give more \
              --visits.",
             swept.outcome.repeats,
             readings.len()
@@ -185,7 +185,7 @@ fn second<'r>(
                 .collect();
             if sockets.is_empty() {
                 let text = format!(
-                    "{SECOND} cannot be told: no method without a ring was measured beside it; add recv to --method."
+                    "{SECOND} cannot be decided: no method without a ring was measured next to it; add recv to --method."
                 );
                 return Some(((Appearance::Inconclusive, text), sockets));
             }
@@ -265,7 +265,7 @@ fn against(swept: &Swept<'_>, ring: &Series, socket: &Series, leads: &Leads<'_>)
             format!(": {}", compared(&ahead.points, format!(" ({})", ahead.evidence)))
         });
         let text = format!(
-            "cannot be told against {name} with {} visits, which exclude nothing{most}; give more --visits",
+            "cannot be decided against {name} with {} visits, which exclude nothing{most}; give more --visits",
             swept.outcome.repeats
         );
         return (Appearance::Inconclusive, text);

@@ -71,7 +71,7 @@ impl SweepPlan {
         }
         for (position, load) in self.loads.iter().enumerate() {
             if self.loads[..position].contains(load) {
-                return Err(contradiction(format!("load {load} was given twice; give it once")));
+                return Err(contradiction(format!("load {load} was named twice; name it once")));
             }
         }
         if let Probe::BackToBack(test) = self.probe {

@@ -85,8 +85,7 @@ impl Workers {
         Err(RecordError::Option {
             option: if queue.is_some() { "--worker-queue" } else { "--workers" },
             reason: format!(
-                "with {count} workers and queues of {} batches, {} batches can be held; a ring that has {batches} runs full \
-                 before. Ask for fewer, for a larger --ring, or for a smaller --block",
+                "with {count} workers and queues of {} batches, up to {} batches wait; a ring of {batches} batches is full before. Ask for fewer workers or shorter queues, a larger --ring or a smaller --block",
                 plan.queue,
                 plan.most_held()
             ),
@@ -132,7 +131,10 @@ impl Plan {
                 return refuse(format!("{method} has no blocks; give --method packet-v3"));
             }
             if options.block.0 > LARGEST_RECORD as u64 {
-                return refuse(format!("blocks are at most {} (--block)", ByteCount(LARGEST_RECORD as u64)));
+                return refuse(format!(
+                    "blocks can have up to {} (--block)",
+                    ByteCount(LARGEST_RECORD as u64)
+                ));
             }
         }
         if cfg!(target_endian = "big") {

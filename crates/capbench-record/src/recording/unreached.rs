@@ -106,7 +106,7 @@ fn unsuitable(source: &Source) -> Option<&'static str> {
     }
     match ethtool::driver(&source.interface.name) {
         Ok(info) if info.driver == DRIVER => None,
-        _ => Some("unknown: the driver's rx_packets is not known to count what it gives to the stack"),
+        _ => Some("unknown: the driver's rx_packets is not known to count what it passes to the stack"),
     }
 }
 

@@ -185,7 +185,7 @@ impl WriteOptions {
         let count = pool.0 / buffer.0.max(1);
         if buffer.0 < SMALLEST || !buffer.0.is_multiple_of(ALIGNMENT as u64) || count < FEWEST {
             return Err(refuse(format!(
-                "{pool} in buffers of {buffer}; it takes {FEWEST} of them, each a multiple of {} and at least {}",
+                "{pool} in buffers of {buffer}; it needs at least {FEWEST} buffers, each a multiple of {} and at least {}",
                 ByteCount(ALIGNMENT as u64),
                 ByteCount(SMALLEST)
             )));

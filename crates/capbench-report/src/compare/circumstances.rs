@@ -143,8 +143,7 @@ fn speed(then: &Results, now: &Results) -> Option<String> {
     let change = after / before - 1.0;
     (change.abs() > SAME_SPEED).then(|| {
         format!(
-            "the CPU itself took {before:.1} ns to verify a frame in A and {after:.1} ns in B ({:+.0} %), in a loop that no \
-             method is part of: part of what changed is the host's",
+            "the CPU itself took {before:.1} ns to verify a frame in A and {after:.1} ns in B ({:+.0} %), in a loop without any method: the host itself is faster or slower",
             change * 100.0
         )
     })

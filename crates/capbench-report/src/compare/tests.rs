@@ -195,7 +195,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let mut weak = bench(1, 2000, 2);
     weak.trials.iter_mut().for_each(|trial| trial.verdict = Verdict::Invalid);
     let text = refused(&one, &weak, &[]);
-    assert!(text.ends_with("; of B 4 left out: they show nothing"), "{text}");
+    assert!(text.ends_with("; of B 4 left out: they are invalid"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
 const TEXT: &str = "Application time is what the scheduler charges to its thread, verification of every frame included; kernel time is softirq \
                     and interrupt time, in steps of 10 ms where it is not traced. Costs are compared at a sustained load: where packets \
-                    are lost, a packet that is lost late has cost as much as one that came.";
+                    are lost, a packet that is lost late costs as much as one that is delivered.";
 const SAMPLED: &str = "Where application and kernel share a CPU, and its kernel only samples at its timer tick which of them runs or other work \
                        ran on it, the application's time is known as a range. What may belong to either is a separate layer between the two.";
 
@@ -117,7 +117,7 @@ fn at_load(scene: &Scene, group: &[&TrialResult], compared: Vec<&TrialResult>) -
     let missing: Vec<&str> = missing.map(|(method, _)| method.as_str()).collect();
     let note = match (is_held, missing.as_slice()) {
         (false, _) => Some(
-            "No trial here sustained its load: times are per packet that arrived, and lost ones have cost time as well.".into(),
+            "No trial here sustained its load: times are per delivered packet, and include the cost of lost ones.".into(),
         ),
         (true, []) => None,
         (true, missing) => {

@@ -11,11 +11,8 @@ use super::parts::{
 use crate::model::{Axis, Chart, Kind, Point, Role, Section, Series, Unit};
 use crate::naming::{Numbered, Scene, is_sound, load, numbers};
 
-const TEXT: &str = "From left to right ever rarer frames: one in two takes longer than the median, one in 1,000 longer than the 99.9th \
-                    percentile, and the last point is the longest of all. What the generator is late is in the first leg. A tail that hundreds of \
-                    frames make is worth more than one that rests on a single frame.";
-const LOSSY: &str =
-    "Some of these trials lost frames, which have no latency: what is drawn is that of the frames that came.";
+const TEXT: &str = "Frames become rarer from left to right: one in two takes longer than the median, one in 1,000 longer than the 99.9th percentile; the last point is the longest of all. The first leg includes the lateness of the generator. A tail of hundreds of frames is more reliable than one of a single frame.";
+const LOSSY: &str = "Some of these trials lost frames, which have no latency: the latency shown is that of the delivered frames.";
 
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 

@@ -18,14 +18,13 @@ use crate::naming::{self, Numbered, Scene, intended_or_offered, is_sound, load, 
 /// With more frame sizes than this, frame size is the horizontal axis and each method has a chart.
 const SIZES_APART: usize = 3;
 
-const BARS: &str = "Each bar is everything that was to be sent: what was delivered, and above it what each place of the ledger lost, from \
-                    the first on the packets' way. Unexplained frames are a separate layer. At maximum load the generator sends as \
+const BARS: &str = "Each bar is the intended load: at its bottom what was delivered, above it what each place of the ledger lost, in the order of the path. Unexplained frames are a separate layer. At maximum load the generator sends as \
                     fast as it can, so bars are not equally high.";
 const CURVES: &str = "The height of all layers is the intended load. Where losses begin, the layer names the place. Trials of one \
                       load are one point, weighted by their time.";
 const BOUNDS: &str = "Points are lower bounds, of several searches their median; bars reach from the lowest lower bound to the highest upper bound.";
 const AT_LEAST: &str = "the bound is a lower one: the generator, the link or the named load was the limit.";
-const MAXIMUM: &str = "At maximum load: what is delivered there may be less than what a method can hold.";
+const MAXIMUM: &str = "At maximum load: a method may deliver less there than it can sustain.";
 
 pub(super) fn sections(results: &Results, trials: &Numbered<'_>) -> impl Iterator<Item = Section> {
     let bars = section("delivered-and-lost", "Delivered and lost", bench(results), BARS, []);

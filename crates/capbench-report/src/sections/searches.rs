@@ -11,11 +11,9 @@ use super::parts::{
 use crate::figures;
 use crate::model::{Chart, Kind, Point, Role, Section, Series, Trials, Unit};
 use crate::naming::{self, Numbered, frames, intended_or_offered};
-const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. What \
-                    is between was not tried, or not for long enough. Searches of one set-up that differ by more than their \
-                    bars show how far a result can be repeated on this host.";
+const BARS: &str = "A bar reaches from a lower bound, a load that was sustained, to the upper bound of the same search, one that was not. Loads between them were not tried, or not for long enough. Searches of one set-up that differ by more than their bars show how repeatable a result is on this host.";
 /// Trials without loss only because buffers absorbed the backlog.
-const BUFFERED: &str = "nothing lost, only because there was room";
+const BUFFERED: &str = "nothing lost only because buffers had room";
 /// Trials whose generator did not reach the load: unsent frames count as lost but are no loss of the method.
 const UNSENT: &str = "generator left frames unsent";
 
@@ -174,7 +172,7 @@ fn trials_of(searches: &[&SearchOutcome], trials: &Numbered<'_>) -> Option<Chart
         let rates = [buffered.from_pps, buffered.to_pps, buffered.taken_pps];
         let [from, to, taken] = rates.map(|pps| figures::number(pps, Unit::PacketsPerSecond));
         format!(
-            "From {from} to {to} packets/s trials lost nothing only because buffers had room; {taken} packets/s were read."
+            "From {from} to {to} packets/s, trials lost nothing only because buffers had room: {taken} packets/s were read."
         )
     });
     Some(chart(&format!("search-{method}"), title, Kind::Points, x, y, lines).marking(marks).noting(note))

@@ -141,7 +141,7 @@ fn rate(
         AxisKind::Load => {
             let most = sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
             let all = Place::Curve(vec![[0.0, 0.0], [most, most]]);
-            drawn(DELIVERED).marking([Mark { label: "all that was to be sent".into(), at: all }])
+            drawn(DELIVERED).marking([Mark { label: "all frames to be sent".into(), at: all }])
         }
         AxisKind::Size if !varied.is_named() => {
             let readings = lines.iter().flat_map(|line| &line.readings);
@@ -325,7 +325,7 @@ fn bursts(sweep: &SweepOutcome, across: &Varied) -> Chart {
         (BurstEnd::NeverFills, "found that the load is sustained, so that the buffer never fills"),
         (BurstEnd::AtLimit, "went to the longest burst allowed without loss"),
         (BurstEnd::GeneratorLimited, "had no burst, as the generator did not reach the rate"),
-        (BurstEnd::Invalid, "had a trial that shows nothing"),
+        (BurstEnd::Invalid, "had an invalid trial"),
         (BurstEnd::NotRun, "could not be run"),
     ];
     for (end, words) in words_of {

@@ -36,7 +36,7 @@ fn conclusion(comparison: &Comparison) -> String {
             .into();
     }
     if comparison.damaged {
-        return "Inconclusive: the file of a run is not as it was written; measure again.".into();
+        return "Inconclusive: the file of a run was damaged or changed; measure again.".into();
     }
     if comparison.is_inconclusive() {
         return "Inconclusive: there are too few trials.".into();
@@ -48,23 +48,30 @@ fn conclusion(comparison: &Comparison) -> String {
         };
         contrast.worst_possible().is_some_and(|worst| worst <= threshold)
     };
-    let excluded = comparison.judged(Judgement::NotShown).filter(is_excluded).count();
-    let where_any = |judgement, words: &dyn Fn(u64) -> String| match count(judgement) {
-        0 => String::new(),
-        some => format!("; {}", words(some)),
+    let excluded = comparison.judged(Judgement::NotShown).filter(is_excluded).count() as u64;
+    let (head, mark) = match count(Judgement::Regression) {
+        0 => ("No regression shown".into(), ':'),
+        some => (many(some, "regression", "regressions"), ';'),
     };
-    let regressions = match count(Judgement::Regression) {
-        0 => "No regression shown".into(),
-        some => many(some, "regression", "regressions"),
-    };
-    let improvements = many(count(Judgement::Improvement), "improvement", "improvements");
-    let small = where_any(Judgement::BelowThreshold, &|some| format!("{some} changed by less"));
-    let open = where_any(Judgement::NotShown, &|some| {
-        format!(
-            "no difference shown in {}, with a regression over the threshold excluded in {excluded}",
-            many(some, "figure", "figures")
-        )
-    });
-    let untold = where_any(Judgement::TooFewVisits, &|some| format!("{some} with too few trials"));
-    format!("{regressions}, {improvements}{small}{open}{untold}.")
+    let counted = [
+        (count(Judgement::Improvement), "is better", "are better"),
+        (
+            count(Judgement::BelowThreshold),
+            "changed by less than the threshold",
+            "changed by less than the threshold",
+        ),
+        (excluded, "is not worse", "are not worse"),
+        (
+            count(Judgement::NotShown) - excluded,
+            "shows no difference, but may be worse",
+            "show no difference, but may be worse",
+        ),
+        (count(Judgement::TooFewVisits), "has too few trials", "have too few trials"),
+    ];
+    let mut words = Vec::new();
+    for (some, one, several) in counted.into_iter().filter(|(some, ..)| *some > 0) {
+        let figures = if words.is_empty() { many(some, "figure", "figures") } else { some.to_string() };
+        words.push(format!("{figures} {}", if some == 1 { one } else { several }));
+    }
+    if words.is_empty() { format!("{head}.") } else { format!("{head}{mark} {}.", words.join("; ")) }
 }

@@ -1,9 +1,10 @@
 //! Throughput, and the results of the tests relative to it.
 use crate::results::Results;
 use capbench_model::trial::{Phase, TrialResult};
+use capbench_plan::rfc2544::frame_loss::LossPoint;
 use capbench_plan::rfc2544::recovery::Recovery;
 use capbench_plan::rfc2544::{Found, Tested};
-use capbench_plan::search::{SearchOutcome, Status};
+use capbench_plan::search::{GoalResult, SearchOutcome, Status};
 
 use super::{capital, first_of, sentence};
 use crate::groups::of_search;
@@ -63,7 +64,7 @@ fn throughput(results: &Results) -> Option<Sentence> {
         let pps = rate(lower.achieved_pps);
         let words = match goal.status {
             Status::Regular => format!("the throughput of {of} is {pps}"),
-            Status::AtLeast => format!("{of} sustains at least {pps}; the generator sends no more"),
+            Status::AtLeast => at_least(&of, &pps, goal),
             Status::Irregular => format!("the throughput of {of} is not settled; {pps} was sustained"),
         };
         Some((words, lower.trials.clone()))
@@ -71,6 +72,12 @@ fn throughput(results: &Results) -> Option<Sentence> {
     let found: Vec<_> = results.searches.iter().filter_map(of).collect();
     let Sentence { text, trials } = first_of(&found, NAMED)?;
     Some(Sentence { text: capital(&text), trials })
+}
+
+/// A throughput of which only a lower bound is known, and why.
+fn at_least(of: &str, pps: &str, goal: &GoalResult) -> String {
+    let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    format!("the throughput of {of} is at least {pps}{reason}")
 }
 
 fn tests(results: &Results, is_such: fn(&Found) -> bool) -> Option<Sentence> {
@@ -107,18 +114,26 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
         }
         Found::FrameLoss(loss) => {
             let first = loss.points.first()?;
+            let load = format!("{} % of {}", first.load_percent, rate(loss.maximum.pps.get()));
+            let lost = |point: &LossPoint| percent(point.loss_percent / 100.0);
+            if first.loss_percent == 0.0 {
+                let lossy = loss
+                    .points
+                    .iter()
+                    .max_by(|a, b| a.loss_percent.total_cmp(&b.loss_percent))
+                    .filter(|point| point.loss_percent > 0.0);
+                let lossy = lossy.map_or_else(String::new, |point| {
+                    format!(", but {} at {} %", lost(point), point.load_percent)
+                });
+                return Some(format!("no frame is lost at {load}{lossy}"));
+            }
             let clean =
                 loss.points.iter().find(|point| point.loss_percent == 0.0 && !point.generator_limited);
             let clean = clean.map_or_else(
                 || ", and some at every load tried".into(),
                 |point| format!(", and none at {} %", point.load_percent),
             );
-            format!(
-                "at {} % of {} {} of the frames are lost{clean}",
-                first.load_percent,
-                rate(loss.maximum.pps.get()),
-                percent(first.loss_percent / 100.0)
-            )
+            format!("{} of the frames are lost at {load}{clean}", lost(first))
         }
         Found::BackToBack(bursts) => {
             let benchmark = bursts.benchmark.as_ref()?;

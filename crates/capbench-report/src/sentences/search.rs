@@ -13,6 +13,8 @@ pub(super) use findings::find;
 
 /// Most methods that are listed one by one.
 const NAMED: usize = 4;
+/// Most goals without a regular result that are listed one by one.
+const NAMED_UNSETTLED: usize = 2;
 
 /// What each method sustains, best first; then the limit, unsettled goals and the spread of repeated searches.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
@@ -73,11 +75,16 @@ fn sustained(searches: &[SearchOutcome]) -> Option<Sentence> {
             continue;
         }
         known.push(method);
-        let verb = if words.is_empty() { "sustains " } else { "" };
+        let is_below = own.lower.is_none() && own.so_far.is_none() && own.upper.is_some();
+        let what = match (words.is_empty(), is_below, &own.upper) {
+            (true, true, Some(upper)) => format!("does not sustain {}", rate(upper.intended_pps)),
+            (true, ..) => format!("sustains {}", found(own)),
+            (false, ..) => found(own),
+        };
         let scene = if words.is_empty() { format!(" ({})", by.join(", ")) } else { String::new() };
         let bounds = [&own.lower, &own.upper].into_iter().flatten();
         words.push((
-            format!("{method} {verb}{}{scene}", found(own)),
+            format!("{method} {what}{scene}"),
             bounds.flat_map(|bound| bound.trials.clone()).collect(),
         ));
     }
@@ -97,8 +104,10 @@ fn repeated(searches: &[SearchOutcome]) -> Option<Sentence> {
     let words: Vec<String> = first()
         .map(|repeat| {
             let found = repeat.searches.saturating_sub(repeat.without);
-            let care =
-                [(repeat.coarser, "by fewer trials than it asks for"), (repeat.at_least, "only at least")];
+            let care = [
+                (repeat.coarser, "with fewer trials than the goal asks for"),
+                (repeat.at_least, "a lower bound only"),
+            ];
             let care = care.iter().filter(|(count, _)| *count > 0);
             let care: Vec<String> = care.map(|(count, words)| format!("{count} {words}")).collect();
             let care = if care.is_empty() { String::new() } else { format!(" ({})", care.join(", ")) };
@@ -134,9 +143,9 @@ fn found(result: &GoalResult) -> String {
         (_, Some(lower), Some(upper)) => bounds(lower, upper),
         (_, lower, upper) => match (&result.so_far, lower, upper) {
             (Some(so_far), ..) => {
-                format!("{} by fewer trials than it asks for", bounds(&so_far.lower, &so_far.upper))
+                format!("{}, with fewer trials than the goal asks for", bounds(&so_far.lower, &so_far.upper))
             }
-            (None, Some(lower), _) => format!("above {}", rate(lower.achieved_pps)),
+            (None, Some(lower), _) => format!("at least {}", rate(lower.achieved_pps)),
             (None, None, Some(upper)) => format!("below {}", rate(upper.intended_pps)),
             (None, None, None) => "not decided".into(),
         },
@@ -162,21 +171,15 @@ fn limits(searches: &[SearchOutcome]) -> Option<Sentence> {
 }
 
 fn unsettled(searches: &[SearchOutcome]) -> Option<Sentence> {
-    let irregular: Vec<_> = goals(searches).filter(|(_, goal)| goal.status != Status::Regular).collect();
-    let (search, first) = irregular.first()?;
-    let reason = first.reason.as_ref().map_or_else(String::new, ToString::to_string);
-    let more = if irregular.len() > 1 { "; the first: " } else { ": " };
-    let text = format!(
-        "{} of {} no regular result{more}{} of {}, {reason}.",
-        irregular.len(),
-        match goals(searches).count() {
-            1 => "1 goal has".into(),
-            all => format!("{all} goals have"),
-        },
-        first.goal.name,
-        of_search(search)
-    );
-    let trials =
-        irregular.iter().flat_map(|(_, goal)| goal.lower.iter().flat_map(|bound| bound.trials.clone()));
-    Some(sentence(text, trials))
+    let unsettled = goals(searches).filter(|(_, goal)| goal.status != Status::Regular);
+    let words = unsettled.map(|(search, goal)| {
+        let is = match (goal.status, &goal.lower) {
+            (Status::AtLeast, Some(lower)) => format!("at least {}", rate(lower.achieved_pps)),
+            _ => "not settled".into(),
+        };
+        let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+        let trials = goal.lower.iter().flat_map(|bound| bound.trials.clone()).collect();
+        (format!("{} of {} is {is}{reason}", said(&goal.goal.name), of_search(search)), trials)
+    });
+    first_of(&words.collect::<Vec<_>>(), NAMED_UNSETTLED)
 }

@@ -96,7 +96,7 @@ fn tracer(trials: &[TrialResult]) -> Option<Finding> {
     let largest = traced().map(|(trial, _)| share(trial)).fold(0.0, f64::max) * 100.0;
     Some(finding(
         format!(
-            "The tracer itself took {least:.0} to {most:.0} ns per packet, at most {largest:.1} % of the time of the CPU that \
+            "The tracer itself took {least:.0} to {most:.0} ns per packet, up to {largest:.1} % of the time of the CPU that \
              does the kernel's receive work."
         ),
         traced().map(|(trial, _)| trial.number),

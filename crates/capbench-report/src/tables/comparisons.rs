@@ -159,17 +159,13 @@ fn power(comparison: &Comparison) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "{tested} of {} figures could be tested{unchanged}. p is the probability that chance deals them so, by permutation of \
-             the trials of each set-up, corrected after Holm for all that were tested: what is named below {false_alarms} is \
-             false in one comparison of {:.0} at most{}.",
+            "{tested} of {} figures could be tested{unchanged}. p is the probability that chance alone gives such a difference, by permutation of the trials of each set-up, corrected after Holm for all that were tested. Below {false_alarms}, up to one comparison in {:.0} names a change that is not there{}.",
             contrasts.len(),
             1.0 / false_alarms,
             if comparison.paired { "" } else { ", as far as nothing drifts between the runs" }
         ),
         format!(
-            "Named is a change of at least {} % of rates and times, and of loss by {} % of the sent frames, where the change is a \
-             difference in points. Loss in most trials where there was none in any is always named. An interval \
-             holds the true change with a probability of {:.0} %, each by itself: larger changes are excluded.",
+            "A change of rates and times is named from {} % on, a change of loss from {} percentage points of the sent frames on. Loss in most trials where there was none in any is always named. An interval contains the true change with a probability of {:.0} %, each by itself.",
             plain(thresholds.relative * 100.0),
             plain(thresholds.loss * 100.0),
             LEVEL * 100.0
@@ -187,8 +183,7 @@ fn power(comparison: &Comparison) -> Vec<String> {
     }
     if !comparison.paired {
         lines.push(
-            "Two runs are two points in time: what changed on the host between them is in every figure. Trials that take turns \
-             are free of that: bench --against METHOD."
+            "Two runs are two points in time: every figure includes what changed on the host between them. Trials that take turns exclude that: bench --against METHOD."
                 .into(),
         );
     }

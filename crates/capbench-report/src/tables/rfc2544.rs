@@ -40,7 +40,7 @@ pub(crate) fn unfinished(found: &Found) -> Option<String> {
         Ended::NotRun => Some("a trial could not be run".into()),
         Ended::Invalid { trials, because } => {
             let numbers: Vec<String> = trials.iter().map(ToString::to_string).collect();
-            Some(format!("trial {} shows nothing: {because}", numbers.join(", ")))
+            Some(format!("trial {} is invalid: {because}", numbers.join(", ")))
         }
     }
 }
@@ -134,10 +134,13 @@ fn frame_loss(all: &[Tested]) -> Option<Table> {
     let table = columns
         .table("rfc2544-frame-loss", "Frame loss rate (26.3)", rows, |(.., point)| vec![point.trial])?;
     let lossy = outcomes().filter(|(_, outcome)| !outcome.ends_without_loss).map(|(tested, _)| {
-        format!("{}: the last two trials did not both send everything and lose nothing.", tested.method)
+        format!(
+            "{}: the test ended before two trials in a row sent every frame and lost none.",
+            tested.method
+        )
     });
-    let limited = "Verdict generator_limited: the load was not reached. Loss is that of what was sent, and no loss shows nothing \
-                   of that load.";
+    let limited = "Verdict generator_limited: the generator did not reach the load. Loss is a share of the frames sent; no loss there does \
+                   not show that the load is sustained.";
     let mut points = outcomes().flat_map(|(_, outcome)| &outcome.points);
     let limited = points.any(|point| point.generator_limited).then(|| limited.to_string());
     let ended = notes(all, |found| matches!(found, Found::FrameLoss(_)));

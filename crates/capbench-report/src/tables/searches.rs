@@ -58,7 +58,7 @@ pub(crate) fn worth(status: Status) -> &'static str {
 fn goals(searches: &[SearchOutcome]) -> Option<Table> {
     let so_far = |so_far: &SoFar| {
         format!(
-            "by {} a load: {} to {}, {} apart",
+            "with {} per load: {} to {}, {} apart",
             time(so_far.duration_sum.as_secs_f64()),
             rate(so_far.lower.achieved_pps),
             rate(so_far.upper.intended_pps),
@@ -150,7 +150,7 @@ fn bounds(searches: &[SearchOutcome]) -> Option<Table> {
         ];
         bounds.into_iter().filter_map(move |(name, bound)| Some(((search, goal), name, bound?)))
     });
-    let caption = "Bounds: how many trials they rest on, and what those lost";
+    let caption = "Bounds: the trials that decide them, and what those lost";
     let table = columns.table("searches-bounds", caption, rows, |(.., bound)| bound.trials.clone());
     Some(table?.without_empty_columns())
 }
@@ -195,7 +195,7 @@ fn numbers(searches: &[SearchOutcome]) -> Option<Table> {
         let held = [&numbers.strict_lossless, &numbers.ndr, &numbers.pdr];
         held.iter().flat_map(|held| held.trials.clone()).collect()
     };
-    let caption = "Numbers that belong together: any one of them alone misleads on a noisy host";
+    let caption = "Numbers to read together: on a noisy host each of them alone misleads";
     Some(columns.table("searches-numbers", caption, searches, trials)?.without_empty_columns().main())
 }
 
@@ -226,7 +226,7 @@ fn repeats(searches: &[SearchOutcome]) -> Option<Table> {
         .count("at_least", "at least", |repeat| repeat.at_least)
         .count("coarser", "by a coarser target", |repeat| repeat.coarser)
         .count("without", "without a bound", |repeat| repeat.without);
-    let caption = "Several searches of the same set-up: how far their results lie apart is what one of them is good for";
+    let caption = "Several searches of the same set-up: their spread shows how repeatable one search is";
     columns.table("searches-repeats", caption, &all, |repeat| repeat.trials.clone())
 }
 
@@ -269,6 +269,6 @@ fn conduct(searches: &[SearchOutcome]) -> Option<Table> {
         });
     let table = columns.table("searches-conduct", "How each search went", searches, |one| one.trials.clone());
     let is_unnamed = searches.iter().any(|search| search.method.is_none());
-    let note = is_unnamed.then(|| "A search without a method ran no trial.".to_string());
+    let note = is_unnamed.then(|| "A search without a method had no trial.".to_string());
     Some(table?.without_empty_columns().main().with_notes(note))
 }

@@ -182,7 +182,8 @@ fn tests(results: &Results) -> Option<Table> {
         .words("test", "test", |(_, goal)| format!("throughput ({})", goal.goal.name))
         .words("outcome", "outcome", |(_, goal)| match (&goal.lower, goal.status) {
             (Some(lower), Status::AtLeast) => {
-                format!("at least {}; the generator sends no more", naming::rate(lower.achieved_pps))
+                let reason = goal.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+                format!("at least {}{reason}", naming::rate(lower.achieved_pps))
             }
             (Some(lower), status) => {
                 format!("{} ({})", naming::rate(lower.achieved_pps), searches::worth(status))

@@ -147,7 +147,7 @@ pub(super) fn ends(ends: impl Iterator<Item = BurstEnd> + Clone) -> String {
         (BurstEnd::NeverFills, "never fills"),
         (BurstEnd::AtLimit, "at the limit"),
         (BurstEnd::GeneratorLimited, "generator-limited"),
-        (BurstEnd::Invalid, "shows nothing"),
+        (BurstEnd::Invalid, "invalid"),
         (BurstEnd::NotRun, "not run"),
     ];
     let counted = ALL.map(|(end, words)| (words, ends.clone().filter(|one| *one == end).count()));

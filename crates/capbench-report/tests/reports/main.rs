@@ -170,7 +170,7 @@ fn printed(comparison: &Comparison, extent: Extent) -> String {
 fn a_comparison_says_what_it_can_and_fits_80_columns() {
     for (name, extent) in [("comparison", Extent::Answer), ("comparison_details", Extent::Details)] {
         let text = printed(&runs::compared::example(), extent);
-        assert!(text.starts_with("2 regressions, 1 improvement"), "{text}");
+        assert!(text.starts_with("2 regressions; 1 figure is better"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         insta::assert_snapshot!(format!("text_{name}"), text);
     }
@@ -472,7 +472,7 @@ fn a_run_that_was_interrupted_says_so_and_has_findings() {
     assert!(!report.findings.is_empty());
     results.trials.clear();
     let report = report::report(&run(results));
-    assert_eq!(report.verdict.text, "No trial was finished, so nothing can be said.");
+    assert_eq!(report.verdict.text, "No trial was finished, so there is no result.");
     assert_eq!(report.summary, None);
 }
 

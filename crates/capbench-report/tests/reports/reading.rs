@@ -90,7 +90,7 @@ fn what_is_no_results_file_is_refused_with_the_reason() {
     ] {
         let said = refusal(foreign);
         assert!(
-            said.contains("is JSON, and no results of capbench"),
+            said.contains("is JSON, but not a results file of capbench"),
             "{}: {said}",
             String::from_utf8_lossy(foreign)
         );
@@ -98,7 +98,7 @@ fn what_is_no_results_file_is_refused_with_the_reason() {
     let other = json!({ "schema_version": 1, "results": [] }).to_string();
     assert!(refusal(other.as_bytes()).contains("it has no command"), "{}", refusal(other.as_bytes()));
     for text in [&b"number,phase,method\n1,search,recv\n"[..], b"\x7fELF\x02", b"nonsense"] {
-        assert!(refusal(text).contains("is no JSON"), "{}", refusal(text));
+        assert!(refusal(text).contains("is not JSON"), "{}", refusal(text));
     }
     for cut in [
         &b"{"[..],

@@ -222,7 +222,11 @@ fn lengthy_loads_that_were_not_reached_leave_open_what_becomes_of_them() {
     let (livelock, _) = run("deri-2004", 2, &mut weak());
     let judged = judgements(&livelock, "captures next to nothing");
     assert_eq!(judged[0].answer, INCONCLUSIVE);
-    assert!(judged[0].text.contains("did not reach the load in 2 of the 2 trials, so this is no answer"));
+    assert!(
+        judged[0]
+            .text
+            .contains("did not reach the load in 2 of the 2 trials, so this run does not answer it")
+    );
     let (small, _) = run("libtrace-2012", 2, &mut weak());
     assert_eq!(
         answers(&small, "without reporting"),

@@ -247,7 +247,7 @@ impl Fetch for Card {
             if !self.packets.get(..count).is_some_and(|packets| packets.iter().all(is_whole)) {
                 self.put();
                 let reason = match count > BURST {
-                    true => format!("it gave {count} packets where {BURST} were asked for"),
+                    true => format!("it returned {count} packets where {BURST} were asked for"),
                     false => "it gave a packet without data".into(),
                 };
                 return Err(self.broken("ndp_rx_burst_get", &reason));

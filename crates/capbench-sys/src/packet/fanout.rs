@@ -108,7 +108,7 @@ impl PacketSocket {
                     if rule.rollover { " with rollover" } else { "" }
                 )),
                 libc::ENOSPC => Some(format!(
-                    "fanout group {id} is full: a group has {MOST_MEMBERS} members at most, unless its first one asked for \
+                    "fanout group {id} is full: a group has up to {MOST_MEMBERS} members, unless its first one asked for \
                      more (Linux 5.11); use fewer"
                 )),
                 _ => None,

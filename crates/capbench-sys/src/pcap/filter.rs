@@ -105,9 +105,9 @@ impl Pcap {
             )
         };
         let outcome = if code < 0 {
-            Err(self.error_text().unwrap_or_else(|| "libpcap gave no reason".into()))
+            Err(self.error_text().unwrap_or_else(|| "libpcap returned no reason".into()))
         } else if program.instructions.is_null() {
-            Err("libpcap gave no program".into())
+            Err("libpcap returned no program".into())
         } else {
             // SAFETY: pcap_compile succeeded: there are that many instructions until pcap_freecode.
             let compiled =

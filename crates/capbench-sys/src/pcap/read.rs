@@ -121,7 +121,7 @@ impl Pcap {
             return self.check(code, "pcap_next_ex").map(|()| false);
         }
         if header.is_null() || data.is_null() {
-            return Err(self.failed("pcap_next_ex", "it announced a packet and gave none".into()));
+            return Err(self.failed("pcap_next_ex", "it announced a packet and returned none".into()));
         }
         // SAFETY: libpcap returned 1: the header is valid until the next call that reads.
         self.current = Some(Current { header: unsafe { *header }, data });

@@ -224,7 +224,7 @@ impl Ring {
             return Err(self.failed("pfring_recv_burst", code));
         };
         if count > most {
-            let reason = format!("it gave {count} packets where {most} were asked for");
+            let reason = format!("it returned {count} packets where {most} were asked for");
             return Err(self.broken("pfring_recv_burst", &reason));
         }
         for number in 0..count {

@@ -62,7 +62,7 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
     let Converted { packets, dropped, without_time, finer_times, left_out, ends_early } = converted;
     tell!("capbench: {packets} packets converted");
     if dropped > 0 && format == FileFormat::Pcap {
-        tell!("capbench: {name} tells of {dropped} lost packets, for which pcap has no place");
+        tell!("capbench: {name} reports {dropped} lost packets; pcap has no field for them");
     }
     if without_time > 0 {
         tell!(

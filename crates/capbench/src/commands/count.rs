@@ -1,5 +1,6 @@
 //! `capbench count`: counts what arrives, a line per second, totals at the end.
 
+pub mod documents;
 mod lines;
 mod tallies;
 
@@ -34,7 +35,7 @@ pub struct CountFlags {
     /// Capture method
     #[arg(long, value_name = "METHOD", default_value = "packet-v3")]
     method: String,
-    /// Stop after so many packets
+    /// Stop after this many packets
     #[arg(short = 'c', long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Stop after this time [default: when interrupted]

@@ -77,7 +77,7 @@ fn as_text(methods: &[Listed]) -> String {
     let mut text = columns(&["capture", "here", "tested"], &rows);
     if methods.iter().any(|method| method.here.is_err()) {
         text.push_str(
-            "`capbench bench` makes a user namespace of its own, in which packet sockets need\nno privilege.\n",
+            "`capbench bench` makes its own user namespace, in which packet sockets need\nno privilege.\n",
         );
     }
     text.push('\n');

@@ -31,7 +31,7 @@ pub struct ReportFlags {
     /// standard output]
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', value_parser = format)]
     format: Vec<&'static str>,
-    /// Directory for the files; of several RESULTS each has one of its own in it [default: next to each results.json]
+    /// Directory for the files; each of several RESULTS gets a subdirectory [default: next to each results.json]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print every finding and the main tables, too

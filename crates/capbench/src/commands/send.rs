@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use capbench_frames::units::FCS_OCTETS;
-use capbench_frames::{FramePlan, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId};
+use capbench_frames::{FramePlan, LatenessSummary, Mtu, Pps, Schedule, Sizes, StatedRate, StreamId, TrialId};
 use capbench_host::bed::{Bed, Side};
 use capbench_lab::live::line_rate;
 use capbench_model::figures::grouped;
-use capbench_sys::host::{CpuId, affinity};
+use capbench_sys::host::{CpuId, affinity, clock};
 use capbench_traffic::transmit::Refusal;
 use capbench_traffic::{Limits, SendJob, SendReport, TransmitConfig, transmit};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit::{self, Exit, Usage};
 use crate::flags::{LayoutFlags, transmit};
@@ -33,7 +34,7 @@ pub struct SendFlags {
     /// with preamble and gap (1GbpsL1), or a share of the line (10%) [default: as fast as it goes]
     #[arg(long, value_name = "RATE", conflicts_with = "wait_loop")]
     rate: Option<StatedRate>,
-    /// Send bursts of so many frames back to back; --rate is then the mean
+    /// Send bursts of this many frames back to back; --rate is then the mean
     #[arg(long, value_name = "FRAMES", requires = "rate", conflicts_with = "poisson")]
     burst: Option<NonZeroU32>,
     /// Exponentially distributed gaps from this seed; --rate is then the mean
@@ -42,7 +43,7 @@ pub struct SendFlags {
     /// Dain's schedule: a loop of N iterations between frames
     #[arg(long, value_name = "N")]
     wait_loop: Option<u32>,
-    /// Stop after so many frames
+    /// Stop after this many frames
     #[arg(short = 'c', long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// Stop after this time
@@ -80,6 +81,9 @@ pub struct SendFlags {
 /// Unsent frames worth up to this much time come from rounding of the clock.
 const TOLERATED: Duration = Duration::from_micros(10);
 
+/// Version of [`Document`].
+pub const SCHEMA_VERSION: u32 = 1;
+
 /// How often a line is printed.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -90,12 +94,17 @@ pub fn run(flags: &SendFlags) -> Result<Exit> {
     let rate = flags.rate.map(|rate| of_frames(rate, &plan, side)).transpose()?;
     let schedule = schedule(flags, rate);
     if flags.dry_run {
-        print(&format!("{}, {}, {}\n", plan.layout(), plan.asked(), describe(flags, &schedule)))?;
+        print(&format!(
+            "{}, {}, {}\n",
+            plan.layout(),
+            sizes_in_words(plan.asked()),
+            describe(flags, &schedule)
+        ))?;
         return Ok(Exit::Done);
     }
     let stop = Stop::install()?;
     let report = sent(flags, side, &plan, &schedule, &stop)?;
-    if flags.json { print_json(&as_json(&report)) } else { print(&as_text(&report)) }?;
+    if flags.json { print_json(&Document::new(&report)) } else { print(&as_text(&report)) }?;
     if let Some(failure) = report.failure {
         // Print the account of the sent frames first.
         return Err(failure.into());
@@ -192,6 +201,11 @@ pub(super) fn pin(cpu: u32) -> Result<()> {
     Ok(affinity::pin_current_thread(CpuId::new(cpu))?)
 }
 
+/// A single size is in bytes; other texts have names or several sizes.
+fn sizes_in_words(sizes: &Sizes) -> String {
+    if let Sizes::Fixed(size) = sizes { format!("{size} bytes") } else { sizes.to_string() }
+}
+
 fn describe(flags: &SendFlags, schedule: &Schedule) -> String {
     let limit = match (flags.count, flags.duration) {
         (Some(count), None) => format!("{count} frames"),
@@ -241,22 +255,63 @@ fn as_text(report: &SendReport) -> String {
     text
 }
 
-fn as_json(report: &SendReport) -> serde_json::Value {
-    json!({
-        "schema_version": 1,
-        "intended": report.intended,
-        "sent": report.sent,
-        "accepted": report.accepted,
-        "refused_lost": report.refused_lost,
-        "refused_repeated": report.refused_repeated,
-        "unsent": report.unsent,
-        "in_flight": report.in_flight,
-        "octets": report.octets,
-        "elapsed_s": report.elapsed.as_secs_f64(),
-        "offered_pps": rate(report),
-        "offered_bits_per_s_layer_2": bits(report).layer_2,
-        "offered_bits_per_s_layer_1": bits(report).layer_1,
-        "lateness": report.lateness.summary(),
-        "failure": report.failure.as_ref().map(ToString::to_string),
-    })
+/// The result as data: what `send --json` prints. `docs/send.schema.json` is its schema.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Document {
+    /// Increases when a reader of older documents would misunderstand newer ones.
+    schema_version: u32,
+    /// Wall-clock time at the end, in nanoseconds since 1970.
+    unix_ns: u64,
+    /// Frames to send by the schedule until the end.
+    intended: u64,
+    /// Frames sent.
+    sent: u64,
+    /// Frames that the kernel accepted.
+    accepted: u64,
+    /// Frames that the kernel refused after it had accepted them: they count as lost.
+    refused_lost: u64,
+    /// Refused frames that were sent again.
+    refused_repeated: u64,
+    /// Intended frames that were not sent.
+    unsent: u64,
+    /// Frames still in the transmit ring at the end.
+    in_flight: u64,
+    /// Octets of the frames sent, FCS included.
+    octets: u64,
+    /// Seconds from the first frame to the last.
+    elapsed_s: f64,
+    /// Frames per second.
+    offered_pps: f64,
+    /// Bits per second of the frames, FCS included.
+    offered_bits_per_s_layer_2: f64,
+    /// The same with preamble and gap.
+    offered_bits_per_s_layer_1: f64,
+    /// How late frames were against the plan; null without a plan.
+    lateness: Option<LatenessSummary>,
+    /// What ended the sending early; null if nothing did.
+    failure: Option<String>,
+}
+
+impl Document {
+    fn new(report: &SendReport) -> Self {
+        let rates = bits(report);
+        Self {
+            schema_version: SCHEMA_VERSION,
+            unix_ns: clock::realtime_ns(),
+            intended: report.intended,
+            sent: report.sent,
+            accepted: report.accepted,
+            refused_lost: report.refused_lost,
+            refused_repeated: report.refused_repeated,
+            unsent: report.unsent,
+            in_flight: report.in_flight,
+            octets: report.octets,
+            elapsed_s: report.elapsed.as_secs_f64(),
+            offered_pps: rate(report),
+            offered_bits_per_s_layer_2: rates.layer_2,
+            offered_bits_per_s_layer_1: rates.layer_1,
+            lateness: report.lateness.summary(),
+            failure: report.failure.as_ref().map(ToString::to_string),
+        }
+    }
 }

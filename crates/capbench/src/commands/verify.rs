@@ -1,15 +1,17 @@
 //! `capbench verify`: finds every frame of `capbench send` in capture files.
 
+pub mod document;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use capbench_frames::TrialId;
 use capbench_lab::recorded::{FileRead, Recorded, RecordedInterface, TrialFrames};
-use capbench_record::file::{FileFormat, InterfaceStatistics};
+use capbench_record::file::FileFormat;
 use capbench_report::printable;
 use clap::Args;
-use serde_json::{Value, json};
 
+use self::document::Document;
 use crate::exit::{self, Exit, Usage};
 use crate::file_format;
 use crate::flags::LayoutFlags;
@@ -42,7 +44,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut trials: Vec<_> = flags.trial.iter().copied().map(TrialId).collect();
     trials.sort_unstable();
     if trials.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(Usage("--trial: a number is there twice".into()).into());
+        return Err(Usage("--trial: a number is named twice".into()).into());
     }
     let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
@@ -59,7 +61,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let is_right =
         recorded.is_right() && files.iter().all(|(_, read)| read.failure.is_none() && !read.ends_early);
     if flags.json {
-        print_json(&document(&files, &recorded, is_right))?;
+        print_json(&Document::new(&files, &recorded, is_right))?;
     } else {
         print(&text(&files, &recorded))?;
     }
@@ -115,11 +117,11 @@ fn text(files: &[(&Path, FileRead)], recorded: &Recorded) -> String {
     recorded.trials().iter().for_each(|trial| text.push_str(&of_trial(trial)));
     let (other, late) = (recorded.other(), recorded.late());
     text.push_str(&format!(
-        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} behind one of a later time",
+        "{} foreign, {} cut short, {} damaged, {} without their VLAN tag\n{} out of time order",
         other.foreign, other.truncated, other.corrupt, other.untagged, late.frames
     ));
     if late.frames > 0 {
-        text.push_str(&format!(", by {:.6} s at most", late.most_ns as f64 / 1e9));
+        text.push_str(&format!(", by up to {:.6} s", late.most_ns as f64 / 1e9));
     }
     text.push('\n');
     text.push_str(&other_trials(&recorded.other_trials(), "--trial"));
@@ -157,7 +159,7 @@ fn of_trial(trial: &TrialFrames) -> String {
 fn of_interface(number: usize, interface: &RecordedInterface) -> String {
     let name = interface.name.as_deref().map_or_else(|| format!("interface {number}"), printable::line);
     let mut text = format!(
-        "{name}: {} packets; drop counts of {} lost ones; {} of {} gaps told by the packet behind them",
+        "{name}: {} packets; drop counts report {} lost packets; {} of {} gaps reported by the packet that follows",
         interface.frames, interface.told, interface.gaps_told, interface.gaps
     );
     if interface.told_elsewhere > 0 {
@@ -181,74 +183,9 @@ fn of_interface(number: usize, interface: &RecordedInterface) -> String {
             word(statistics.own_dropped()),
         ));
         if interface.contradicts_itself() {
-            text.push_str("; these are fewer than its drop counts tell");
+            text.push_str("; fewer than its drop counts report");
         }
         text.push('\n');
     }
     text
-}
-
-fn document(files: &[(&Path, FileRead)], recorded: &Recorded, is_right: bool) -> Value {
-    let (other, late) = (recorded.other(), recorded.late());
-    let of_file = |(file, read): &(&Path, FileRead)| {
-        json!({
-            "file": file.display().to_string(),
-            "format": read.format.map(FileFormat::name),
-            "packets": read.frames,
-            "ends_early": read.ends_early,
-            "failure": read.failure.as_ref().map(ToString::to_string),
-        })
-    };
-    let of_trial = |trial: &TrialFrames| {
-        let ranges = trial.missing_ranges().take(RANGES).map(|range| [range.start, range.end - 1]);
-        json!({
-            "trial": trial.trial.0,
-            "delivered": trial.delivered,
-            "duplicates": trial.duplicates,
-            "reordered": trial.reordered,
-            "missing": trial.missing().numbers,
-            "of": trial.delivered + trial.missing().numbers,
-            "missing_ranges": trial.missing().ranges,
-            "first_missing_ranges": ranges.collect::<Vec<_>>(),
-        })
-    };
-    let of_statistics = |statistics: &InterfaceStatistics| {
-        json!({
-            "received": statistics.received,
-            "accepted": statistics.accepted,
-            "delivered": statistics.delivered,
-            "lost_by_interface": statistics.interface_dropped,
-            "lost_by_system": statistics.system_dropped,
-            "lost_by_recorder": statistics.own_dropped(),
-        })
-    };
-    let of_interface = |interface: &RecordedInterface| {
-        json!({
-            "interface": interface.name,
-            "vlan_tags_missing": interface.lacks_vlan_tags,
-            "packets": interface.frames,
-            "drops_told": interface.told,
-            "gaps": interface.gaps,
-            "gaps_told": interface.gaps_told,
-            "told_elsewhere": interface.told_elsewhere,
-            "lost": interface.lost(),
-            "statistics": interface.statistics.as_ref().map(of_statistics),
-        })
-    };
-    json!({
-        "schema_version": 1,
-        "right": is_right,
-        "packets": recorded.frames(),
-        "foreign": other.foreign,
-        "of_other_trials": recorded.other_trials().iter()
-            .map(|(trial, frames)| json!({ "trial": trial.0, "frames": frames })).collect::<Vec<_>>(),
-        "truncated": other.truncated,
-        "corrupt": other.corrupt,
-        "untagged": other.untagged,
-        "late": late.frames,
-        "latest_ns": (late.frames > 0).then_some(late.most_ns),
-        "files": files.iter().map(of_file).collect::<Vec<_>>(),
-        "trials": recorded.trials().iter().map(of_trial).collect::<Vec<_>>(),
-        "interfaces": recorded.interfaces().iter().map(of_interface).collect::<Vec<_>>(),
-    })
 }

@@ -182,7 +182,7 @@ fn has_three_cpus() -> Result<bool> {
 }
 
 /// Why placement `other` is not measured by default on a small host.
-const TWO_CPUS: &str = "placement other is left out: on two CPUs the generator's CPU would do the kernel's receive work; name                         --placement same,other to measure it";
+const TWO_CPUS: &str = "placement other is left out: on two CPUs the generator's CPU would do the kernel's receive work; name --placement same,other to measure it";
 
 impl Bench {
     /// Deviations from what a user may expect, known before the first trial.

@@ -107,13 +107,13 @@ pub struct Rfc2544Flags {
 fn step(text: &str) -> Result<Percent, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent =
-        number.parse().map_err(|_| format!("\"{text}\" is no number of percent, for example 5%"))?;
+        number.parse().map_err(|_| format!("\"{text}\" is not a percentage; write for example 5%"))?;
     let step = Percent::new(percent).map_err(|error| error.to_string())?;
     if step > COARSEST {
-        return Err(format!("RFC 2544 26.3 allows {COARSEST} at most"));
+        return Err(format!("RFC 2544 26.3 allows up to {COARSEST}"));
     }
     if percent < FINEST {
-        return Err(format!("give {FINEST} % at least, which is a thousand loads"));
+        return Err(format!("give at least {FINEST} %, which is a thousand loads"));
     }
     Ok(step)
 }
@@ -198,7 +198,7 @@ fn check(flags: &Rfc2544Flags, rates: Rates, tests: &[Test]) -> Result<(), Usage
     }
     if rates.throughput.is_some() && tests == [Test::Throughput] {
         let why =
-            "--test throughput: --throughput gives what it would find; name another test, or leave it out";
+            "--test throughput: --throughput names what it would find; name another test, or leave it out";
         return refuse(why.into());
     }
     Ok(())

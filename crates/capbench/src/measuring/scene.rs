@@ -115,7 +115,7 @@ pub struct RunFlags {
     /// and printed
     #[arg(long)]
     pub no_trace: bool,
-    /// Repeat a trial that the host disturbed (steal, foreign load, clocks) so often at most; 0 only marks it
+    /// Repeat a trial that the host disturbed (steal, foreign load, clocks) up to this many times; 0 only marks it
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub repeats: u32,
     /// Print the plan with its estimated time and stop

@@ -53,7 +53,7 @@ pub struct SearchFlags {
     /// Highest load to test [default: what the generator reaches in a test of itself]
     #[arg(long, value_name = "RATE")]
     max_rate: Option<StatedRate>,
-    /// Send so many frames at once, at the load as their mean rate, rather than evenly spaced ones (RFC 2544 section 21: 16,
+    /// Send this many frames at once, with the load as the mean rate, instead of evenly spaced ones (RFC 2544 section 21: 16,
     /// 64, 256 and 1024)
     #[arg(long, value_name = "FRAMES")]
     burst: Option<NonZeroU32>,
@@ -63,7 +63,7 @@ pub struct SearchFlags {
     /// Traffic that each search may send, drains and all else not counted; otherwise as --time
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     traffic: Option<Duration>,
-    /// Search every set-up so many times, in turn with the others, each time anew: the spread of the results shows how
+    /// Search every set-up this many times, in turn with the others, each time from the start: the spread of the results shows how
     /// repeatable they are
     #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..=MOST_SEARCHES))]
     searches: u32,

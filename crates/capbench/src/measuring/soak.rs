@@ -62,7 +62,7 @@ pub fn run(flags: &SoakFlags) -> Result<Exit> {
 }
 
 fn plan(scene: &Scene, flags: &SoakFlags) -> Result<SoakPlan> {
-    let one = |what: &str| Usage(format!("a soak holds one load on one set-up: name one {what}"));
+    let one = |what: &str| Usage(format!("a soak runs one load on one set-up: name one {what}"));
     let [method] = &scene.methods[..] else { return Err(one("--method").into()) };
     let [size] = &scene.sizes[..] else { return Err(one("--size").into()) };
     let [placement] = scene.placements[..] else { return Err(one("--placement").into()) };

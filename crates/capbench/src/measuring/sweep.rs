@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::Pps;
+use capbench_frames::{Pps, StatedRate};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::moderation::Moderation;
 use capbench_model::options::CaptureOptions;
@@ -77,9 +77,10 @@ pub struct SweepFlags {
     /// dain-2004-167kpps
     #[arg(long, value_name = "NAME", conflicts_with_all = ["points", "from", "to", "rate", "size"])]
     preset: Option<String>,
-    /// Loads, separated by commas; max is what the generator can do [default: max]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = load)]
-    rate: Vec<Load>,
+    /// Loads, separated by commas, such as 100k, 500Mbit/s, 1GbpsL1 or 10% of the line; max is what the generator can do
+    /// [default: max]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = stated)]
+    rate: Vec<StatedLoad>,
     /// At every point of a ring sweep look for the longest burst without loss at each rate, as RFC 9004 does, and give the
     /// drain-corrected buffer time: corrected by the rate at which frames are received in that overload, not by the throughput
     #[arg(long)]
@@ -104,12 +105,29 @@ pub struct SweepFlags {
     scene: SceneFlags,
 }
 
+/// A load as the user writes it.
+#[derive(Clone, Copy, Debug)]
+enum StatedLoad {
+    Rate(StatedRate),
+    Maximum,
+}
+
 /// Reads a load: a rate, or `max`.
-fn load(text: &str) -> Result<Load, String> {
+fn stated(text: &str) -> Result<StatedLoad, String> {
     if text == "max" {
-        return Ok(Load::Maximum);
+        return Ok(StatedLoad::Maximum);
     }
-    text.parse().map(Load::Rate).map_err(|error| format!("{error}; or max, what the generator can do"))
+    text.parse().map(StatedLoad::Rate).map_err(|error| format!("{error}; or max, what the generator can do"))
+}
+
+impl StatedLoad {
+    /// The load in frames per second. `flag` names it.
+    fn of_frames(self, scene: &Scene, flag: &str) -> Result<Load> {
+        Ok(match self {
+            Self::Rate(rate) => Load::Rate(scene.rate(flag, rate)?),
+            Self::Maximum => Load::Maximum,
+        })
+    }
 }
 
 struct Sweeps {
@@ -189,7 +207,7 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
             (part.axis(steps.into())?, part.setup(&base), vec![part.load()])
         }
         None if flags.rate.is_empty() => (axis(scene, flags, &base)?, base, vec![Load::Maximum]),
-        None => (axis(scene, flags, &base)?, base, flags.rate.clone()),
+        None => (axis(scene, flags, &base)?, base, rates(scene, flags)?),
     };
     Ok(SweepPlan {
         axis,
@@ -204,6 +222,11 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         seed: seed(flags.seed),
         left_out: Vec::new(),
     })
+}
+
+/// The loads of --rate.
+fn rates(scene: &Scene, flags: &SweepFlags) -> Result<Vec<Load>> {
+    flags.rate.iter().map(|load| load.of_frames(scene, "--rate")).collect()
 }
 
 fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
@@ -260,10 +283,14 @@ fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
         }
         AxisName::Load => {
             let points = match ends {
-                Some((from, to)) => loads(from, to, steps, spacing)?,
+                Some((from, to)) => loads(scene, from, to, steps, spacing)?,
                 None => {
-                    let rates = flags.rate.iter().map(|load| Point::Load(*load));
-                    points(&|text| load(text).map(Point::Load))?.into_iter().chain(rates).collect()
+                    let load = |text: &str| {
+                        let load = stated(text)?.of_frames(scene, "--points");
+                        load.map(Point::Load).map_err(|error| error.to_string())
+                    };
+                    let rates = rates(scene, flags)?.into_iter().map(Point::Load);
+                    points(&load)?.into_iter().chain(rates).collect()
                 }
             };
             if points.is_empty() {
@@ -302,9 +329,12 @@ fn placements(scene: &Scene) -> Result<Axis> {
 }
 
 /// A range of loads. Steps smaller than one whole rate coincide.
-fn loads(from: &str, to: &str, steps: u16, spacing: Spacing) -> Result<Vec<Point>> {
-    let end = |text: &str| Pps::from_str(text).map_err(|error| Usage(error.to_string()));
-    let (from, to) = (end(from)?.get(), end(to)?.get());
+fn loads(scene: &Scene, from: &str, to: &str, steps: u16, spacing: Spacing) -> Result<Vec<Point>> {
+    let end = |flag, text: &str| {
+        let stated: StatedRate = text.parse().map_err(|error| Usage(format!("{flag}: {error}")))?;
+        scene.rate(flag, stated)
+    };
+    let (from, to) = (end("--from", from)?.get(), end("--to", to)?.get());
     if from >= to {
         return Err(Usage(format!("--from {from}: the range is empty; begin below --to")).into());
     }
@@ -334,7 +364,7 @@ fn enough_time(
     let time = humantime::format_duration(allowed);
     if least > allowed {
         return Err(Usage(format!(
-            "--time {time}: it cannot suffice: the sweep takes at least {}; give fewer points, methods or --visits, or a \
+            "--time {time} is too short: the sweep takes at least {}; give fewer points, methods or --visits, or a \
              shorter --duration",
             words::roughly(least)
         )));
@@ -361,7 +391,7 @@ impl Plan for Sweeps {
             }
             let visits = format!("{} of every point, in random order", plan.repeats);
             words::row(&mut text, "visits", visits);
-            words::row(&mut text, "trials", format!("at most {} of {:?}", plan.trials(), plan.duration));
+            words::row(&mut text, "trials", format!("up to {} of {:?}", plan.trials(), plan.duration));
             words::row(&mut text, "time", words::time_of(*spread, plan.base.quiet, 1));
             text.push_str(words::NOISE);
         }

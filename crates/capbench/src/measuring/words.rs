@@ -31,7 +31,7 @@ pub fn shorter(duration: Duration, quiet: Duration) -> String {
 pub fn time_of(spread: Spread, quiet: Duration, times: usize) -> String {
     let time = |cost: Cost| roughly(cost.times(times as u32).time(quiet));
     let Spread { least, median, most } = spread;
-    format!("about {}, at least {}, at most {}", time(median), time(least), time(most))
+    format!("about {} ({} to {})", time(median), time(least), time(most))
 }
 
 /// A rounded time for people.

@@ -46,7 +46,7 @@ fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
 }
 
 /// The method would cut the host off from its network.
-const TAKES_FRAMES: &str = "the host would not get its frames";
+const TAKES_FRAMES: &str = "the host would not receive its frames";
 /// A library's path must not come from results.
 const NAMES_CODE: &str = "only --method can name a device or a library";
 

@@ -24,7 +24,7 @@ pub struct RecordFlags {
     /// Capture method; auto: the one that your last conclusive bench of this host recommends, else packet-v3
     #[arg(long, value_name = "METHOD", default_value = "auto")]
     pub method: String,
-    /// Stop after so many packets
+    /// Stop after this many packets
     #[arg(short = 'c', long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Stop after this time [default: when interrupted]
@@ -56,7 +56,7 @@ pub struct RecordFlags {
     /// How many captures share the packets of an interface
     #[arg(long, value_name = "N", requires = "fanout", value_parser = members)]
     pub members: Option<usize>,
-    /// So many threads filter and encode packets, where otherwise the capture's thread, or the one that merges, does it
+    /// How many threads filter and encode packets [default: none, the thread that captures or merges does it]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub workers: Option<u16>,
     /// Batches that may wait for each worker; more are dropped, and counted [default: at most 8, and as many as leave half of
@@ -72,7 +72,7 @@ pub struct RecordFlags {
     /// Have the kernel compute a hash of each packet's flow where the interface does not: packet-v3 writes it to the file
     #[arg(long)]
     pub flow_hash: bool,
-    /// Hand packets over as they come, at the cost of CPU time
+    /// Return packets as they come, at the cost of CPU time
     #[arg(long)]
     pub immediate_mode: bool,
     /// User to become once interfaces are open
@@ -104,22 +104,22 @@ pub struct OutputFlags {
     /// Begin a new file when one is larger than this: in units of 1,000,000 bytes, or with a unit such as 64MiB
     #[arg(short = 'C', long = "file-size", value_name = "SIZE", value_parser = file_size)]
     pub file_size: Option<u64>,
-    /// Begin a new file after so many packets
+    /// Begin a new file after this many packets
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..))]
     pub file_packets: Option<u64>,
-    /// Begin a new file every so many seconds
+    /// Begin a new file every this many seconds
     #[arg(short = 'G', long = "file-seconds", value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub file_seconds: Option<u32>,
     /// How many files: with -C a ring, with -G alone the end
     #[arg(short = 'W', long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
     pub files: Option<u32>,
-    /// As for dumpcap, when to begin a new file: duration:SECONDS, packets:N or filesize:KB; files:N is a ring of so many
+    /// As for dumpcap, when to begin a new file: duration:SECONDS, packets:N or filesize:KB; files:N is a ring of N files
     #[arg(short = 'b', long, value_name = "CONDITION", value_parser = dumpcap::new_file)]
     pub ring_buffer: Vec<Condition>,
-    /// Keep up to so many files: the oldest of this recording are removed, those of earlier runs included
+    /// Keep up to this many files: the oldest of this recording are removed, those of earlier runs included
     #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u64).range(1..))]
     pub keep_files: Option<u64>,
-    /// Keep so much of the disk free, such as 20GiB or 10%: the oldest files of this recording are removed, those of earlier
+    /// Keep this much of the disk free, such as 20GiB or 10%: the oldest files of this recording are removed, those of earlier
     /// runs included
     #[arg(long, value_name = "SIZE", value_parser = free_space)]
     pub keep_free: Option<FreeSpace>,

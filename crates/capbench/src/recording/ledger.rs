@@ -1,11 +1,11 @@
 //! The ledger: what happened to every packet, as text and as data.
 
-use capbench_capture::Occupancy;
+pub mod document;
+
 use capbench_model::counters::Loss;
 use capbench_model::places::Place;
-use capbench_record::recording::{Account, End, InterfaceAccount};
+use capbench_record::recording::{Account, InterfaceAccount};
 use capbench_report::formats::text::columns;
-use serde_json::{Value, json};
 
 use crate::status::{in_a_word, word};
 
@@ -46,11 +46,11 @@ pub fn unknown_losses(account: &Account) -> Option<String> {
     Some(match (interface.lost_by_kernel(), interface.unknown_after_down()) {
         (None, _) => format!("{method} on {name} does not count how many packets it lost"),
         (_, Some(reason)) => format!(
-            "{name} went down {}, and how many packets came before its socket was attached again is {reason}",
+            "{name} went down {}; packets that came before its socket was attached again: {reason}",
             times(interface.went_down)
         ),
         (Some(_), None) => format!(
-            "{} packets of {name} are unexplained; {method} cannot stop packets at the end, so they may have come after it",
+            "{} packets of {name} are unexplained; {method} cannot stop packets at the end, so they may have come after the end",
             interface.unexplained().unwrap_or(0)
         ),
     })
@@ -111,19 +111,22 @@ pub fn text(account: &Account, is_running: bool) -> String {
             rows(interface, is_running)
         ));
         text.push_str(&format!(
-            "how full the ring was at most: {}; in the last second: {}\n",
+            "highest ring fill: {}; in the last second: {}\n",
             word(interface.fullest),
             word(interface.fill)
         ));
-        if let Some(told) = interface.reported {
+        if let Some(reported) = interface.reported {
             text.push_str(&format!(
-                "lost packets told in the file before the packet that follows: {told}; behind the last packet: {}\n",
+                "losses reported in the file with the packet that follows: {reported}; lost after the last packet: {}\n",
                 interface.behind_last
             ));
         }
         if let Some(merged) = interface.merged.filter(|merged| merged.late > 0) {
             let behind = merged.latest_ns.unwrap_or(0) as f64 / 1e6;
-            text.push_str(&format!("late in the merge: {}, by {behind:.3} ms at most\n", merged.late));
+            text.push_str(&format!(
+                "written out of time order by the merge: {}, by up to {behind:.3} ms\n",
+                merged.late
+            ));
         }
         if interface.went_down > 0 {
             text.push_str(&format!("it went down {}\n", times(interface.went_down)));
@@ -135,12 +138,12 @@ pub fn text(account: &Account, is_running: bool) -> String {
     }
     if let Some(merge) = &account.merge {
         text.push_str(&format!(
-            "\nheld by the merge: at most {} batches of {} bytes; put out before every interface had come as far: {}",
+            "\nmerge: up to {} batches of {} bytes waited for other interfaces; {} were written without waiting longer",
             merge.most_held_batches, merge.most_held_octets, merge.forced
         ));
     }
     text.push_str(&format!(
-        "\n{} of {} captured packets, {} bytes in {} file{}; at most {} of {} buffers in use, longest write {:.1} ms\n",
+        "\n{} of {} captured packets, {} bytes in {} file{}; up to {} of {} buffers in use, longest write {:.1} ms\n",
         account.written(),
         account.interfaces.iter().map(InterfaceAccount::captured).sum::<u64>(),
         account.writer.bytes,
@@ -180,47 +183,43 @@ fn all_rows(interface: &InterfaceAccount, is_running: bool) -> Vec<Row> {
         row(&format!("lost: {}", in_a_word(loss.place)), loss.count.and_then(number), &loss.source)
     };
     rows.extend(interface.losses.iter().map(of_loss));
-    rows.push(row("taken", number(interface.delivered), "packets that the method gave"));
+    rows.push(row("read", number(interface.delivered), "packets that capbench read from the method"));
     rows.extend(interface.queues.iter().map(of_loss));
     if let Some(filtered) = interface.filtered {
         rows.push(row("left out by the filter", number(filtered), "the filter, run by capbench"));
     }
     rows.extend([
-        row("past the end", number(interface.past_end), "packets that came when the limit was reached"),
+        row("past the end", number(interface.past_end), "packets that came after the limit was reached"),
         row("written", number(output.written), "packets in the files"),
         row(
             "lost: writer, no room",
             number(output.refused),
-            "packets without a free buffer, or behind a failed write",
+            "no buffer was free, or an earlier write failed",
         ),
-        row("lost: writer, unwritten", number(output.unwritten), "packets that could not be written"),
+        row("lost: writer, unwritten", number(output.unwritten), "the write failed"),
         row(
             "written, not known to be on disk",
             number(output.sync_failed),
-            "packets of files of which the disk reported an error",
+            "packets in files for which the disk reported an error",
         ),
-        row("overwritten", number(output.overwritten), "packets of files that the ring (-W) has replaced"),
+        row("overwritten", number(output.overwritten), "packets in files that the ring (-W) replaced"),
         row(
             "deleted: retention",
             number(output.deleted),
-            "packets of old files that --keep-files or --keep-free has removed",
+            "packets in old files that --keep-files or --keep-free removed",
         ),
-        row("in hand", Some(interface.in_hand()), "taken less all of those"),
+        row("in capbench", Some(interface.in_hand()), "read, and in no other row: still in buffers"),
     ]);
     let rest = interface.unexplained();
     // While frames arrive, the ring holds some accepted frames. A rest at the end has no explanation.
     let waiting = rest.filter(|rest| is_running && *rest > 0);
     if waiting.is_some() {
-        rows.push(row(
-            "in the ring",
-            waiting,
-            "accepted less lost in front of capbench less taken: not read yet",
-        ));
+        rows.push(row("in the ring", waiting, "accepted less lost before capbench less read: not read yet"));
     }
     let rest = if waiting.is_some() { Some(0) } else { rest };
-    rows.push(row("unexplained", rest, "accepted less lost in front of capbench less taken"));
+    rows.push(row("unexplained", rest, "accepted less lost before capbench less read"));
     if let Some(cut) = interface.cut {
-        let source = "of those taken, packets longer than the ring's buckets; their end is missing";
+        let source = "of those read, packets longer than a slot of the ring; their end is missing";
         rows.push(row("cut", number(cut), source));
     }
     rows
@@ -230,82 +229,6 @@ fn rows(interface: &InterfaceAccount, is_running: bool) -> String {
     let fields = |(place, count, source): Row| vec![place, word(count), source];
     let rows: Vec<_> = all_rows(interface, is_running).into_iter().map(fields).collect();
     columns(&["packets", "count", "source"], &rows)
-}
-
-/// The account as one JSON document. Unknown numbers are null.
-pub fn document(account: &Account, end: End) -> Value {
-    let end = match end {
-        End::Asked => "asked",
-        End::Packets => "packets",
-        End::Files => "files",
-        End::ReaderGone => "reader_gone",
-        End::Failed => "failed",
-    };
-    json!({
-        "schema_version": 1,
-        "end": end,
-        "duration_s": account.time.as_secs_f64(),
-        "written": account.written(),
-        "lost": account.lost(),
-        "missing": missing(account),
-        "loss_ratio": loss_ratio(account),
-        "files": account.writer.files,
-        "bytes": account.writer.bytes,
-        "stored_bytes": account.writer.stored_bytes,
-        "buffers": account.writer.pool,
-        "most_buffers_in_use": account.writer.most_in_use,
-        "longest_write_s": account.writer.longest_write.as_secs_f64(),
-        "synced": account.writer.syncs,
-        "deleted_files": account.writer.deleted_files,
-        "deleted_bytes": account.writer.deleted_bytes,
-        "merge": account.merge.as_ref().map(|tally| json!({
-            "forced": tally.forced,
-            "most_held_batches": tally.most_held_batches,
-            "most_held_octets": tally.most_held_octets,
-            "clock_set_back": tally.clock_set_back,
-            "clock_set_forward": tally.clock_set_forward,
-        })),
-        "interfaces": account.interfaces.iter().map(of_interface).collect::<Vec<_>>(),
-    })
-}
-
-fn of_interface(interface: &InterfaceAccount) -> Value {
-    let ledger = all_rows(interface, false)
-        .into_iter()
-        .map(|(place, count, source)| json!({ "place": place, "count": count, "source": source }));
-    json!({
-        "interface": interface.name,
-        "method": interface.method,
-        "members": interface.members,
-        "received": interface.received,
-        "accepted": interface.accepted,
-        "lost_by_interface": interface.lost_by_interface(),
-        "lost_by_stack": interface.lost_by_stack(),
-        "lost_by_kernel": interface.lost_by_kernel(),
-        "taken": interface.delivered,
-        "lost_in_queues": interface.lost_in_queues(),
-        "filtered": interface.filtered,
-        "past_end": interface.past_end,
-        "written": interface.output.written,
-        "refused_by_writer": interface.output.refused,
-        "unwritten": interface.output.unwritten,
-        "not_known_on_disk": interface.output.sync_failed,
-        "overwritten": interface.output.overwritten,
-        "deleted": interface.output.deleted,
-        "not_yet_on_disk": interface.output.unsynced,
-        "in_hand": interface.in_hand(),
-        "unexplained": interface.unexplained(),
-        "cut": interface.cut,
-        "octets": interface.octets,
-        "ring_fill": interface.fill.map(Occupancy::share),
-        "ring_fullest": interface.fullest.map(Occupancy::share),
-        "drops_told": interface.reported,
-        "drops_behind_last": interface.behind_last,
-        "late": interface.merged.map(|merged| merged.late),
-        "latest_ns": interface.merged.and_then(|merged| merged.latest_ns),
-        "went_down": interface.went_down,
-        "ledger": ledger.collect::<Vec<_>>(),
-    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ pub mod auto;
 mod dumpcap;
 pub mod extcap;
 mod flags;
-mod ledger;
+pub mod ledger;
 mod plan;
 pub mod record;
 mod status;
@@ -48,7 +48,7 @@ pub fn method(text: &str) -> Result<MethodSpec> {
     let spec = own_method(text)?;
     methods::find(&spec)?;
     if spec.delivery() == Some(Delivery::Counted) {
-        let why = "it counts packets in the kernel, and gives none that could be recorded";
+        let why = "it counts packets in the kernel and returns none to record";
         return Err(Usage(format!("--method {text}: {why}")).into());
     }
     Ok(spec)

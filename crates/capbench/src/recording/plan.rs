@@ -126,8 +126,7 @@ pub fn warn_of_names(write: &WriteOptions) {
     let second = (realtime_ns() / 1_000_000_000).cast_signed();
     let Some(after) = write.names_repeat_after(second) else { return };
     tell!(
-        "capbench: -w {}: names come again after {}; a file whose name is taken gets -1, -2 and so on in front of its ending. \
-         %Y-%m-%dT%H:%M:%S%z never comes again",
+        "capbench: -w {}: names repeat after {}; where a file of that name exists, the new name gets -1, -2 and so on in front of its ending. %Y-%m-%dT%H:%M:%S%z never repeats",
         write.path.display(),
         humantime::format_duration(Duration::from_secs(after.into()))
     );
@@ -178,7 +177,7 @@ pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
     });
     sources.map(|source| {
         let name = &source.interface.name;
-        format!("{name}: each packet is sent and received there; the copies of sent ones are left out (-Q inout records them)")
+        format!("{name}: a loopback interface shows each packet twice, sent and received; the sent copies are left out (-Q inout records both)")
     })
 }
 
@@ -186,7 +185,7 @@ pub fn left_out(plan: &Plan) -> impl Iterator<Item = String> {
 pub fn workers_in_words(plan: &worker_pool::Plan) -> String {
     let worker_pool::Plan { workers, queue, .. } = *plan;
     format!(
-        "{workers} worker{} with {queue} batch{} waiting for each at most; {}",
+        "{workers} worker{} with up to {queue} batch{} waiting for each; {}",
         if workers == 1 { "" } else { "s" },
         if queue == 1 { "" } else { "es" },
         match plan.when_full {

@@ -17,6 +17,7 @@ use capbench_sys::host::identity;
 use capbench_sys::host::trust::Trust;
 
 pub use super::flags::RecordFlags;
+use super::ledger::document::Document;
 use super::{ledger, plan, status};
 use crate::exit::{self, Exit, Usage};
 use crate::output::{self, print};
@@ -210,7 +211,7 @@ fn close(
     let Finished { end, account, failures } = finished;
     output::tell(&ledger::closing(&account));
     output::tell(&ledger::text(&account, false));
-    let document = serde_json::to_string_pretty(&ledger::document(&account, end))? + "\n";
+    let document = serde_json::to_string_pretty(&Document::new(&account, end))? + "\n";
     let file = plan::side_file(&flags.output, account.writer.first_file.as_deref());
     let saved = file.map_or(Ok(()), |file| write_account(&file, &document, folder, write));
     match (flags.json, plan::is_standard_output(&flags.output)) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::results_file::assert_valid_compare;
+use crate::support::results_file::assert_valid_output;
 use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
@@ -72,14 +72,17 @@ fn the_document_is_as_its_schema_says() {
         let ended = compare(&base, other, &["--json", "--across", "work"]);
         assert_eq!(ended.code, Some(code), "{ended:#?}");
         let document = ended.json();
-        assert_valid_compare(&document);
+        assert_valid_output("compare", &document);
         assert_eq!(document["verdict"], verdict);
         assert_eq!((&document["comparison"]["damaged"], ended.errors.as_str()), (&json!(false), ""));
     }
     let refused = |change: fn(&mut Value)| {
         let mut document = compare(&base, &same, &["--json"]).json();
         change(&mut document);
-        assert!(std::panic::catch_unwind(|| assert_valid_compare(&document)).is_err(), "it was taken");
+        assert!(
+            std::panic::catch_unwind(|| assert_valid_output("compare", &document)).is_err(),
+            "it was taken"
+        );
     };
     refused(|document| document["later"] = 1.into());
     refused(|document| document["verdict"] = "good".into());
@@ -97,7 +100,7 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         let ended = compare(one, another, &["--json"]);
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         let document = ended.json();
-        assert_valid_compare(&document);
+        assert_valid_output("compare", &document);
         assert_eq!(
             (&document["verdict"], &document["comparison"]["damaged"]),
             (&json!("inconclusive"), &json!(true))

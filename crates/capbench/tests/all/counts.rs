@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::results_file::assert_valid_output;
 use crate::support::{
     HOST, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, scratch_of_root,
     send, test_bed,
@@ -149,6 +150,7 @@ fn counted_by_all(frames: u64, octets: u64, send_frames: impl FnOnce(&Namespaces
             assert_eq!(total[key], expected, "{method}: {key}: {ended:#?}");
         }
         let lines = ended.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.clone().for_each(|line| assert_valid_output("count", &line));
         let each_second: u64 =
             lines.filter(|line| line["total"] != true).map(|line| line["packets"].as_u64().unwrap()).sum();
         assert_eq!(each_second, frames + 1, "{method}: the lines of each second: {ended:#?}");
@@ -210,6 +212,7 @@ fn verified(method: &str, transmit: &str, headers: &str, capture: &str) {
         (&(FRAMES + 3).into(), &0.into()),
         "{what}: {ended:#?}"
     );
+    assert_valid_output("count", &total);
     let seen = &total["verified"];
     let others = serde_json::json!([{ "trial": 8, "frames": 3 }]);
     assert_eq!(
@@ -302,6 +305,7 @@ fn root_count_takes_filters_and_counts_each_one_exactly() {
         }
         let ended = count.end().success();
         let total: Value = serde_json::from_str(ended.out.lines().last().unwrap()).unwrap();
+        assert_valid_output("count", &total);
         let packets = |place: usize| &total["each"][place]["packets"];
         assert_eq!(total["packets"], 110, "{method}: {ended:#?}");
         assert_eq!(

@@ -73,7 +73,7 @@ fn what_can_be_set_is_told_with_the_methods_that_run_here() {
     assert_eq!(
         of("arg {number=0}"),
         ["arg {number=0}{call=--method}{display=Capture method}{type=selector}\
-          {tooltip=capbench methods tells more about each}"]
+          {tooltip=capbench methods describes each}"]
     );
     assert_eq!(
         of("arg {number=1}"),
@@ -146,7 +146,7 @@ fn the_link_is_made_once_and_takes_no_place_of_a_file() {
     fs::remove_file(&link).unwrap();
     fs::write(&link, "mine").unwrap();
     let refused = install();
-    assert!(refused.code == Some(1) && refused.errors.contains("is no link"), "{refused:?}");
+    assert!(refused.code == Some(1) && refused.errors.contains("is not a link"), "{refused:?}");
     assert_eq!(fs::read_to_string(&link).unwrap(), "mine");
 }
 

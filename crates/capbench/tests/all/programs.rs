@@ -100,7 +100,7 @@ fn mistakes_in_names_and_definitions_are_usage_errors() {
         (TREE, "cmd", "write cmd:PROGRAM"),
         (TREE, "cmd:tree+fast", "a program has no setting \"fast\""),
         ("[programs.x]\n", "cmd:x", "programs.toml: line 1: missing field `command`"),
-        ("[programs.x]\ncommand = ['x']\n", "cmd:x", "programs.x: nothing would tell what it captured"),
+        ("[programs.x]\ncommand = ['x']\n", "cmd:x", "programs.x: nothing would report what it captured"),
     ] {
         std::fs::write(&definitions, text).unwrap();
         let ended = run(HOST, &mut bench(&scratch, &definitions, method, "1s"));

@@ -47,3 +47,27 @@ fn root_a_folder_that_the_user_may_not_write_to_is_told_with_the_user() {
     insta::assert_snapshot!("not_nobodys", said(&spaces, &folder, &["-w", "a.pcapng", "-Z", "nobody"]));
     assert_eq!(folder.entries(), [] as [String; 0]);
 }
+
+#[test]
+fn root_flags_that_contradict_each_other_are_refused() {
+    let Some((folder, spaces)) = test_bed() else { return };
+    for (arguments, parts) in [
+        ("no --format verbatim --method packet-v2", ["packet-v2 has no blocks", "give --method packet-v3"]),
+        ("no --format verbatim --fanout lb --members 2", ["it is for one capture", ""]),
+        ("no --format verbatim --block 32MiB --ring 64MiB", ["blocks are at most 16MiB", ""]),
+        ("no --ring 4MiB --workers 2", ["--workers: ", "--ring"]),
+        ("no --ring 16MiB --workers 1 --worker-queue 15", ["--worker-queue: ", "--ring"]),
+        ("a.pcapng --keep-files 3", ["give -G or -C", ""]),
+        ("a.pcapng -C 1 -W 3 --keep-files 3", ["no -W", ""]),
+        ("%Y/a%H.pcapng -G 1 --keep-files 3", ["folder", ""]),
+        ("%c.pcapng -G 1 --keep-free 1%", ["%c", ""]),
+        ("a%s.pcapng -G 1 --keep-free 0%", ["1% to 99%", ""]),
+    ] {
+        let mut command = capbench("record -i right -w");
+        command.args(arguments.split(' ')).current_dir(folder.path());
+        let ended = run(&spaces.right, &mut command);
+        assert_eq!(ended.code, Some(2), "{arguments}: {ended:#?}");
+        assert!(parts.iter().all(|part| ended.errors.contains(part)), "{arguments}: {ended:#?}");
+        assert!(folder.entries().is_empty(), "{arguments}");
+    }
+}

@@ -4,9 +4,7 @@ use std::fs::{self, File as StdFile};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{
-    File, HOST, Namespaces, Recording, Scratch, Tmpfs, capbench, privileges, run, send, test_bed,
-};
+use crate::support::{File, Namespaces, Recording, Scratch, Tmpfs, privileges, send, test_bed};
 
 /// A file that was written so many seconds ago.
 fn make(folder: &Path, name: &str, age: u64) {
@@ -65,22 +63,4 @@ fn root_a_recording_that_keeps_space_free_does_not_fill_the_disk() {
     assert_eq!((&ledger["written"], &ledger["deleted"]), (&packets.into(), &(FRAMES - packets).into()));
     assert_eq!(ledger["unexplained"], 0, "{document:#}");
     assert!(disk.0.entries().contains(&"notes".to_string()));
-}
-
-#[test]
-fn what_cannot_be_kept_is_refused() {
-    for (arguments, said) in [
-        ("-w a.pcapng --keep-files 3", "give -G or -C"),
-        ("-w a.pcapng -C 1 -W 3 --keep-files 3", "no -W"),
-        ("-w %Y/a%H.pcapng -G 1 --keep-files 3", "folder"),
-        ("-w %c.pcapng -G 1 --keep-free 1%", "%c"),
-        ("-w a%s.pcapng -G 1 --keep-free 0%", "1% to 99%"),
-    ] {
-        let ended = run(HOST, capbench("record -i lo").args(arguments.split(' ')));
-        if ended.code == Some(6) {
-            return capbench_testing::missing("CAP_NET_RAW");
-        }
-        assert_eq!(ended.code, Some(2), "{ended:?}");
-        assert!(ended.errors.contains(said), "{ended:?}");
-    }
 }

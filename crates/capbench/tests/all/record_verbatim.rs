@@ -5,8 +5,7 @@ use std::fs;
 
 use crate::support::recording::counted_by_others;
 use crate::support::{
-    File, HOST, Namespaces, Recording, Running, Scratch, Tmpfs, capbench, eventually, privileges, run,
-    scratch_of_root, send, test_bed,
+    File, HOST, Namespaces, Recording, Scratch, capbench, run, scratch_of_root, send, test_bed,
 };
 
 const FRAMES: u64 = 20_000;
@@ -77,77 +76,6 @@ fn root_files_end_where_they_are_to_end_though_blocks_do_not() {
     assert!(files.iter().flat_map(File::sequences).eq(0..15_000));
     assert!(files.iter().all(|file| !file.statistics.is_empty() && !file.ends_early));
     assert!(blocks(&file) > 5);
-}
-
-#[test]
-fn root_what_the_ring_lost_stands_before_the_packet_that_follows() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    let file = folder.file("lossy.verbatim");
-    let recording = Recording::start(
-        &spaces.right,
-        &file,
-        "--method packet-v3 --format verbatim --ring 1MiB --block 64KiB",
-    );
-    let sender = Running::start(&spaces.left, capbench("send -i left --rate 40000 --trial 7 -c 60000"));
-    eventually("some frames are recorded", || spaces.right.received() > 5000);
-    recording.running.signal("STOP");
-    eventually("the ring overflows", || spaces.right.received() > 40_000);
-    recording.running.signal("CONT");
-    sender.end().success();
-    let (_, document) = recording.interrupt();
-    let written = folder.file("lossy.pcapng");
-    run(HOST, capbench("convert").arg(&file).arg(&written)).success();
-    for file in [&file, &written] {
-        let read = File::read(file, 7, None, None);
-        let missing = 60_000 - read.packets.len() as u64;
-        assert!(missing > 0 && blocks(&folder.file("lossy.verbatim")) > 5, "{document:#}");
-        let mut next = 0;
-        for packet in &read.packets {
-            let sequence = packet.sequence.expect("only frames of the trial are sent");
-            assert_eq!(next + packet.dropped.unwrap_or(0), sequence, "drop count before {sequence}");
-            next = sequence + 1;
-        }
-        assert_eq!(document["interfaces"][0]["lost_by_kernel"], missing, "{document:#}");
-        assert_eq!(document["interfaces"][0]["unexplained"], 0, "{document:#}");
-        assert_eq!(read.last_statistics(0).system_dropped, Some(missing));
-    }
-}
-
-#[test]
-fn root_a_full_disk_leaves_whole_blocks_and_an_account() {
-    let Some(()) = privileges() else { return };
-    let (disk, spaces) = (Tmpfs::new("2m"), Namespaces::make());
-    let file = disk.0.file("full.verbatim");
-    let recording = Recording::start(&spaces.right, &file, VERBATIM);
-    send(&spaces, "--rate 20000 -c 20000 --size 1000 --trial 7");
-    let ended = recording.running.end();
-    assert_eq!(ended.code, Some(7), "{ended:#?}");
-    assert!(ended.errors.contains("free space"), "{ended:#?}");
-    let (document, read) = (ended.json(), File::read(&file, 7, None, None));
-    let written = read.packets.len() as u64;
-    assert!(written > 1000 && read.holds_once(written) && !read.ends_early, "{written}: {document:#}");
-    let ledger = &document["interfaces"][0];
-    assert_eq!((&ledger["written"], &ledger["in_hand"]), (&written.into(), &0.into()), "{document:#}");
-}
-
-#[test]
-fn root_what_has_no_blocks_cannot_be_recorded_verbatim() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    for (arguments, said) in [
-        ("--method packet-v2", "packet-v2 has no blocks; give --method packet-v3"),
-        ("--method packet-v3 --fanout lb --members 2", "it is for one capture"),
-        ("--method packet-v3 --block 32MiB --ring 64MiB", "blocks are at most 16MiB"),
-    ] {
-        let ended = run(
-            &spaces.right,
-            capbench("record -i right --format verbatim -w")
-                .arg(folder.file("no"))
-                .args(arguments.split_whitespace()),
-        );
-        assert_eq!(ended.code, Some(2), "{ended:#?}");
-        assert!(ended.errors.contains(said), "{arguments}: {ended:#?}");
-        assert!(folder.entries().is_empty());
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::recording::counted_by_others;
 use crate::support::{
-    File, Namespaces, Recording, Running, Still, capbench, eventually, run, scratch_of_root, send, test_bed,
+    File, Namespaces, Recording, Running, Still, capbench, eventually, scratch_of_root, send, test_bed,
 };
 use serde_json::Value;
 
@@ -170,12 +170,7 @@ fn root_what_a_worker_that_stands_still_loses_is_lost_at_its_queue_and_nowhere_e
     let read = File::read(&file, 7, None, None);
     let missing = MANY - read.packets.len() as u64;
     assert!(missing > 0, "nothing was lost: {document:#}");
-    let mut next = 0;
-    for packet in &read.packets {
-        let sequence = packet.sequence.expect("only frames of the trial are sent");
-        assert_eq!(next + packet.dropped.unwrap_or(0), sequence, "drop count before {sequence}: {ended:#?}");
-        next = sequence + 1;
-    }
+    read.drop_counts_fill_the_gaps();
     let ledger = &document["interfaces"][0];
     assert_eq!(lost_by_worker(ledger), [missing, 0], "{document:#}");
     for (key, expected) in [
@@ -208,22 +203,4 @@ fn root_where_captures_wait_for_workers_the_ring_holds_what_comes() {
     let (_, document) = recording.interrupt();
     assert!(File::read(&file, 7, None, None).sequences().into_iter().eq(0..30_000), "{document:#}");
     assert_accounted(&document["interfaces"][0], 30_000);
-}
-
-#[test]
-fn root_more_workers_than_a_ring_has_blocks_for_are_refused() {
-    let Some((folder, spaces)) = test_bed() else { return };
-    let file = folder.file("none.pcapng");
-    for (arguments, named) in [
-        ("--ring 4MiB --workers 2", "--workers: "),
-        ("--ring 16MiB --workers 1 --worker-queue 15", "--worker-queue: "),
-    ] {
-        let ended = run(
-            &spaces.right,
-            capbench("record -i right --method packet-v3 -w").arg(&file).args(arguments.split(' ')),
-        );
-        assert_eq!(ended.code, Some(2), "{ended:#?}");
-        assert!(ended.errors.contains(named) && ended.errors.contains("--ring"), "{ended:#?}");
-        assert!(!file.exists(), "{arguments}");
-    }
 }

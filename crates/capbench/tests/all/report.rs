@@ -115,7 +115,7 @@ fn files_that_are_none_are_refused_in_one_line() {
     fs::write(folder.file("empty/results.json"), "").unwrap();
     refused(&report(&folder, &["empty"]), FAILED, &["results.json", "is empty"]);
     fs::write(folder.file("foreign.json"), "{\"runs\": []}").unwrap();
-    refused(&report(&folder, &["foreign.json"]), FAILED, &["foreign.json", "no results of capbench"]);
+    refused(&report(&folder, &["foreign.json"]), FAILED, &["foreign.json", "not a results file of capbench"]);
     refused(&report(&folder, &["x", "--format", "pdf"]), USAGE, &["pdf", "markdown", "parquet"]);
     if !cfg!(feature = "parquet") {
         refused(&report(&folder, &["x", "--format", "parquet"]), UNSUPPORTED, &["parquet", "--features"]);

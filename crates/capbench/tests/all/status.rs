@@ -52,7 +52,7 @@ fn root_elsewhere_count_writes_lines_that_say_the_same() {
     let text = count(&[]).out;
     let line = text.lines().next().unwrap();
     assert!(line.ends_with("0 bit/s L2, 0 bit/s L1         0 dropped  ring 0 %"), "{text}");
-    assert!(text.contains("\ndropped by place: none; how full the ring was at most: 0 %\n"), "{text}");
+    assert!(text.contains("\ndropped by place: none; highest ring fill: 0 %\n"), "{text}");
     let text = count(&["--json"]).out;
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let none = serde_json::json!([{ "place": "ring", "count": 0 }]);
@@ -85,7 +85,7 @@ fn root_losses_are_told_by_place_and_signals_end_nothing() {
     assert_eq!(ended.errors.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
     assert_eq!(ended.out.matches("20000 packets received by filter").count(), 1, "{ended:#?}");
     // A ring that lost packets was full, also where no look saw that.
-    assert!(ended.out.contains("how full the ring was at most: 100 %"), "{ended:#?}");
+    assert!(ended.out.contains("highest ring fill: 100 %"), "{ended:#?}");
 
     let mut recording =
         Recording::start(&spaces.right, &folder.file("lossy.pcapng"), "--method packet-v2 --ring 1MiB");
@@ -95,7 +95,7 @@ fn root_losses_are_told_by_place_and_signals_end_nothing() {
         std::fs::metadata(recording.part()).unwrap().len() > 10_000
     });
     recording.running.signal("USR1");
-    recording.running.wait_for("how full the ring was at most: ");
+    recording.running.wait_for("highest ring fill: ");
     let (ended, document) = recording.interrupt();
     let ledger = &document["interfaces"][0];
     assert_eq!((&ledger["accepted"], &ledger["unexplained"]), (&20_000.into(), &0.into()), "{ended:#?}");

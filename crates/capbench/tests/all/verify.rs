@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Output;
 
+use crate::support::results_file::assert_valid_output;
 use crate::support::{HOST, PATIENCE, Scratch, capbench, lossy, run};
 use capbench_capture::{Frame, PacketType};
 use capbench_frames::{Flow, FrameLayout, FrameSize, FrameWriter, Stamp, StreamId, TrialId, VlanTag};
@@ -13,6 +14,7 @@ use capbench_record::file::{
     ETHERNET, Encoder, HashAlgorithm, InterfaceDescription, InterfaceStatistics, LostAt, PacketFacts,
     SectionDescription,
 };
+use serde_json::Value;
 
 /// Octets of the frames, with FCS.
 const SIZE: u32 = 100;
@@ -118,6 +120,10 @@ fn what_is_missing_is_told_and_set_against_what_the_file_says() {
     let file = pcapng(&packets, &[lost(40, 18, 22)]);
     insta::assert_snapshot!("missing", of(&file, "--trial 7 --frames 40"));
     insta::assert_snapshot!("missing_json", of(&file, "--trial 7 --json"));
+    // The reason of the exit code follows the document.
+    let printed = of(&file, "--trial 7 --json");
+    let mut documents = serde_json::Deserializer::from_str(&printed).into_iter::<Value>();
+    assert_valid_output("verify", &documents.next().unwrap().unwrap());
     insta::assert_snapshot!("contradiction", of(&pcapng(&packets, &[lost(40, 18, 6)]), "--trial 7"));
 }
 

@@ -120,7 +120,7 @@ fn root_frames_that_a_snaplen_cuts_are_told() {
     gro("off");
     let single = look(&spaces.right)["notes"].to_string();
     assert!(!single.contains("joined ones"), "{single}");
-    assert!(notes.contains("takes both directions"), "{notes}");
+    assert!(notes.contains("captures both directions"), "{notes}");
 }
 
 #[test]

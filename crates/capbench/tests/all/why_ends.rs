@@ -1,7 +1,7 @@
 //! `capbench why` at interfaces and on hosts where there is little to see, and the ways in which it ends.
 
 #[cfg(feature = "bpf")]
-use crate::support::results_file::assert_valid_why;
+use crate::support::results_file::assert_valid_output;
 use crate::support::why::look;
 use crate::support::{
     Ended, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, send, test_bed,
@@ -195,7 +195,7 @@ fn root_the_json_is_as_documented() {
     why.wait_for("loses");
     why.signal("INT");
     for line in why.end().success().out.lines() {
-        assert_valid_why(&serde_json::from_str(line).unwrap());
+        assert_valid_output("why", &serde_json::from_str(line).unwrap());
     }
-    assert_valid_why(&look(&spaces.left));
+    assert_valid_output("why", &look(&spaces.left));
 }

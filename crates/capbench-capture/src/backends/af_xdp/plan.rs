@@ -136,7 +136,7 @@ fn chunk_size(interface: &Interface, options: &CaptureOptions) -> Result<u32> {
             method: super::METHOD.name.into(),
             interface: interface.name.clone(),
             reason: format!(
-                "its MTU is {}, and a buffer holds frames of an MTU of {most} at most: lower it, or use an AF_PACKET \
+                "its MTU is {}, and a buffer holds frames of an MTU of up to {most}: lower it, or use an AF_PACKET \
                  method",
                 interface.mtu
             ),

@@ -172,7 +172,7 @@ impl XdpCount {
         let lost = |reason: &str| self.context.fail(SysError::argument("the interface", reason));
         match link_state(self.index) {
             Ok(state) if !state.up => Err(lost("it is down")),
-            Ok(state) if state.attached.is_none() => Err(lost("somebody took the XDP program off it")),
+            Ok(state) if state.attached.is_none() => Err(lost("another process removed its XDP program")),
             Ok(_) => Ok(()),
             Err(error) if error.errno() == Some(ENODEV) => Err(lost("it went down and away")),
             Err(error) => Err(self.context.fail(error)),

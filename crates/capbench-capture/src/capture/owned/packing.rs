@@ -73,7 +73,7 @@ impl Packing {
             Failure::TooLarge(octets) => CaptureError::Batches {
                 method: capture.running().method,
                 reason: format!(
-                    "it gave a frame of {octets} octets, more than it said that it gives; set a snap length (--snaplen)"
+                    "it returned a frame of {octets} octets, more than it announced; set a snap length (--snaplen)"
                 ),
             },
         });

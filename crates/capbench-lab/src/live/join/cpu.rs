@@ -29,7 +29,7 @@ impl Halves<'_> {
         );
         if own.is_none() {
             noise.push(
-                "its application time includes receive work of the kernel, which cannot be told apart here"
+                "its application time includes receive work of the kernel, which cannot be distinguished here"
                     .into(),
             );
         }

@@ -64,7 +64,7 @@ fn steps_are_exact_and_none_is_coarser_than_the_standard_allows() {
     let tenths = test(0.1).loads().unwrap();
     assert_eq!(tenths.len(), 1000);
     let text = test(10.1).loads().unwrap_err().to_string();
-    assert!(text.contains("steps of 10.1 %") && text.contains("10 % at most"), "{text}");
+    assert!(text.contains("steps of 10.1 %") && text.contains("up to 10 %"), "{text}");
     assert!(Percent::new(0.0).is_err() && Percent::new(f64::NAN).is_err());
 }
 

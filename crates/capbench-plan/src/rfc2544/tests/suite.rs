@@ -130,8 +130,8 @@ fn what_is_held_at_the_generators_limit_is_no_throughput() {
     let (kept, idle) = run(&suite, path(8e5, 2e6, Room::Frames(1000)));
     let goal = &kept.searches[0].goals[0];
     assert_eq!((goal.status, goal.lower.as_ref().unwrap().achieved_pps), (Status::AtLeast, 8e5));
-    let why = "800,000 packets/s are held at least (generator-limited) and no throughput was found, so nothing offered \
-               would be an overload";
+    let why = "at least 800,000 packets/s are sustained (the generator sends no more) and the throughput is unknown, so no load \
+               is known to be an overload";
     assert_eq!(passed_over(&kept), [("back-to-back", why), ("recovery", why)]);
     assert_eq!(kept.tested.len(), 2);
     assert!(kept.tested.iter().all(|tested| tested.throughput_status == Some(Status::AtLeast)));

@@ -163,6 +163,6 @@ fn where_the_load_depends_on_the_receiver_the_maximum_is_that_of_both() {
     for goal in &finished.outcome.goals {
         let said = goal.to_string();
         assert_eq!(goal.status, Status::AtLeast);
-        assert!(said.ends_with("limited by generator and receiver together"), "{said}");
+        assert!(said.ends_with("generator and receiver together reach no more"), "{said}");
     }
 }

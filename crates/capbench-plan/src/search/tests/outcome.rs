@@ -42,7 +42,7 @@ fn a_search_that_ends_early_says_what_coarser_targets_decided() {
             assert!(low * forwarded < 1_000_001.0 && high * forwarded > 1e6, "{low} {high}");
             assert!((so_far.relative_width - (high - low) / high).abs() < 1e-12);
             assert!(so_far.duration_sum < goal.goal.duration_sum);
-            assert!(goal.to_string().contains(" s a load, lower bound "), "{goal}");
+            assert!(goal.to_string().contains(" s per load, lower bound "), "{goal}");
             coarser += 1;
         }
     }
@@ -68,7 +68,7 @@ fn the_traffic_allowed_counts_neither_drains_nor_anything_else() {
     assert_eq!((second_run.outcome.ended, second_run.trials.len()), (End::TrafficUp, 32));
     assert!(second_run.outcome.spent_s > 90.0);
     let refused = SearchPlan { traffic_allowed: Some(second), ..plan }.validate().unwrap_err().to_string();
-    assert!(refused.contains("1s of traffic cannot suffice"), "{refused}");
+    assert!(refused.contains("1s of traffic is too short"), "{refused}");
 }
 
 #[test]

@@ -55,12 +55,12 @@ fn what_cannot_be_told_is_not_told() {
     let few = SweepPlan { repeats: 1, ..sweep(24_000, 5, &[167_000.0], &["recv", "packet-v2"]) };
     let text = said(&few, without_regimes()).join("\n");
     assert!(
-        text.contains("first effect (more work per packet, more packets) cannot be told: 1 visits"),
+        text.contains("first effect (more work per packet, more packets) cannot be decided: 1 visits"),
         "{text}"
     );
-    assert!(text.contains("cannot be told against recv with 1 visits"), "{text}");
+    assert!(text.contains("cannot be decided against recv with 1 visits"), "{text}");
     let alone = said(&sweep(24_000, 13, &[167_000.0], &["packet-v2"]), without_regimes()).join("\n");
-    assert!(alone.contains("cannot be told: no method without a ring was measured beside it"), "{alone}");
+    assert!(alone.contains("cannot be decided: no method without a ring was measured next to it"), "{alone}");
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl<R: Read> CaptureReader<R> {
                 .map(Record::Packet),
         };
         let Some(record) = record else {
-            let what = "a block that is too short, or of an interface that there is not";
+            let what = "a block that is too short, or of an interface that does not exist";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
         self.frames += u64::from(matches!(record, Record::Packet(_)));
@@ -234,7 +234,7 @@ impl<R: Read> CaptureReader<R> {
         let Some(mut ring) = self.ring.take() else { return Ok(None) };
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
         let Some(packet) = ring.next(&mut self.input.octets_mut()[..ring.length], snap) else {
-            let what = "a frame that does not lie in its block of a ring";
+            let what = "a frame outside its block of a ring";
             return Err(FileError::Damaged { frames: self.frames, what: what.into() });
         };
         self.frames += 1;

@@ -143,7 +143,7 @@ fn impossible_records_are_errors_and_earlier_records_are_kept() {
         file.octets
     };
     let after = "is damaged after 1 frames: ";
-    let too_short = "a block that is too short, or of an interface that there is not";
+    let too_short = "a block that is too short, or of an interface that does not exist";
     // An enhanced packet of no octets has a captured length of 9.
     const NINE: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0];
     for (octets, what) in [

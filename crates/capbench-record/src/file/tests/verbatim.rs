@@ -207,7 +207,7 @@ fn numbers_that_cannot_be_are_refused_with_their_place() {
         (FIRST + 24, 3, 0),
     ] {
         let whole = with(at, value);
-        let expected = format!("is damaged after {before} frames: a frame that does not lie in its block");
+        let expected = format!("is damaged after {before} frames: a frame outside its block");
         assert!(says(&whole).starts_with(&expected), "{at} {value}: {}", says(&whole));
         assert_eq!(packets(&whole.records).count(), before);
     }

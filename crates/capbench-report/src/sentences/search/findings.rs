@@ -1,4 +1,5 @@
 //! Findings of searches, in sentences with their trials.
+use crate::naming::time;
 use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
@@ -35,15 +36,9 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     if trials.is_empty() {
         trials.clone_from(&search.trials);
     }
-    let rate = "how often something is lost is not known";
+    let events = loss_events.as_ref().map_or_else(|| "how often frames are lost is unknown".into(), events);
     findings.push(finding(
-        format!(
-            "{who}: highest load without a loss in any trial {}, NDR {}, PDR {}; {}.",
-            pps(strict, None),
-            pps(ndr, Some(&ndr.by)),
-            pps(pdr, Some(&pdr.by)),
-            loss_events.as_ref().map_or_else(|| rate.into(), events)
-        ),
+        format!("{who}: {}; NDR {}; PDR {}; {events}.", lossless(strict), by_goal(ndr), by_goal(pdr)),
         trials,
     ));
     let tested = search.maximum.as_ref().and_then(|maximum| Some((maximum, maximum.self_test.as_ref()?)));
@@ -51,7 +46,7 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
         let limit = match maximum.source {
             MaximumSource::LineRate => ", the line rate",
             _ if test.held => "",
-            _ => ", though it did not keep to any rate that was tried",
+            _ => ", though it kept none of the rates that were tried",
         };
         findings.push(finding(
             format!(
@@ -77,7 +72,7 @@ fn doubt(goal: &GoalResult) -> Option<String> {
     let (lower, upper) = goal.best_bounds()?;
     let shares = lower.high_loss.as_ref().zip(upper.high_loss.as_ref());
     let chance = goal.apart.filter(|apart| !apart.is_told()).zip(shares).map(|(apart, (low, high))| {
-        let told = match apart.nearest.map(|loads| loads.map(grouped)) {
+        let nearest = match apart.nearest.map(|loads| loads.map(grouped)) {
             Some([from, to]) => {
                 format!("the nearest loads that are distinguished are {from} and {to} packets/s")
             }
@@ -85,8 +80,8 @@ fn doubt(goal: &GoalResult) -> Option<String> {
         };
         let (low, high, chance) = (share(low), share(high), apart.by_chance);
         format!(
-            "of trials of full length lossy at the lower bound {low}, at the upper {high}: bounds so near to each other can \
-             differ by chance (p = {chance:.2}); {told}"
+            "{low} of full length lost frames at the lower bound, {high} at the upper: the bounds can differ by chance \
+             (p = {chance:.2}); {nearest}"
         )
     });
     let disturbed = lower.disturbed.len() + upper.disturbed.len();
@@ -102,16 +97,16 @@ fn doubt(goal: &GoalResult) -> Option<String> {
 fn loss(goal: &GoalResult) -> Option<String> {
     let upper = goal.best_upper()?;
     let lost = upper.losses.as_ref().map(|losses| format!("lost {}", places(losses)));
-    let untaken = upper.backlogged.map(|untaken| {
+    let backlogged = upper.backlogged.map(|backlogged| {
         format!(
-            "of {} frames that count as lost {} were still in buffers when sending had ended",
-            grouped(untaken.of as f64),
-            grouped(untaken.frames as f64)
+            "{} of {} frames that count as lost were in buffers when sending ended",
+            grouped(backlogged.frames as f64),
+            grouped(backlogged.of as f64)
         )
     });
-    let mut parts: Vec<_> = [lost, untaken].into_iter().flatten().collect();
+    let mut parts: Vec<_> = [lost, backlogged].into_iter().flatten().collect();
     let is_known = !parts.is_empty();
-    parts.extend(goal.limit.map(|limit| format!("what limits is {}", limit.words())));
+    parts.extend(goal.limit.map(|limit| format!("the limit is {}", limit.words())));
     is_known.then(|| format!("at {} packets/s {}", grouped(upper.intended_pps.floor()), parts.join("; ")))
 }
 
@@ -119,8 +114,8 @@ fn loss(goal: &GoalResult) -> Option<String> {
 fn stalls(goal: &GoalResult) -> Option<String> {
     goal.stalls().map(|moments| {
         format!(
-            "only {} of the {} times of 100 ms at that load lost something: the host stalls now and then, and the load \
-             by itself is not too high",
+            "only {} of the {} intervals of 100 ms at that load lost frames: the host stalls now and then; the load itself \
+             is not too high",
             moments.lossy_windows, moments.windows
         )
     })
@@ -148,7 +143,8 @@ fn places(losses: &Losses) -> String {
             format!("{} ({percent:.0} %)", lost.place.words())
         })
         .collect();
-    let places = if places.is_empty() { "where nothing here counts".into() } else { places.join(", ") };
+    let places =
+        if places.is_empty() { "at a place that no counter here reports".into() } else { places.join(", ") };
     let longest = losses.moments.filter(|moments| moments.longest_frames > 0).map(|moments| {
         format!(
             ", up to {} frames or {:.1} ms in a row",
@@ -169,12 +165,12 @@ fn spread(repeated: &Repeated) -> String {
             level * 100.0
         )
     });
-    let told = repeated.regular + repeated.at_least + repeated.coarser + repeated.without;
+    let known = repeated.regular + repeated.at_least + repeated.coarser + repeated.without;
     let kinds = [
         (repeated.regular, "regular"),
         (repeated.at_least, "at least"),
-        (repeated.searches.saturating_sub(told), "irregular"),
-        (repeated.coarser, "by a coarser target"),
+        (repeated.searches.saturating_sub(known), "irregular"),
+        (repeated.coarser, "with a coarser target"),
         (repeated.without, "without a lower bound"),
     ];
     let kinds: Vec<_> =
@@ -226,7 +222,7 @@ fn of_ranking(ranking: &Ranking) -> Finding {
             few => format!("{few} searches each"),
         };
         text.push_str(&format!(
-            "; {searches}: the order may be chance; {} of each decide it",
+            "; {searches}: the order may be chance; {} searches of each decide it",
             ranking.needed
         ));
     }
@@ -256,46 +252,64 @@ fn forwarded(goal: &GoalResult) -> String {
     }
 }
 
-/// A sustained load, and its goal if that is not obvious.
-fn pps(held: &Held, by: Option<&str>) -> String {
-    let at_least = if held.at_least { "at least " } else { "" };
-    let by = by.map(|by| format!("by {by}"));
-    let load = match (held.pps, held.upper_pps) {
-        (Some(pps), _) => format!("{at_least}{} packets/s", grouped(pps.floor())),
+/// The highest load up to which no trial lost a frame.
+fn lossless(strict: &Held) -> String {
+    match (strict.pps, strict.upper_pps) {
+        (Some(pps), _) => {
+            let all = if strict.at_least { ", the highest load tried" } else { "" };
+            let load = grouped(pps.floor());
+            format!("no trial lost frames up to {load} packets/s{all} ({} of trials)", time(strict.seconds))
+        }
+        (None, Some(upper)) => {
+            format!("no load is without loss, not even {} packets/s", grouped(upper.floor()))
+        }
+        (None, None) => "no load without loss is known".into(),
+    }
+}
+
+/// The load that a goal's search found, and the goal if it has another name than the number.
+fn by_goal(held: &Held) -> String {
+    match (held.pps, held.upper_pps) {
+        (Some(pps), _) => {
+            let at_least = if held.at_least { "at least " } else { "" };
+            let goal = match held.by.as_str() {
+                "ndr" | "pdr" => String::new(),
+                other => format!(", goal {other}"),
+            };
+            let load = grouped(pps.floor());
+            format!("{at_least}{load} packets/s ({} of trials{goal})", time(held.seconds))
+        }
         (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
         (None, None) => "not decided".into(),
-    };
-    let seconds = held.pps.map(|_| format!("in {:.0} s", held.seconds));
-    let rests_on: Vec<_> = [seconds, by].into_iter().flatten().collect();
-    if rests_on.is_empty() { load } else { format!("{load} ({})", rests_on.join(", ")) }
+    }
 }
 
 fn events(events: &LossEvents) -> String {
     let at_least = if events.at_least { "at least " } else { "" };
     let times = match events.events {
-        0 => "nothing was lost".into(),
-        1 => format!("something was lost {at_least}once"),
-        count => format!("something was lost {at_least}{count} times"),
+        0 => "no frame was lost".into(),
+        1 => format!("frames were lost {at_least}once"),
+        count => format!("frames were lost {at_least}{count} times"),
     };
     let rate = match events.per_second_limits {
-        Some([_, most]) if events.events == 0 => format!(", which is below {most:.3} a second at 95 %"),
-        Some([least, most]) => {
-            format!(", {:.3} a second ({least:.3} to {most:.3})", events.per_second)
+        Some([_, most]) if events.events == 0 => {
+            format!(", which is below {most:.3} times per second at 95 %")
         }
-        None => format!(", {:.3} a second", events.per_second),
+        Some([least, most]) => {
+            format!(", {:.3} times per second ({least:.3} to {most:.3})", events.per_second)
+        }
+        None => format!(", {:.3} times per second", events.per_second),
     };
     let set_aside = match events.set_aside {
         0 => String::new(),
         aside => format!(
-            ", {aside} trial{} among them that the host disturbed and that {} repeated ({} lost something)",
-            if aside == 1 { "" } else { "s" },
-            if aside == 1 { "was" } else { "were" },
+            "; the host disturbed {aside} of these trials, which the search repeated ({} of them lost frames)",
             events.set_aside_lossy
         ),
     };
     format!(
-        "up to {} packets/s, {times} in {:.0} s{rate}{set_aside}",
+        "up to {} packets/s {times} in {} of trials{rate}{set_aside}",
         grouped(events.up_to_pps.floor()),
-        events.seconds
+        time(events.seconds)
     )
 }

@@ -43,12 +43,11 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
         (BurstEnd::NoneHeld, "even the shortest burst loses frames"),
         (
             BurstEnd::NeverFills,
-            "the application reads frames as fast as they come, so the buffer never fills and its length is unknown: what \
-             limits is the load",
+            "the application reads frames as fast as they come, so the buffer never fills and its length is unknown: the limit is the load",
         ),
         (BurstEnd::AtLimit, "the burst is longer than the search went: the ring is no limit there"),
         (BurstEnd::GeneratorLimited, "the generator is the limit: it did not send at the rate of the burst"),
-        (BurstEnd::Invalid, "a search was ended by a trial that shows nothing"),
+        (BurstEnd::Invalid, "an invalid trial ended a search"),
         (BurstEnd::NotRun, "a burst could not be run"),
     ] {
         let ended = |test: &BackToBack| test.searches.iter().any(|search| search.end == end);
@@ -82,7 +81,7 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
         grows = false;
         if is_told(before, after, least_growth) {
             text.push_str(&format!(
-                " From {} on it does not grow with the ring any more: what limits is {}.",
+                " From {} on it does not grow with the ring any more: the limit is {}.",
                 swept.label(larger),
                 limit(after)
             ));
@@ -98,7 +97,7 @@ fn growth(swept: &Swept<'_>, found: &[&(&Reading, &BackToBack)], text: &mut Stri
 fn limit(test: &BackToBack) -> String {
     let losses = test.searches.iter().flat_map(|search| &search.lost);
     let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
-    let Some(most) = lost.first() else { return "a place that nothing here counts".into() };
+    let Some(most) = lost.first() else { return "a place that no counter here reports".into() };
     let what = match most.place {
         Place::Transmit | Place::Link | Place::Driver => "the link, the NIC or its driver",
         Place::LinkQueue | Place::Backlog => {

@@ -31,7 +31,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     let end = match last.point == lossy.point {
         true => String::new(),
         false if last.loses() => format!("; at {} it is {}", swept.label(last), places(last)),
-        false => format!("; at {} there is none", swept.label(last)),
+        false => format!("; at {} no frame is lost", swept.label(last)),
     };
     let text = format!(
         "{begins}, where it is {}{end}.{}{}",
@@ -56,16 +56,16 @@ fn named(swept: &Swept<'_>, series: &Series) -> Finding {
 fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
     let whence = match clean {
         Some(clean) => format!(
-            "it keeps up with what comes up to {}, and no longer from {} on",
+            "it keeps up with the load up to {}, and no longer from {} on",
             swept.label(clean),
             swept.label(short)
         ),
         None => {
-            format!("it does not keep up with what comes from the first point on, {}", swept.label(short))
+            format!("it does not keep up with the load from the first point on, {}", swept.label(short))
         }
     };
     format!(
-        "{whence}: there {}, which was in buffers when sending ended, so that longer trials lose it; frames are lost from {} on",
+        "{whence}: there {} when sending ends, so longer trials lose frames; frames are lost from {} on",
         taken(short),
         swept.label(lossy)
     )
@@ -74,7 +74,7 @@ fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, loss
 /// The share of arriving frames that the application read.
 fn taken(reading: &Reading) -> String {
     format!(
-        "it reads {} of {} frames a second and only has room for the rest",
+        "it reads {} of {} frames per second, and buffers hold the rest",
         grouped(reading.taken_pps.median),
         grouped(reading.offered_pps.median)
     )
@@ -86,12 +86,12 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
         |is_so: fn(&Reading) -> bool| readings.iter().rev().take_while(|reading| is_so(reading)).last();
     let Some(clean) = from(Reading::is_clean) else { return String::new() };
     let kept = from(|reading| reading.is_clean() && !reading.falls_short());
-    let end = format!(" It ends at {}", swept.label(clean));
+    let end = format!(" Loss ends at {}", swept.label(clean));
     if kept.is_some_and(|kept| kept.point == clean.point) {
         return format!("{end}.");
     }
     let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-    format!("{end} only because of its buffers: {}, which longer trials lose.{kept}", taken(clean))
+    format!("{end} only because of its buffers: {}; longer trials lose frames.{kept}", taken(clean))
 }
 
 /// The limit from the first point on at which the method does not keep up. It may change over the axis.
@@ -110,13 +110,13 @@ fn limits(swept: &Swept<'_>, readings: &[Reading]) -> String {
     }
     match limits.as_slice() {
         [] => String::new(),
-        [(limit, _)] => format!(" What limits is {}.", limit.words()),
+        [(limit, _)] => format!(" The limit is {}.", limit.words()),
         several => {
             let list: Vec<_> = several
                 .iter()
                 .map(|(limit, from)| format!("from {} on {}", swept.label(from), limit.words()))
                 .collect();
-            format!(" What limits: {}.", list.join("; "))
+            format!(" The limits: {}.", list.join("; "))
         }
     }
 }
@@ -132,8 +132,8 @@ fn sometimes(swept: &Swept<'_>, series: &Series) -> Finding {
     };
     let mut limits = match kept.iter().any(|reading| swept.of(reading).any(is_limited)) {
         false => String::new(),
-        true if short.is_empty() => format!(" What limits is {}.", Limit::Generator.words()),
-        true => format!(" Where it keeps up, what limits is {}.", Limit::Generator.words()),
+        true if short.is_empty() => format!(" The limit is {}.", Limit::Generator.words()),
+        true => format!(" Where it keeps up, the limit is {}.", Limit::Generator.words()),
     };
     limits.push_str(&hidden(swept, readings));
     limits.push_str(&self::limits(swept, readings));
@@ -181,6 +181,7 @@ fn places(reading: &Reading) -> String {
             _ => format!("{} of it {}", percent(lost.frames as f64 / all as f64), lost.place.words()),
         })
         .collect();
-    let places = if list.is_empty() { "where nothing here counts".into() } else { list.join(", ") };
+    let places =
+        if list.is_empty() { "at a place that no counter here reports".into() } else { list.join(", ") };
     format!("{} of the frames, {places}", percent(ratio))
 }

@@ -27,7 +27,7 @@ fn costs(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
             series.readings.iter().filter(|reading| reading.is_saturated()).collect();
         let points = many(saturated.len() as u64, "point", "points");
         let text = format!(
-            "the application is the limit at {points}: too few, or too crooked a line, to compute what a packet costs."
+            "the application is the limit at {points}: too few points, or too uneven a line, to compute what a packet costs."
         );
         return (!saturated.is_empty()).then(|| about(series, text, numbers(saturated)));
     };
@@ -120,7 +120,7 @@ fn limited_by_kernel(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     });
     let text = format!(
         "kernel-limited {at}: up to {} of the frames are lost {place}, and the application reads those that are left, {} \
-         packets/s.{kernel} That is no cost of the application, and no cost regime is read off there.",
+         packets/s.{kernel} That is not a cost of the application, so no cost regime is computed there.",
         percent(worst.sent_loss_ratio.median),
         grouped(worst.taken_pps.median)
     );
@@ -157,7 +157,7 @@ fn goes_with(swept: &Swept<'_>, before: &[&Reading], after: &[&Reading]) -> Stri
         );
     }
     if changes.is_empty() {
-        "nothing that is counted here changes with it: neither wake-ups, batches, backlog nor ring".into()
+        "no counter here changes with it: neither wake-ups, batches, backlog nor ring".into()
     } else {
         changes.join(", ")
     }

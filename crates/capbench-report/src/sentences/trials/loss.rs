@@ -1,5 +1,6 @@
 //! Findings about the loss pattern, in sentences.
 use crate::results::Finding;
+use capbench_model::figures::grouped;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -32,7 +33,7 @@ fn at_start(shape: &LossPattern) -> Option<String> {
     let share = shape.lost_at_start as f64 / shape.lost as f64;
     (shape.windows >= WINDOWS && shape.lost >= LEAST && share >= 0.9).then(|| {
         format!(
-            "{} of its {} lost frames were lost in the first 100 ms: a matter of its start more than of capacity.",
+            "{} of its {} lost frames were lost in the first 100 ms: the method loses them when it starts, not because it is too slow.",
             percent(share),
             shape.lost
         )
@@ -43,14 +44,15 @@ fn in_bursts(shape: &LossPattern) -> Option<String> {
     let worst = shape.worst_window.filter(|worst| worst.lost >= LEAST)?;
     (worst.loss_ratio() >= NOTABLE * shape.loss_ratio()).then(|| {
         format!(
-            "the worst 100 ms, from {:.2} s on, lost {} while the mean is {}; {} frames were lost one after the other \
-             in the longest of {} burst{}.",
+            "the worst 100 ms, from {:.2} s on, lost {} of their frames, the whole trial {}. {} {} frames in a row.",
             worst.from_ns as f64 / 1e9,
             percent(worst.loss_ratio()),
             percent(shape.loss_ratio()),
-            shape.bursts.max.unwrap_or_default(),
-            shape.bursts.count,
-            if shape.bursts.count == 1 { "" } else { "s" },
+            match shape.bursts.count {
+                1 => "The only burst lost".into(),
+                several => format!("The longest of {} bursts lost", grouped(several as f64)),
+            },
+            grouped(shape.bursts.max.unwrap_or_default() as f64),
         )
     })
 }
@@ -61,7 +63,7 @@ fn in_flows(shape: &LossPattern) -> Option<String> {
     let share = worst.lost as f64 / worst.sent as f64;
     (share >= NOTABLE * shape.loss_ratio()).then(|| {
         format!(
-            "flow {} lost {} while the mean is {}; {} of {} flows lost something.",
+            "flow {} lost {} of its frames, all flows together {}; {} of {} flows lost frames.",
             worst.flow,
             percent(share),
             percent(shape.loss_ratio()),
@@ -75,7 +77,7 @@ fn contradiction(shape: &LossPattern) -> Option<String> {
     let marks = shape.marks?;
     let without = marks.drops_without_mark.filter(|without| *without > 0)?;
     Some(format!(
-        "of {} frames that the ring counted as lost, {without} are missing at no place that it marked.",
+        "of {} frames that the ring counted as lost, {without} are missing at places that the ring did not mark.",
         marks.ring_drops?
     ))
 }

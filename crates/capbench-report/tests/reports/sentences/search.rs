@@ -57,16 +57,18 @@ fn what_was_found_is_said_with_its_trials() {
 fn the_numbers_are_said_together_even_where_nothing_is_held() {
     let numbers = |goals: &str, capacity: f64| -> String {
         let text = said(vec![search(goals, &mut path(2e6, capacity))]);
-        let lines: Vec<&str> = text.lines().filter(|line| line.contains(", NDR ")).collect();
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("; NDR ")).collect();
         assert_eq!(lines.len(), 1, "{text}");
         lines[0].into()
     };
     let text = numbers("ndr", 400.0);
-    for part in ["trial below 1,000 packets/s, NDR below 1,000 packets/s (by ndr), PDR ", "is not known"] {
+    for part in
+        ["no load is without loss, not even 1,000 packets/s; NDR below 1,000 packets/s; PDR ", "is unknown"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     let text = numbers("mine:from=ndr,width=1%", 1e6);
-    assert!(text.contains("s, by mine), PDR ") && text.contains("; up to "), "{text}");
+    assert!(text.contains("s of trials, goal mine); PDR ") && text.contains("; up to "), "{text}");
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn what_the_host_disturbed_is_said() {
     let text = said(vec![outcome]);
     for part in [
         format!("goal ndr: the host disturbed {disturbed} of the {all} trials that decide the bounds."),
-        "2 trials among them that the host disturbed and that were repeated (1 lost something)".into(),
+        "the host disturbed 2 of these trials, which the search repeated (1 of them lost frames)".into(),
     ] {
         assert!(text.contains(&part), "{part} in {text}");
     }
@@ -91,7 +93,11 @@ fn what_the_host_disturbed_is_said() {
 fn what_lies_in_the_ring_is_said_to_be_no_throughput() {
     let method = SimulatedMethod::new("packet-v3", 2e5).room(Room::Slots(ByteCount(128)));
     let text = said(vec![search("ndr", &mut SimulatedLaboratory::new(1e6, vec![method]))]);
-    for part in ["were still in buffers", "what limits is the application", "only because there was room"] {
+    for part in [
+        "were in buffers when sending ended",
+        "the limit is the application",
+        "only because buffers had room",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }
@@ -120,7 +126,7 @@ fn searches_of_a_set_up_are_said_together_and_methods_in_their_order() {
     let text = said(once);
     let order = text.lines().last().unwrap();
     assert!(order.starts_with("ndr by method, highest first, packets/s: packet-v"), "{order}");
-    let end = "; one search each: the order may be chance; 5 of each decide it.";
+    let end = "; one search each: the order may be chance; 5 searches of each decide it.";
     assert!(order.ends_with(end) && !order.contains("then"), "{order}");
     let text = said(all);
     assert!(

@@ -83,7 +83,7 @@ fn the_cost_of_the_tracer_is_told_with_its_trials() {
         trial
     };
     let text = texts(&[traced(1, Some(50.0)), traced(2, None), traced(3, Some(80.0))]);
-    let expected = "The tracer itself took 50 to 80 ns per packet, at most 8.0 % of the time of the CPU that does the \
+    let expected = "The tracer itself took 50 to 80 ns per packet, up to 8.0 % of the time of the CPU that does the \
                     kernel's receive work. [1, 3]";
     assert!(text.contains(expected), "{text}");
     assert!(!texts(&[traced(1, None)]).contains("tracer"));
@@ -151,8 +151,7 @@ fn of_shape(shape: LossPattern) -> Vec<String> {
 
 #[test]
 fn a_burst_is_told_from_a_steady_loss() {
-    let expected = "Trial 3 (packet-v2): the worst 100 ms, from 0.42 s on, lost 40 % while the mean is 2.0 %; 9000 \
-                    frames were lost one after the other in the longest of 12 bursts.";
+    let expected = "Trial 3 (packet-v2): the worst 100 ms, from 0.42 s on, lost 40 % of their frames, the whole trial 2.0 %. The longest of 12 bursts lost 9,000 frames in a row.";
     assert_eq!(of_shape(shape()), [expected]);
     let worst = Window { lost: 1_500, ..shape().worst_window.unwrap() };
     assert!(of_shape(LossPattern { worst_window: Some(worst), ..shape() }).is_empty());
@@ -161,8 +160,7 @@ fn a_burst_is_told_from_a_steady_loss() {
 
 #[test]
 fn loss_of_the_start_is_no_want_of_capacity() {
-    let expected = "Trial 3 (packet-v2): 100 % of its 20000 lost frames were lost in the first 100 ms: a matter of \
-                    its start more than of capacity.";
+    let expected = "Trial 3 (packet-v2): 100 % of its 20000 lost frames were lost in the first 100 ms: the method loses them when it starts, not because it is too slow.";
     let early = LossPattern { lost_at_start: 20_000, lost_steadily: 0, ..shape() };
     assert_eq!(of_shape(early.clone()), [expected]);
     assert!(!of_shape(LossPattern { windows: 2, ..early })[0].contains("start"), "too short to have one");
@@ -173,8 +171,7 @@ fn a_flow_that_loses_more_is_named() {
     let worst = vec![FlowLoss { flow: 7, sent: 1000, lost: 900 }];
     let flows = LossByFlow { flows: 1000, lossy_flows: 30, lost: Spread::default(), worst };
     let found = of_shape(LossPattern { flows: Some(flows), ..shape() });
-    let expected =
-        "Trial 3 (packet-v2): flow 7 lost 90 % while the mean is 2.0 %; 30 of 1000 flows lost something.";
+    let expected = "Trial 3 (packet-v2): flow 7 lost 90 % of its frames, all flows together 2.0 %; 30 of 1000 flows lost frames.";
     assert_eq!(found[1], expected);
 }
 
@@ -203,7 +200,7 @@ fn marks_bear_the_counter_out_or_do_not() {
     let open = of_shape(LossPattern { marks: Some(open), ..shape() });
     assert_eq!(
         open[1],
-        "Trial 3 (packet-v2): of 20000 frames that the ring counted as lost, 15000 are missing at no place that it \
-         marked."
+        "Trial 3 (packet-v2): of 20000 frames that the ring counted as lost, 15000 are missing at places that the \
+         ring did not mark."
     );
 }

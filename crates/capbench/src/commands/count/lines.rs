@@ -5,11 +5,11 @@ use capbench_capture::Occupancy;
 use capbench_model::counters::Counters;
 use capbench_sys::host::clock;
 use console::Term;
-use serde_json::{Value, json};
 
+use super::documents::{self, Document, Interval, LostAt, OfFilter, SCHEMA_VERSION, Verified};
 use super::tallies::{Seen, Sum};
-use crate::output::print;
-use crate::status::{BitRates, Figures, InPlace, Losses, lost, other_trials, word};
+use crate::output::{print, print_json_line};
+use crate::status::{BitRates, Figures, InPlace, Losses, OtherTrial, lost, other_trials, word};
 
 /// Totals up to one moment.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl Lines {
         let each: Vec<_> = now.each.iter().zip(before).map(|(now, before)| now.since(before)).collect();
         let written = if self.json {
             let document = self.line_document(&now, new, &each, seconds, &since, fill);
-            print(&format!("{document}\n"))
+            print_json_line(&document)
         } else if let Some(line) = &mut self.in_place {
             let figures = Figures {
                 packets: now.all.packets,
@@ -117,38 +117,28 @@ impl Lines {
         seconds: f64,
         since: &Counters,
         fill: Option<Occupancy>,
-    ) -> Value {
+    ) -> Document {
         let rates = BitRates::of(new.packets as f64 / seconds, new.octets as f64 / seconds);
-        json!({
-            "schema_version": 1,
-            "time_s": now.seconds,
-            "unix_ns": clock::realtime_ns(),
-            "packets": new.packets,
-            "octets": new.octets,
-            "packets_per_s": new.packets as f64 / seconds,
-            "bits_per_s_layer_2": rates.layer_2,
-            "bits_per_s_layer_1": rates.layer_1,
-            "each": self.each_documents(each, seconds),
-            "dropped": since.dropped(),
-            "losses": by_place(&Losses::of(since)),
-            "ring_fill": fill.map(Occupancy::share),
+        Document::Interval(Interval {
+            schema_version: SCHEMA_VERSION,
+            time_s: now.seconds,
+            unix_ns: clock::realtime_ns(),
+            packets: new.packets,
+            octets: new.octets,
+            packets_per_s: new.packets as f64 / seconds,
+            bits_per_s_layer_2: rates.layer_2,
+            bits_per_s_layer_1: rates.layer_1,
+            each: self.of_each(each, seconds),
+            dropped: since.dropped(),
+            losses: LostAt::list(&Losses::of(since)),
+            ring_fill: fill.map(Occupancy::share),
         })
     }
 
-    fn each_documents(&self, each: &[Sum], seconds: f64) -> Vec<Value> {
+    fn of_each(&self, each: &[Sum], seconds: f64) -> Vec<OfFilter> {
         let filters = self.each.len().saturating_sub(1);
-        let document = |(place, sum): (usize, &Sum)| {
-            let rates = BitRates::of(sum.packets as f64 / seconds, sum.octets as f64 / seconds);
-            json!({
-                "filter": (place < filters).then(|| &self.each[place]),
-                "packets": sum.packets,
-                "octets": sum.octets,
-                "packets_per_s": sum.packets as f64 / seconds,
-                "bits_per_s_layer_2": rates.layer_2,
-                "bits_per_s_layer_1": rates.layer_1,
-            })
-        };
-        each.iter().enumerate().map(document).collect()
+        let filter = |place: usize| (place < filters).then(|| self.each[place].clone());
+        each.iter().enumerate().map(|(place, sum)| OfFilter::new(filter(place), *sum, seconds)).collect()
     }
 
     /// Prints the totals so far on standard error when a signal asks for them.
@@ -164,50 +154,35 @@ impl Lines {
         if let Some(line) = &mut self.in_place {
             line.clear();
         }
-        if self.json {
-            print(&format!("{}\n", self.document(end, seen)))
-        } else {
-            print(&self.totals(end, seen))
-        }
+        if self.json { print_json_line(&self.document(end, seen)) } else { print(&self.totals(end, seen)) }
     }
 
-    fn document(&self, end: &Totals, seen: Option<&Seen>) -> Value {
-        let tally = match seen {
-            Some(Seen::Counted(tally)) => Some(tally),
-            _ => None,
+    fn document(&self, end: &Totals, seen: Option<&Seen>) -> Document {
+        let (verified, counted_in_kernel) = match seen {
+            Some(seen @ Seen::Verified { arrivals, others, .. }) => {
+                let lost = Some(self.lost(seen)).filter(|(_, of)| *of > 0);
+                (Some(Verified::new(arrivals, lost, OtherTrial::list(others))), None)
+            }
+            Some(Seen::Counted(tally)) => (None, Some(tally.into())),
+            None => (None, None),
         };
-        json!({
-            "schema_version": 1,
-            "total": true,
-            "time_s": end.seconds,
-            "unix_ns": clock::realtime_ns(),
-            "packets": end.all.packets,
-            "octets": end.all.octets,
-            "each": self.each_documents(&end.each, end.seconds.max(1e-9)),
-            "accepted": end.counters.accepted,
-            "dropped": end.counters.dropped(),
-            "losses": by_place(&Losses::of(&end.counters)),
-            "left_out_by_filter": end.filtered,
-            "ring_fullest": self.fullest.map(Occupancy::share),
-            "cpu_s": end.cpu_ns as f64 / 1e9,
-            "verified": seen.and_then(|seen| self.verified_document(seen)),
-            "counted_in_kernel": tally.map(|tally| json!({
-                "delivered": tally.marked, "duplicates": tally.duplicates, "foreign": tally.other,
-            })),
+        Document::Totals(documents::Totals {
+            schema_version: SCHEMA_VERSION,
+            total: true,
+            time_s: end.seconds,
+            unix_ns: clock::realtime_ns(),
+            packets: end.all.packets,
+            octets: end.all.octets,
+            each: self.of_each(&end.each, end.seconds.max(1e-9)),
+            accepted: end.counters.accepted,
+            dropped: end.counters.dropped(),
+            losses: LostAt::list(&Losses::of(&end.counters)),
+            left_out_by_filter: end.filtered,
+            ring_fullest: self.fullest.map(Occupancy::share),
+            cpu_s: end.cpu_ns as f64 / 1e9,
+            verified,
+            counted_in_kernel,
         })
-    }
-
-    fn verified_document(&self, seen: &Seen) -> Option<Value> {
-        let Seen::Verified { arrivals: all, others, .. } = seen else { return None };
-        let others = others.iter().map(|(trial, frames)| json!({ "trial": trial.0, "frames": frames }));
-        let (lost, of) = self.lost(seen);
-        let known = |count| (of > 0).then_some(count);
-        Some(json!({
-            "delivered": all.delivered, "duplicates": all.duplicates, "reordered": all.reordered,
-            "foreign": all.foreign, "truncated": all.truncated, "corrupt": all.corrupt,
-            "lost": known(lost), "of": known(of),
-            "of_other_trials": others.collect::<Vec<_>>(),
-        }))
     }
 
     /// Frames of the trial that did not arrive, and of how many: those that the user says were sent, else those up to the last
@@ -230,7 +205,7 @@ impl Lines {
             "{} packets captured\n{} packets received by filter\n{} packets dropped by kernel\n\
              {} bytes without FCS in {seconds:.3} s: {}\n\
              {:.3} s of CPU time, {per_packet:.0} ns per packet\n\
-             dropped by place: {}; how full the ring was at most: {}\n",
+             dropped by place: {}; highest ring fill: {}\n",
             all.packets,
             word(counters.accepted),
             word(counters.dropped()),
@@ -283,8 +258,4 @@ fn sum_in_words(sum: Sum, seconds: f64) -> String {
         "{:>10} packets  {per_second:>12.0} packets/s  {:>12} bytes  {rates:>32}",
         sum.packets, sum.octets
     )
-}
-
-fn by_place(losses: &Losses) -> Vec<Value> {
-    losses.iter().map(|(place, count)| json!({ "place": place, "count": count })).collect()
 }

@@ -129,7 +129,7 @@ fn sockets(text: &mut String, look: &Look) {
             continue;
         }
         let _ = writeln!(text, "\n{heading}");
-        cells(text, "", ["state", "CPU %", "taken/s", "lost/s", "lost", "in all"].map(Into::into));
+        cells(text, "", ["state", "CPU %", "read/s", "lost/s", "lost", "in all"].map(Into::into));
         // Sockets of one kind, for example those of a fanout group, are described once.
         let mut described = String::new();
         for socket in list {
@@ -233,7 +233,7 @@ fn cells(text: &mut String, process: &str, values: [String; 6]) {
 fn notes(text: &mut String, look: &Look) {
     let all = look.sockets.here.iter().chain(&look.sockets.elsewhere);
     let reset = all.filter(|socket| socket.at_least).map(|socket| {
-        format!("{} reads its counters, which resets them: it lost at least so many", socket.owner())
+        format!("{} reads its counters, which resets them: it lost at least that many", socket.owner())
     });
     let notes: Vec<_> =
         reset.chain(look.sockets.unknown.iter().cloned()).chain(look.notes.iter().cloned()).collect();

@@ -45,7 +45,7 @@ pub fn config(methods: &[(&str, String)]) -> String {
         lines.push_str(&text);
         lines.push('\n');
     };
-    line("arg {number=0}{call=--method}{display=Capture method}{type=selector}{tooltip=capbench methods tells more about each}".into());
+    line("arg {number=0}{call=--method}{display=Capture method}{type=selector}{tooltip=capbench methods describes each}".into());
     let default = methods.iter().find(|(name, _)| *name == DEFAULT_METHOD).or(methods.first());
     for (name, summary) in methods {
         let is_default = default.is_some_and(|(default, _)| default == name);

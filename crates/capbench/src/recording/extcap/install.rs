@@ -16,10 +16,13 @@ use crate::output::print;
 
 /// Makes the link and prints its path.
 pub fn run(folder: Option<&Path>) -> Result<()> {
-    let program = env::current_exe().context("cannot find out where this program lies")?;
+    let program = env::current_exe().context("cannot find out where this program is")?;
     let folders = match folder {
         Some(folder) => {
-            vec![(folder.to_path_buf(), "every Wireshark that looks there: tshark -G folders tells")]
+            vec![(
+                folder.to_path_buf(),
+                "every Wireshark that looks there; tshark -G folders lists its folders",
+            )]
         }
         None => own_folders()?,
     };
@@ -60,7 +63,7 @@ fn link(program: &Path, folder: &Path) -> Result<String> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            bail!("{} is there and is no link; move it away, then start again", place.display())
+            bail!("{} exists and is not a link; move it away, then start again", place.display())
         }
         Err(error) => return Err(error).with_context(attempt),
     };

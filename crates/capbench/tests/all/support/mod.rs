@@ -31,5 +31,7 @@ pub fn scratch_of_root() -> Option<Scratch> {
 /// `capbench send` from the left end; its report.
 pub fn send(spaces: &Namespaces, arguments: &str) -> serde_json::Value {
     let mut command = capbench("send -i left --json");
-    run(&spaces.left, command.args(arguments.split_whitespace())).success().json()
+    let sent = run(&spaces.left, command.args(arguments.split_whitespace())).success().json();
+    results_file::assert_valid_output("send", &sent);
+    sent
 }

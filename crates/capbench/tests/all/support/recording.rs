@@ -138,6 +138,15 @@ impl File {
         self.packets.iter().filter_map(|packet| packet.dropped).sum()
     }
 
+    /// Asserts that each packet's drop count is what is missing before it; the number that would follow.
+    pub fn drop_counts_fill_the_gaps(&self) -> u64 {
+        self.packets.iter().fold(0, |next, packet| {
+            let sequence = packet.sequence.expect("only frames of the trial are sent");
+            assert_eq!(next + packet.dropped.unwrap_or(0), sequence, "drop count before {sequence}");
+            sequence + 1
+        })
+    }
+
     /// The last statistics of an interface.
     pub fn last_statistics(&self, interface: u32) -> &InterfaceStatistics {
         self.statistics

@@ -20,6 +20,13 @@ static REPORT: Schema =
     Schema::new("report.schema.json", include_str!("../../../../../docs/report.schema.json"));
 static COMPARE: Schema =
     Schema::new("compare.schema.json", include_str!("../../../../../docs/compare.schema.json"));
+static COUNT: Schema =
+    Schema::new("count.schema.json", include_str!("../../../../../docs/count.schema.json"));
+static RECORD: Schema =
+    Schema::new("record.schema.json", include_str!("../../../../../docs/record.schema.json"));
+static SEND: Schema = Schema::new("send.schema.json", include_str!("../../../../../docs/send.schema.json"));
+static VERIFY: Schema =
+    Schema::new("verify.schema.json", include_str!("../../../../../docs/verify.schema.json"));
 static WHY: Schema = Schema::new("why.schema.json", include_str!("../../../../../docs/why.schema.json"));
 
 impl Schema {
@@ -64,18 +71,19 @@ pub fn assert_valid_report(report: &Value) {
     REPORT.assert_valid(report);
 }
 
-/// Looks that a document of `capbench why` is what the schema says.
+/// Looks that what a command printed with `--json` is what its schema says.
 ///
 /// # Panics
-/// Where it is not, with the faults and where they are.
-pub fn assert_valid_why(document: &Value) {
-    WHY.assert_valid(document);
-}
-
-/// Looks that a comparison as data is what the schema says.
-///
-/// # Panics
-/// Where it is not, with the faults and where they are.
-pub fn assert_valid_compare(comparison: &Value) {
-    COMPARE.assert_valid(comparison);
+/// Where it is not, with the faults and where they are; where the command has no schema.
+pub fn assert_valid_output(command: &str, document: &Value) {
+    let schema = match command {
+        "compare" => &COMPARE,
+        "count" => &COUNT,
+        "record" => &RECORD,
+        "send" => &SEND,
+        "verify" => &VERIFY,
+        "why" => &WHY,
+        other => panic!("{other} has no schema here"),
+    };
+    schema.assert_valid(document);
 }
