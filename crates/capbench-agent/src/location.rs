@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn the_command_of_an_agent_is_made_of_words_without_a_shell() {
         let command = |text: &str| -> Vec<String> {
-            let words = location(text).agent_command("/bin/cb".into(), &["--allow".into(), "send:eth1".into()]);
+            let words =
+                location(text).agent_command("/bin/cb".into(), &["--allow".into(), "send:eth1".into()]);
             words.into_iter().map(|word| word.into_string().unwrap()).collect()
         };
         assert_eq!(command("eth1"), ["/bin/cb", "agent", "--allow", "send:eth1"]);

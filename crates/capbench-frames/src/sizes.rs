@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::{FrameError, FrameLayout, FrameSize, Imix, Result};
-use serde::{Deserialize, Serialize};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Sizes that a random sequence draws before it repeats.
 const RANDOM_PERIOD: usize = 1 << 16;

@@ -80,7 +80,10 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         heading: "Other hosts",
-        commands: &[("agent", &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"])],
+        commands: &[(
+            "agent",
+            &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"],
+        )],
     },
     Group {
         heading: "Publications",

@@ -44,7 +44,12 @@ impl Connection {
     ///
     /// # Errors
     /// The command cannot be started, or what it starts is no agent of this version.
-    pub fn open(location: &Location, arguments: &[String], trace: bool, interrupt: &Interrupt) -> Result<Self> {
+    pub fn open(
+        location: &Location,
+        arguments: &[String],
+        trace: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
         let own = std::env::current_exe().unwrap_or_else(|_| "capbench".into());
         let words = location.agent_command(own.into(), arguments);
         let started = Command::new(&words[0])
@@ -227,8 +232,7 @@ fn keep_last_line(mut errors: impl BufRead, last: &Mutex<String>) {
     const LONGEST: u64 = 1000;
     let mut line = Vec::new();
     while errors.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|octets| octets > 0) {
-        let text: String =
-            String::from_utf8_lossy(&line).chars().filter(|one| !one.is_control()).collect();
+        let text: String = String::from_utf8_lossy(&line).chars().filter(|one| !one.is_control()).collect();
         let text = text.trim();
         let text = text.strip_prefix("capbench: ").unwrap_or(text);
         if !text.is_empty() {

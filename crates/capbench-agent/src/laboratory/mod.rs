@@ -143,7 +143,9 @@ impl AgentLaboratory {
             let interface = match port(agent, role) {
                 Ok(port) => {
                     let driver = port.facts.facts.driver.as_deref().unwrap_or("unknown driver");
-                    let speed = port.bits_per_second.map_or("no speed".into(), |bits| format!("{} Mbit/s", bits / 1e6));
+                    let speed = port
+                        .bits_per_second
+                        .map_or("no speed".into(), |bits| format!("{} Mbit/s", bits / 1e6));
                     format!("{driver}, {speed}, MTU {}", port.mtu)
                 }
                 Err(error) => error.to_string(),
@@ -213,12 +215,7 @@ impl AgentLaboratory {
     }
 
     /// A trial with both sides prepared on these CPUs.
-    fn prepared(
-        &mut self,
-        setup: &Setup,
-        subject: &Subject,
-        placement: &Placement,
-    ) -> Result<LiveTrial<'_>> {
+    fn prepared(&mut self, setup: &Setup, subject: &Subject, placement: &Placement) -> Result<LiveTrial<'_>> {
         let (transmit, receive) = self.ports()?;
         let (mtu, is_virtual) = (Mtu(transmit.mtu.min(receive.mtu)), self.is_pair(transmit, receive));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
@@ -237,11 +234,7 @@ impl AgentLaboratory {
         let receiving = PrepareReceiving {
             setup: setup.clone(),
             mtu,
-            cpus: HostCpus {
-                generator,
-                kernel: placement.kernel,
-                application: placement.application,
-            },
+            cpus: HostCpus { generator, kernel: placement.kernel, application: placement.application },
             is_virtual,
             polls_by_thread: false,
         };
@@ -330,7 +323,8 @@ fn port(agent: &Connection, role: Role) -> Result<&PortState> {
         Some(port) => port.state.as_ref().map_err(|refusal| refused(refusal.clone())),
         None => {
             let wanted = Allowed::Port(role, location.interface().into());
-            let message = format!("the agent does not allow {wanted}; its command line needs --allow {wanted}");
+            let message =
+                format!("the agent does not allow {wanted}; its command line needs --allow {wanted}");
             Err(refused(Refusal::new(Kind::Privilege, message)))
         }
     }

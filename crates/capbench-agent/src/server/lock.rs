@@ -22,7 +22,8 @@ impl PortLock {
     /// Another process has it.
     pub(super) fn take(side: &Side) -> Result<Self, Refusal> {
         let name = format!("capbench/{}", side.index());
-        let bound = SocketAddr::from_abstract_name(name).and_then(|address| UnixListener::bind_addr(&address));
+        let bound =
+            SocketAddr::from_abstract_name(name).and_then(|address| UnixListener::bind_addr(&address));
         bound.map(|socket| Self { _socket: socket }).map_err(|error| {
             let interface = side.name();
             let message = match error.kind() {

@@ -58,7 +58,9 @@ pub struct Agent {
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
     /// The connection carries something else than calls.
-    #[error("the connection carries no calls of a controller: {0}; capbench starts agents itself, over ssh for example")]
+    #[error(
+        "the connection carries no calls of a controller: {0}; capbench starts agents itself, over ssh for example"
+    )]
     Stream(#[from] io::Error),
     /// The controller was silent for too long.
     #[error("the controller was silent for {0:?}; its host or the connection may be gone")]
@@ -196,7 +198,8 @@ fn refusal(error: &LabError, kind_of: fn(&LabError) -> Kind) -> Refusal {
 
 fn parsed<T: DeserializeOwned>(call: &str, params: &Value) -> Called<T> {
     // By reference: the parameters are small, and read once.
-    T::deserialize(params).map_err(|error| Refusal::new(Kind::Usage, format!("parameters of {call}: {error}")))
+    T::deserialize(params)
+        .map_err(|error| Refusal::new(Kind::Usage, format!("parameters of {call}: {error}")))
 }
 
 fn answer(value: impl Serialize) -> Called<Value> {

@@ -52,7 +52,8 @@ fn an_agent_says_what_its_ports_can_do() {
 
 #[test]
 fn another_protocol_and_calls_before_hello_are_refused() {
-    let all = answers(agent(""), &[("prepare", json!({})), ("hello", json!({"protocol": 99, "trace": false}))]);
+    let all =
+        answers(agent(""), &[("prepare", json!({})), ("hello", json!({"protocol": 99, "trace": false}))]);
     assert_eq!(refusal(&all[0]), (Kind::Usage, "prepare before hello".into()));
     let (kind, message) = refusal(&all[1]);
     assert!(kind == Kind::Unsupported && message.contains("version 1 ") && message.contains("version 99"));
@@ -69,7 +70,9 @@ fn calls_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_stream_that_is_none_of_a_controller_ends_the_agent() {
-    for stream in ["GET / HTTP/1.1\r\n\r\n", "Content-Length: 1073741824\r\n\r\n", "Content-Length: 2\r\n\r\n[]"] {
+    for stream in
+        ["GET / HTTP/1.1\r\n\r\n", "Content-Length: 1073741824\r\n\r\n", "Content-Length: 2\r\n\r\n[]"]
+    {
         let ended = agent("").serve(Cursor::new(stream.to_string()), Vec::new());
         assert!(matches!(ended, Err(Ended::Stream(_))), "{stream}");
     }

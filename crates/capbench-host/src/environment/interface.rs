@@ -17,7 +17,11 @@ use crate::bed::{Bed, Side, cpus_in_mask};
 pub fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
     let made = bed.kernel_work().is_some();
     [(Role::Transmit, bed.transmit_side()), (Role::Receive, bed.receive_side())].map(|(role, side)| {
-        PathInterface { made_by_capbench: made, placements: vec![placement.to_owned()], ..of_side(role, side) }
+        PathInterface {
+            made_by_capbench: made,
+            placements: vec![placement.to_owned()],
+            ..of_side(role, side)
+        }
     })
 }
 

@@ -132,7 +132,9 @@ impl<'a> LatencyRecorder<'a> {
         let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
         let total = self.total.delays();
         if self.start.is_none() {
-            reasons.push("the sender and the receiver have no common clock, so that one-way times are unknown".into());
+            reasons.push(
+                "the sender and the receiver have no common clock, so that one-way times are unknown".into(),
+            );
         } else if total.is_none() {
             reasons.push("no frame was recorded".into());
         }

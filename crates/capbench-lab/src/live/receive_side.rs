@@ -79,12 +79,7 @@ impl ReceiveSide {
     ///
     /// # Errors
     /// What the method or the interface does not support.
-    pub fn prepare(
-        asked: PrepareReceiving,
-        subject: Subject,
-        side: &Side,
-        host: &Host,
-    ) -> Result<Self> {
+    pub fn prepare(asked: PrepareReceiving, subject: Subject, side: &Side, host: &Host) -> Result<Self> {
         let setup = &asked.setup;
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.

@@ -146,8 +146,7 @@ impl LiveTrial<'_> {
         let trial = self.id();
         let arm = Arm { trial, load, burst: self.burst, duration, is_first: false, stays_open: false };
         tracer.measure_cost(|| {
-            let sent =
-                self.transmit.arm(arm, None).and_then(|()| self.transmit.go(Go { trial }));
+            let sent = self.transmit.arm(arm, None).and_then(|()| self.transmit.go(Go { trial }));
             self.transmit.release();
             sent.map(drop)
         })

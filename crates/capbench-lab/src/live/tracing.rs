@@ -38,10 +38,8 @@ impl Tracing {
 
     /// Watches the ends of the link that are on this host.
     pub(super) fn watch(&mut self, sides: &[(End, &Side)]) -> Result<()> {
-        let scope = |(_, side): &(End, &Side)| Scope {
-            interface: side.index(),
-            namespace: side.namespace().inode(),
-        };
+        let scope =
+            |(_, side): &(End, &Side)| Scope { interface: side.index(), namespace: side.namespace().inode() };
         let scopes: Vec<_> = sides.iter().map(scope).collect();
         let of_sides = || sides.iter().map(|(end, _)| *end).collect();
         match self {

@@ -37,7 +37,9 @@ impl Path {
     pub fn describe(&self) -> String {
         match self {
             Self::Here(live::Path::Virtual { mtu, .. }) => format!("a veth pair of its own, MTU {}", mtu.0),
-            Self::Here(live::Path::Interfaces { transmit, receive, .. }) => format!("{transmit} to {receive}"),
+            Self::Here(live::Path::Interfaces { transmit, receive, .. }) => {
+                format!("{transmit} to {receive}")
+            }
             Self::Agents(Route { transmit, receive, .. }) => format!("{transmit} to {receive}"),
         }
     }
@@ -82,10 +84,9 @@ impl Site {
     /// Facts about the hosts and the interfaces of the set-ups that were prepared.
     pub fn environment(&self) -> Environment {
         match self {
-            Self::Here(laboratory, environment) => Environment {
-                interfaces: Some(laboratory.interfaces().to_vec()),
-                ..(**environment).clone()
-            },
+            Self::Here(laboratory, environment) => {
+                Environment { interfaces: Some(laboratory.interfaces().to_vec()), ..(**environment).clone() }
+            }
             Self::Agents(laboratory) => laboratory.environment(),
         }
     }

@@ -49,7 +49,11 @@ impl Hosts {
     /// `exec:COMMAND,IF` with an agent that has these arguments.
     fn exec(&self, which: &str, arguments: &str) -> String {
         let program = env!("CARGO_BIN_EXE_capbench");
-        format!("exec:ip netns exec {} {program} agent {arguments},{}", self.name(which), self.interface(which))
+        format!(
+            "exec:ip netns exec {} {program} agent {arguments},{}",
+            self.name(which),
+            self.interface(which)
+        )
     }
 
     /// A bench of one method at one rate between the two.
@@ -117,7 +121,8 @@ fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
     let ended = run(HOST, command);
     assert_eq!(ended.code, Some(code), "{ended:#?}");
     // What only a trial shows is a line of that trial, too.
-    let lines: Vec<_> = ended.errors.trim_end().lines().filter(|line| !line.contains(": not measured: ")).collect();
+    let lines: Vec<_> =
+        ended.errors.trim_end().lines().filter(|line| !line.contains(": not measured: ")).collect();
     let [line] = lines[..] else { panic!("one line: {ended:#?}") };
     for part in parts {
         assert!(line.contains(part), "{part}: {ended:#?}");
@@ -152,7 +157,8 @@ fn root_two_namespaces_account_for_every_frame() {
 fn root_a_search_between_agents_accounts_for_every_frame() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
-    let mut command = capbench("search --method packet-v3 --goal quick --max-rate 40k --time 20s --repeats 0");
+    let mut command =
+        capbench("search --method packet-v3 --goal quick --max-rate 40k --time 20s --repeats 0");
     command.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
     let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
