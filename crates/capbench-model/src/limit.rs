@@ -45,7 +45,7 @@ impl Limit {
             Self::Ring => "the ring: it is too small for the moments in which nobody reads it".into(),
             Self::RingOrApplication => "the ring or the application: too few losses to decide which".into(),
             Self::Application => {
-                "the application: the ring fills because it reads frames more slowly than they come".into()
+                "the application: it reads frames more slowly than they arrive, so the ring fills".into()
             }
             Self::Elsewhere { place } => {
                 format!("unknown: the place of the loss ({}) does not show the cause", place.words())

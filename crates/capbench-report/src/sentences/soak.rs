@@ -99,18 +99,16 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
         texts.push(format!(
             "The worst segment began after {:.0} s and lost {} of {} frames, {} of them within 100 ms at most.",
             worst.from_s,
-            worst.lost(),
-            worst.counts.sent,
-            worst.worst_100ms_lost.map_or("an unknown number".into(), |lost| lost.to_string())
+            count(worst.lost()),
+            count(worst.counts.sent),
+            worst.worst_100ms_lost.map_or("an unknown number".into(), count)
         ));
     }
-    if let Some(largest) = record.events.iter().max_by_key(|event| event.frames) {
+    if !record.events.is_empty() {
+        let stored = count(record.events.len() as u64);
         texts.push(format!(
-            "{} of loss, the largest of {} after {:.1} s; {} stored with their time.",
-            many(record.bursts, "burst", "bursts"),
-            many(largest.frames, "frame", "frames"),
-            largest.at_s,
-            record.events.len()
+            "Of {} of loss, {stored} are stored with their time.",
+            many(record.bursts, "burst", "bursts")
         ));
     }
     if whole.buffered > 0 {
@@ -126,9 +124,9 @@ pub(super) fn find(record: &SoakRecord) -> Vec<Finding> {
         ));
     }
     let unsent = whole.counts.intended.saturating_sub(whole.counts.sent);
-    if unsent > 0 {
-        let intended = whole.counts.intended;
-        texts.push(format!("The generator did not send {unsent} of {intended} intended frames."));
+    if unsent > 0 && record.unsent_ratio() <= NOTED {
+        let intended = count(whole.counts.intended);
+        texts.push(format!("The generator did not send {} of {intended} intended frames.", count(unsent)));
     }
     texts.push(match whole.counts.unexplained {
         0 if whole.invalid == 0 => "Every packet is accounted for: unexplained is 0 in the sum.".into(),

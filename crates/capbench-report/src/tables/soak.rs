@@ -19,7 +19,8 @@ pub(super) fn kept(record: &SoakRecord) -> Trials {
     record.kept.iter().map(|trial| trial.number).collect()
 }
 
-pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
+/// What was sent in a stretch of a soak, and what was lost of it.
+pub(super) fn losses<'c>() -> Columns<'c, &'c Interval> {
     let places = |stretch: &Interval| {
         let words = stretch.lost.iter().map(|(place, frames)| format!("{place} {}", count(*frames)));
         words.collect::<Vec<_>>().join(", ")
@@ -31,18 +32,23 @@ pub(super) fn stretch<'c>() -> Columns<'c, &'c Interval> {
     Columns::new()
         .named("from_s", "from", |stretch: &&Interval| stretch.from_s)
         .named("sending_s", "sending", |stretch| stretch.sending_s)
-        .count("segments", "segments", |stretch| stretch.segments)
-        .count("lossy", "with loss", |stretch| stretch.lossy)
         .count("sent", "sent", |stretch| stretch.counts.sent)
-        .count("delivered", "delivered", |stretch| stretch.counts.delivered)
         .count("lost", "lost", |stretch| stretch.lost())
         .named("sent_loss_ratio", "lost", move |stretch| ratio(stretch))
         .words("lost_where", "where", move |stretch| places(stretch))
         .count("unexplained", "unexplained", |stretch| stretch.counts.unexplained)
+}
+
+/// All that is known of a stretch.
+fn stretch<'c>() -> Columns<'c, &'c Interval> {
+    losses()
+        .count("segments", "segments", |stretch| stretch.segments)
+        .count("lossy", "with loss", |stretch| stretch.lossy)
+        .count("delivered", "delivered", |stretch| stretch.counts.delivered)
         .count("worst_100ms_lost", "most lost in 100 ms", |stretch| Cell::count(stretch.worst_100ms_lost))
         .count("untaken", "only because of pauses", |stretch| stretch.untaken)
         .named("app_ns_per_packet", "application", |stretch| Cell::number(stretch.app_ns_per_packet))
-        .named("latest_ns", "generator late by at most", |stretch| {
+        .named("latest_ns", "generator late by up to", |stretch| {
             Cell::number(stretch.latest_ns.map(|ns| ns as f64))
         })
 }
@@ -64,11 +70,11 @@ fn stretches(record: &SoakRecord) -> Option<Table> {
     lossy.truncate(ROWS);
     lossy.sort_by(|a, b| a.from_s.total_cmp(&b.from_s));
     let caption = format!(
-        "Stretches that lost frames, {} of {all}; each of {} segments",
+        "The whole soak, and stretches that lost frames: {} of {all}, each of {} segments",
         lossy.len(),
         count(record.segments_per_interval)
     );
-    stretch().table("soak-stretches", &caption, lossy, |_| kept(record))
+    stretch().table("soak-stretches", &caption, record.whole.iter().chain(lossy), |_| kept(record))
 }
 
 fn bursts(record: &SoakRecord) -> Option<Table> {

@@ -219,7 +219,7 @@ fn whole(results: &Results) -> Option<Table> {
     let rows = stretches.into_iter().filter_map(|(what, stretch)| Some((what, stretch.as_ref()?)));
     let columns = Columns::new()
         .words("stretch", "stretch", |(what, _): &(&str, &Interval)| *what)
-        .part(soak::stretch(), |(_, stretch)| *stretch);
+        .part(soak::losses(), |(_, stretch)| *stretch);
     let caption = format!(
         "{} for {} in segments of {}",
         naming::rate(record.intended_pps),

@@ -1,5 +1,6 @@
 //! Findings of searches, in sentences with their trials.
-use crate::naming::time;
+use crate::groups::grouped as grouped_by;
+use crate::naming::{list, time};
 use crate::results::Finding;
 use capbench_model::figures::grouped;
 use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
@@ -9,28 +10,29 @@ use capbench_plan::search::{
 
 /// Findings of all searches of a run: each alone, those of one set-up together, and methods against each other.
 pub(crate) fn find(searches: &[SearchOutcome]) -> Vec<Finding> {
-    let mut findings: Vec<_> = searches.iter().flat_map(of_search).collect();
+    let mut findings: Vec<_> = ranking::of(searches).iter().map(of_ranking).collect();
     findings.extend(ranking::repeated(searches).iter().map(of_repeats));
-    findings.extend(ranking::of(searches).iter().map(of_ranking));
+    findings.extend(searches.iter().flat_map(of_search));
     findings
 }
 
-/// One sentence per goal with its limit; one with the related numbers and the limit of the search.
+/// What limits each goal, the related numbers, doubts, the bounds, and the limit of the search.
 fn of_search(search: &SearchOutcome) -> Vec<Finding> {
     let scene = search.frame_size.as_ref().zip(search.placement.as_ref());
     let scene = scene.map(|(size, placement)| format!("{size}-byte frames, placement {placement}"));
     let who = search.method.as_deref().unwrap_or("the search");
     let finding = |text: String, trials: Vec<u32>| Finding { scene: scene.clone(), text, trials };
-    let mut findings: Vec<_> = search
-        .goals
-        .iter()
-        .map(|goal| finding(format!("{who}, goal {goal}{}.", forwarded(goal)), sorted(goal.trials())))
-        .collect();
-    for goal in &search.goals {
-        for said in [doubt(goal), loss(goal), stalls(goal)].into_iter().flatten() {
-            findings.push(finding(format!("{who}, goal {}: {said}.", goal.goal.name), sorted(goal.trials())));
-        }
-    }
+    // What is true of several goals is said once.
+    let about = |said: fn(&GoalResult) -> Option<String>| {
+        let known = search.goals.iter().filter_map(|goal| Some((said(goal)?, goal)));
+        grouped_by(known, |(said, _)| said.clone()).into_iter().map(|(said, goals)| {
+            let names: Vec<&str> = goals.iter().map(|(_, goal)| goal.goal.name.as_str()).collect();
+            let head = if names.len() == 1 { "goal" } else { "goals" };
+            let trials = goals.iter().flat_map(|(_, goal)| goal.trials()).collect();
+            finding(format!("{who}, {head} {}: {said}.", list(&names)), sorted(trials))
+        })
+    };
+    let mut findings: Vec<_> = about(loss).collect();
     let LossNumbers { strict_lossless: strict, ndr, pdr, loss_events, .. } = &search.numbers;
     let mut trials = sorted([strict, ndr, pdr].iter().flat_map(|held| held.trials.iter().copied()).collect());
     if trials.is_empty() {
@@ -41,6 +43,11 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
         format!("{who}: {}; NDR {}; PDR {}; {events}.", lossless(strict), by_goal(ndr), by_goal(pdr)),
         trials,
     ));
+    findings.extend(about(doubt));
+    findings.extend(about(stalls));
+    let bounds =
+        |goal: &GoalResult| finding(format!("{who}, goal {goal}{}.", forwarded(goal)), sorted(goal.trials()));
+    findings.extend(search.goals.iter().map(bounds));
     let tested = search.maximum.as_ref().and_then(|maximum| Some((maximum, maximum.self_test.as_ref()?)));
     if let Some((maximum, test)) = tested {
         let limit = match maximum.source {

@@ -124,7 +124,7 @@ fn searches_of_a_set_up_are_said_together_and_methods_in_their_order() {
     let once: Vec<SearchOutcome> =
         all[..3].iter().map(|search| SearchOutcome { nth: None, ..search.clone() }).collect();
     let text = said(once);
-    let order = text.lines().last().unwrap();
+    let order = text.lines().find(|line| line.starts_with("ndr by method")).unwrap();
     assert!(order.starts_with("ndr by method, highest first, packets/s: packet-v"), "{order}");
     let end = "; one search each: the order may be chance; 5 searches of each decide it.";
     assert!(order.ends_with(end) && !order.contains("then"), "{order}");
@@ -133,6 +133,6 @@ fn searches_of_a_set_up_are_said_together_and_methods_in_their_order() {
         text.contains("recv, goal ndr, lower bounds: median ") && text.contains("5 searches: 5 regular."),
         "{text}"
     );
-    let order = text.lines().last().unwrap();
+    let order = text.lines().find(|line| line.starts_with("ndr by method")).unwrap();
     assert!(order.contains(", not distinguished from packet-v") && order.contains(", then recv "), "{order}");
 }
