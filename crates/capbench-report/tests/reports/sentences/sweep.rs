@@ -174,7 +174,7 @@ fn a_ring_is_too_small_where_frames_are_lost_in_moments_only() {
 fn a_ring_that_fills_late_is_not_too_small() {
     // 2000 frames a second are too many, so that it is full after 0.8 s, and 400 are lost in the end.
     let methods = vec![SimulatedMethod::new("recv", 100_000.0).room(Room::Frames(1600))];
-    let application = "the application: the ring fills because it reads frames more slowly than they come.";
+    let application = "the application: it reads frames more slowly than they arrive, so the ring fills.";
     assert_eq!(limits_at_once(SimulatedLaboratory::new(1e6, methods), 102_000.0, Some(true)), application);
 }
 

@@ -255,7 +255,7 @@ fn a_frame_larger_than_any_can_be_is_an_error_behind_what_there_was() {
     capture.script.push_back(Scripted::plain([Sent::plain(60, 1), Sent::plain(BUFFER_OCTETS + 1, 2)]));
     assert_eq!(capture.next().unwrap().frame_count(), 1);
     let refused = capture.next_owned(Duration::ZERO).unwrap_err().to_string();
-    assert!(refused.starts_with("played: it gave a frame of 1048577 octets"), "{refused}");
+    assert!(refused.starts_with("played: it returned a frame of 1048577 octets"), "{refused}");
 }
 
 #[test]
