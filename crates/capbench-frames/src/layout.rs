@@ -8,6 +8,8 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::stamp::STAMP_OCTETS;
 use crate::{FrameError, FrameSize, Mtu, Result};
 
@@ -36,11 +38,11 @@ pub const NETWORK_V4_OCTETS: usize = 20;
 pub const NETWORK_V6_OCTETS: usize = 40;
 
 /// A 48-bit Ethernet address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MacAddress(pub [u8; 6]);
 
 /// A VLAN tag (IEEE 802.1Q 9.6) with tag protocol identifier 0x8100.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VlanTag {
     /// Tag control information: priority 3 bits, drop eligible 1, VLAN identifier 12.
     pub tci: u16,
@@ -52,7 +54,7 @@ impl VlanTag {
 }
 
 /// The network protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Network {
     /// IPv4 without options.
     V4,
@@ -61,7 +63,7 @@ pub enum Network {
 }
 
 /// The transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Transport {
     /// UDP; the stamp is the first 14 octets of its payload.
     Udp,
@@ -70,7 +72,8 @@ pub enum Transport {
 }
 
 /// A number of flows, 1 to 32,768.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u16", into = "u16")]
 pub struct Flows(u16);
 
 /// The number of one flow, from 0.
@@ -78,7 +81,7 @@ pub struct Flows(u16);
 pub struct Flow(pub u16);
 
 /// The headers of the generated frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FrameLayout {
     /// A VLAN tag, or none.
     pub vlan: Option<VlanTag>,
@@ -208,6 +211,20 @@ impl Flows {
     /// The flow with this number, if it exists.
     pub fn flow(self, number: u32) -> Option<Flow> {
         (number < self.get()).then_some(Flow(number as u16))
+    }
+}
+
+impl TryFrom<u16> for Flows {
+    type Error = FrameError;
+
+    fn try_from(flows: u16) -> Result<Self> {
+        Self::new(flows.into())
+    }
+}
+
+impl From<Flows> for u16 {
+    fn from(flows: Flows) -> Self {
+        flows.0
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use crate::{FrameError, FrameLayout, FrameSize, Imix, Result};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Sizes that a random sequence draws before it repeats.
 const RANDOM_PERIOD: usize = 1 << 16;
@@ -16,7 +17,8 @@ const DEFAULT_SEED: u64 = 1;
 const WANTED: &str = "frame sizes: 64, 64,128,1518, 64-1518/100 (steps), random:64-1518[:seed], runt:62, or a mix such as imix";
 
 /// The requested sizes. [`fmt::Display`] writes the format that [`FromStr`] parses.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Sizes {
     /// One size.
     Fixed(FrameSize),
@@ -150,6 +152,20 @@ impl fmt::Display for Sizes {
             Self::Incremental { from, to, step } => write!(f, "{from}-{to}/{step}"),
             Self::Imix(mix) => mix.fmt(f),
         }
+    }
+}
+
+impl TryFrom<String> for Sizes {
+    type Error = FrameError;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Sizes> for String {
+    fn from(sizes: Sizes) -> Self {
+        sizes.to_string()
     }
 }
 

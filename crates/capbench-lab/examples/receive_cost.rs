@@ -41,7 +41,7 @@ fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 3]), Box<dyn std::error::E
         Verifier::recording(Classifier::new(TrialId(1), plan.layout(), None)?, plan.flow_order(), true);
     let start = OnceLock::from(Instant::now());
     let source = TimeSource::kernel("of the stand-in");
-    let mut recorder = LatencyRecorder::new(Recording::default(), &start, source);
+    let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), source);
     let mut sequence = 0;
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     let mut frames = 0;

@@ -20,6 +20,9 @@ pub enum LabError {
     /// Traffic could not be sent.
     #[error(transparent)]
     Traffic(#[from] capbench_traffic::TrafficError),
+    /// A side in another process, or on another host, failed.
+    #[error(transparent)]
+    Remote(Box<dyn std::error::Error + Send + Sync>),
     /// A capture program under test did not do what a trial requires.
     #[error("cmd:{program}: {reason}")]
     Program {

@@ -77,8 +77,8 @@ pub type SharedStart = Arc<OnceLock<Instant>>;
 /// How far the sending of a trial is, for the application's thread.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// When the schedule begins.
-    pub start: SharedStart,
+    /// When the schedule begins; `None`: the sender does not share this process's clock.
+    pub start: Option<SharedStart>,
     finished: AtomicBool,
     /// Frames passed to the kernel; valid once `finished` is set.
     sent: AtomicU64,
@@ -86,7 +86,7 @@ pub struct Progress {
 
 impl Progress {
     /// Nothing was sent yet.
-    pub fn new(start: SharedStart) -> Self {
+    pub fn new(start: Option<SharedStart>) -> Self {
         Self { start, ..Self::default() }
     }
 
@@ -239,7 +239,7 @@ impl Application<'_> {
             };
         };
         let source = capture.running().time_source.clone();
-        let mut recorder = LatencyRecorder::new(recording, &reception.progress.start, source);
+        let mut recorder = LatencyRecorder::new(recording, reception.progress.start.as_deref(), source);
         let mut outcome = match queue {
             None => reception.run(capture, Direct { verifier, work, timekeeper: &mut recorder })?,
             Some(size) => reception.run(capture, Queue::start(size, verifier, work)?)?,

@@ -7,6 +7,7 @@ use crate::method_spec::MethodSpec;
 use crate::options::CaptureOptions;
 use capbench_frames::layout::FrameLayout;
 use capbench_frames::sizes::Sizes;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::latency::Recording;
@@ -16,7 +17,7 @@ use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
 
 /// Everything about a trial except its load and duration.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setup {
     /// The method under test.
     pub method: MethodSpec,

@@ -6,8 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A method with its argument and settings.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct MethodSpec {
     text: String,
     name: String,
@@ -150,6 +153,20 @@ impl FromStr for MethodSpec {
             ));
         }
         Ok(Self { text: text.into(), name: name.into(), argument, settings })
+    }
+}
+
+impl TryFrom<String> for MethodSpec {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<MethodSpec> for String {
+    fn from(spec: MethodSpec) -> Self {
+        spec.text
     }
 }
 

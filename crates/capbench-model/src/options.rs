@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::direction::Direction;
 use crate::fanout::Fanout;
 use crate::filter::Filter;
@@ -9,7 +11,7 @@ use crate::mark::FrameMark;
 use crate::units::{ByteCount, SnapLength};
 
 /// How to capture. Each method uses the options that apply to it; the table of methods lists them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaptureOptions {
     /// Memory for the ring, or the socket's receive buffer for methods without one.
     pub ring: ByteCount,
@@ -35,9 +37,11 @@ pub struct CaptureOptions {
     pub direction: Direction,
     /// Arguments for DPDK's environment layer, after the defaults.
     pub eal_arguments: Vec<String>,
-    /// How to recognise the trial's frames, for methods that count them in the kernel.
+    /// How to recognise the trial's frames, for methods that count them in the kernel. The process that captures sets it.
+    #[serde(skip)]
     pub mark: Option<FrameMark>,
-    /// The group of captures to join, for methods on packet sockets. The others refuse it.
+    /// The group of captures to join, for methods on packet sockets. The others refuse it. A group belongs to one process.
+    #[serde(skip)]
     pub fanout: Option<Fanout>,
 }
 

@@ -25,7 +25,7 @@ pub use emptying::Emptying;
 pub use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
 pub use load::{Load, LoadShape};
-pub use result::{CpuAccount, Departed, ProgramReport, TrialResult};
+pub use result::{CpuAccount, Departed, Generator, ProgramReport, TrialResult};
 
 /// Runs trials of one set-up.
 pub trait Trial {
@@ -270,6 +270,7 @@ impl Measured {
             unverified_because: self.unverified_because,
             report: self.report,
             generator: self.generator,
+            generators: Vec::new(),
             intended_pps: load.pps(),
             load: load.shape(),
             duration_s: duration.as_secs_f64(),

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// A number of bytes. Written with binary suffixes: `64MiB`, `256KiB`, `4096B`; also read as `64M` and, in powers of 1000, `64MB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ByteCount(pub u64);
 
 impl FromStr for ByteCount {
@@ -53,8 +55,21 @@ impl fmt::Display for ByteCount {
 }
 
 /// Maximum number of octets captured of each frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
 pub struct SnapLength(u32);
+
+impl From<u32> for SnapLength {
+    fn from(octets: u32) -> Self {
+        Self::new(octets)
+    }
+}
+
+impl From<SnapLength> for u32 {
+    fn from(length: SnapLength) -> Self {
+        length.0
+    }
+}
 
 impl SnapLength {
     /// tcpdump's default: in practice everything.

@@ -70,7 +70,8 @@ impl fmt::Display for QueueLength {
 }
 
 /// Work per frame, and the thread that does it: `ns:5000`, `ns:5000+queue=512`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct WorkPlan {
     /// The work.
     pub model: WorkModel,
@@ -94,6 +95,20 @@ impl FromStr for WorkPlan {
             format!("\"+{setting}\" is no setting of work; +queue=N is, a queue of N frames before a second thread")
         })?;
         Ok(Self { model: model.parse()?, queue: Some(length.parse()?) })
+    }
+}
+
+impl TryFrom<String> for WorkPlan {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<WorkPlan> for String {
+    fn from(plan: WorkPlan) -> Self {
+        plan.to_string()
     }
 }
 

@@ -21,7 +21,7 @@ pub const LEFT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 pub const RIGHT_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
 /// The programs that tests start, with the package that has each.
-const PROGRAMS: [(&str, &str); 26] = [
+const PROGRAMS: [(&str, &str); 29] = [
     ("bash", "bash"),
     ("capinfos", "wireshark-common"),
     ("cc", "gcc"),
@@ -39,6 +39,9 @@ const PROGRAMS: [(&str, &str); 26] = [
     ("script", "bsdutils"),
     ("setcap", "libcap2-bin"),
     ("setpriv", "util-linux"),
+    ("ssh", "openssh-client"),
+    ("ssh-keygen", "openssh-client"),
+    ("sshd", "openssh-server"),
     ("sh", "dash"),
     ("taskset", "util-linux"),
     ("tc", "iproute2"),

@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use capbench_agent::AgentError;
+use capbench_agent::message::Kind;
 use capbench_capture::CaptureError;
 use capbench_frames::{FrameError, Pps};
 use capbench_host::HostError;
@@ -357,6 +359,7 @@ fn of_error(error: &anyhow::Error) -> u8 {
             .or_else(|| cause.downcast_ref().map(of_plan))
             .or_else(|| cause.downcast_ref().map(of_trial))
             .or_else(|| cause.downcast_ref().map(of_lab))
+            .or_else(|| cause.downcast_ref().map(of_agent))
             .or_else(|| cause.downcast_ref().map(of_host))
             .or_else(|| cause.downcast_ref().map(of_record))
             .or_else(|| cause.downcast_ref().map(of_capture))
@@ -391,7 +394,34 @@ fn of_lab(error: &LabError) -> u8 {
         LabError::UnknownProgram { .. } | LabError::Definition { .. } | LabError::Frame(_) => USAGE,
         LabError::Capture(error) => of_capture(error),
         LabError::Traffic(error) => of_traffic(error),
+        LabError::Remote(error) => error.downcast_ref().map_or(FAILED, of_agent),
         _ => FAILED,
+    }
+}
+
+fn of_agent(error: &AgentError) -> u8 {
+    match error {
+        AgentError::Refused { refusal, .. } => match refusal.kind {
+            Kind::Failed => FAILED,
+            Kind::Usage => USAGE,
+            Kind::Unsupported => UNSUPPORTED,
+            Kind::Privilege => PRIVILEGE,
+        },
+        AgentError::Protocol { .. } => UNSUPPORTED,
+        AgentError::Lab(error) => of_lab(error),
+        // An agent that could not begin has said why by its own exit code.
+        AgentError::Lost { exit_code: Some(code @ FAILED..=DISK_FULL), .. } => *code,
+        AgentError::Start { .. } | AgentError::Lost { .. } | AgentError::Link { .. } => FAILED,
+    }
+}
+
+/// The kind of an agent's error, from which the controller's exit code follows.
+pub fn kind_of(error: &LabError) -> Kind {
+    match of_lab(error) {
+        USAGE => Kind::Usage,
+        UNSUPPORTED => Kind::Unsupported,
+        PRIVILEGE => Kind::Privilege,
+        _ => Kind::Failed,
     }
 }
 

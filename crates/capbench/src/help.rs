@@ -79,6 +79,13 @@ pub const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        heading: "Other hosts",
+        commands: &[(
+            "agent",
+            &["capbench agent --allow send:eth1   # started by ssh, for --tx ssh:HOST/eth1"],
+        )],
+    },
+    Group {
         heading: "Publications",
         commands: &[(
             "reproduce",

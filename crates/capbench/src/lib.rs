@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{compare, convert, count, generate, methods, report, send, verify, why};
+use crate::commands::{agent, compare, convert, count, generate, methods, report, send, verify, why};
 use crate::measuring::{bench, reproduce, rfc2544, search, soak, sweep};
 use crate::recording::{extcap, record};
 
@@ -95,6 +95,8 @@ enum Command {
     Verify(verify::VerifyFlags),
     /// Say where an interface loses packets now, why, and what to change.
     Why(why::WhyFlags),
+    /// Be one side of a trial for a capbench on another host.
+    Agent(agent::AgentFlags),
     /// List the capture methods: what runs here, and why not.
     Methods(methods::MethodsFlags),
     /// Capture for Wireshark and tshark, by any method (extcap).
@@ -139,6 +141,7 @@ pub fn main() -> ExitCode {
         Command::Verify(flags) => verify::run(flags),
         Command::Why(flags) => why::run(flags),
         Command::Report(flags) => report::run(flags),
+        Command::Agent(flags) => agent::run(flags),
         Command::Methods(flags) => methods::run(flags),
         Command::Extcap(flags) => extcap::run(flags),
         Command::Generate(flags) => generate::run(flags, help::equipped(Cli::command())),

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use capbench_agent::client::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::iterator;
 
@@ -18,12 +19,13 @@ const SAME: Duration = Duration::from_millis(300);
 pub struct Stop {
     wanted: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
+    interrupt: Interrupt,
 }
 
 impl Stop {
     /// Installs the handlers.
     pub fn install() -> Result<Self> {
-        let stop = Self { wanted: Arc::new(AtomicBool::new(false)), signal: Arc::new(AtomicUsize::new(0)) };
+        let stop = Self { wanted: Arc::default(), signal: Arc::default(), interrupt: Interrupt::default() };
         let was_told = Arc::new(AtomicBool::new(false));
         // Beyond the file size limit, a write then fails instead of ending the process (setrlimit(2)).
         signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle SIGXFSZ")?;
@@ -37,11 +39,13 @@ impl Stop {
                 .with_context(attempt)?;
             signal_hook::flag::register(signal, Arc::clone(&stop.wanted)).with_context(attempt)?;
         }
+        let interrupt = stop.interrupt();
         let mut signals = iterator::Signals::new(&wanted).context("cannot wait for signals")?;
         thread::Builder::new()
             .name("capbench-stop".into())
             .spawn(move || {
                 if signals.forever().next().is_some() {
+                    interrupt.stop();
                     thread::sleep(SAME);
                     was_told.store(true, Ordering::Relaxed);
                 }
@@ -53,6 +57,11 @@ impl Stop {
     /// The flag for loops that end when it becomes true.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.wanted)
+    }
+
+    /// Reaches agents that run for this process.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
     }
 
     /// Whether a signal arrived.

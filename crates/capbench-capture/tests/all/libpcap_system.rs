@@ -7,7 +7,6 @@ use crate::stand_in::StandIn;
 use crate::wire::{LIBPCAP, Wire, drain, frame, interface_of, take};
 use capbench_capture::backends::libpcap::Libpcap;
 use capbench_capture::{Batch, Capture, CaptureError};
-use capbench_model::direction::Direction;
 use capbench_model::options::CaptureOptions;
 use capbench_model::units::ByteCount;
 use capbench_testing::network::{Namespaces, PATIENCE, Place, RIGHT_MAC, privileges};
@@ -43,34 +42,6 @@ fn root_libpcap_puts_a_tag_back_into_the_frame() {
         let all = take(&mut capture, 2);
         assert_eq!((&all[0].data, all[0].wire_length), (&tagged, 104), "{call}");
         assert_eq!((&all[1].data, all[1].wire_length), (&plain, 100), "{call}");
-    });
-}
-
-#[test]
-fn root_libpcap_keeps_to_a_direction_and_counts_both() {
-    with_each_call("root_libpcap_keeps_to_a_direction_and_counts_both", |call, spaces| {
-        let (coming, going) = (Wire::new(&spaces.left), Wire::new(&spaces.right));
-        let cases = [
-            (Direction::In, vec![10, 11, 12], None),
-            (Direction::Out, vec![20, 21, 22], None),
-            (Direction::Both, vec![10, 11, 12, 20, 21, 22], Some(6)),
-        ];
-        for (direction, expected, accepted) in cases {
-            let mut capture = open(&spaces.right, call, &CaptureOptions { direction, ..options() }).unwrap();
-            for number in 0..3 {
-                coming.send(&frame(RIGHT_MAC, 10 + number, 60));
-                going.send(&frame(RIGHT_MAC, 20 + number, 60));
-            }
-            let mut numbers: Vec<_> =
-                take(&mut capture, expected.len()).iter().map(|seen| seen.data[20]).collect();
-            // Frames that come pass through a softirq, which may run after the next frame has gone.
-            numbers.sort_unstable();
-            assert_eq!((numbers, drain(&mut capture)), (expected, 0), "{call} {direction:?}");
-            let counters = capture.counters().unwrap();
-            // libpcap itself discards those of the other direction: its counter has them all.
-            assert_eq!(counters.raw("ps_recv"), Some(6), "{call} {direction:?}");
-            assert_eq!(counters.accepted, accepted, "{call} {direction:?}");
-        }
     });
 }
 

@@ -13,12 +13,8 @@ mod placement;
 mod privilege;
 mod side;
 
-use std::sync::Arc;
-
-use capbench_sys::host::NetNamespace;
-
 use crate::Result;
-use crate::links::{Link, Links, Tie};
+use crate::links::{Link, Tie};
 pub use cpu_mask::parse as cpus_in_mask;
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use moderated::Moderated;
@@ -67,13 +63,10 @@ impl Bed {
     /// An interface does not exist, is down or has no carrier. Without `isolated`, also if it has an address or carries a
     /// default route: RFC 6815 requires that test traffic stays out of networks in use.
     pub fn real(transmit: &str, receive: &str, isolated: bool) -> Result<Self> {
-        let namespace = Arc::new(NetNamespace::current()?);
-        let links = Arc::new(Links::of_current_namespace()?);
-        let [transmit, receive] = [transmit, receive].map(|name| guard::check(&links, name, isolated));
-        let side = |link| Side::new(Arc::clone(&namespace), Arc::clone(&links), link);
+        let [transmit, receive] = [transmit, receive].map(|name| Side::for_trials(name, isolated));
         let (transmit, receive) = (transmit?, receive?);
-        let is_virtual = is_pair(&transmit, &receive);
-        Ok(Self { transmit: side(transmit), receive: side(receive), kernel_work: None, is_virtual })
+        let is_virtual = is_pair(&transmit.link()?, &receive.link()?);
+        Ok(Self { transmit, receive, kernel_work: None, is_virtual })
     }
 
     /// The sending interface.

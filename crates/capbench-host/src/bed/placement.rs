@@ -78,7 +78,8 @@ impl Placement {
         Self::stated("other", generator, kernel, application)
     }
 
-    fn stated(name: &'static str, generator: CpuId, kernel: CpuId, application: CpuId) -> Self {
+    /// These CPUs of this host, unchecked.
+    pub fn stated(name: &'static str, generator: CpuId, kernel: CpuId, application: CpuId) -> Self {
         let load_independent = generator != kernel && generator != application;
         let statement = if generator == kernel && kernel == application {
             format!(

@@ -35,6 +35,17 @@ impl Side {
         Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
     }
 
+    /// An interface of the calling thread's network namespace, for a trial's frames. Changes no setting.
+    ///
+    /// # Errors
+    /// It does not exist, is down or has no carrier. Without `isolated`, also if it has an address or carries a default route:
+    /// RFC 6815 requires that test traffic stays out of networks in use.
+    pub fn for_trials(name: &str, isolated: bool) -> Result<Self> {
+        let links = Arc::new(Links::of_current_namespace()?);
+        let link = super::guard::check(&links, name, isolated)?;
+        Ok(Self::new(Arc::new(NetNamespace::current()?), links, link))
+    }
+
     /// The network namespace. A thread must be in it to open a socket there; see [`Side::run`].
     pub fn namespace(&self) -> &Arc<NetNamespace> {
         &self.namespace
@@ -65,9 +76,17 @@ impl Side {
         &self.links
     }
 
+    /// The interface as it is now, from any thread.
+    ///
+    /// # Errors
+    /// It does not exist any more.
+    pub fn link(&self) -> Result<Link> {
+        self.links.by_index(self.index)
+    }
+
     /// The interface's current counters, from any thread; `None` if the kernel sent none.
     pub fn stats(&self) -> Result<Option<LinkStats>> {
-        Ok(self.links.by_index(self.index)?.stats)
+        Ok(self.link()?.stats)
     }
 
     /// Runs `work` on a new thread inside the namespace and waits for it.

@@ -18,13 +18,22 @@ pub fn of_bed(bed: &Bed, placement: &str) -> [PathInterface; 2] {
     let made = bed.kernel_work().is_some();
     [(Role::Transmit, bed.transmit_side()), (Role::Receive, bed.receive_side())].map(|(role, side)| {
         PathInterface {
-            role,
-            name: side.name().to_owned(),
             made_by_capbench: made,
             placements: vec![placement.to_owned()],
-            facts: facts_of(side),
+            ..of_side(role, side)
         }
     })
+}
+
+/// The current facts of one interface of the host, for no placement in particular.
+pub fn of_side(role: Role, side: &Side) -> PathInterface {
+    PathInterface {
+        role,
+        name: side.name().to_owned(),
+        made_by_capbench: false,
+        placements: Vec::new(),
+        facts: facts_of(side),
+    }
 }
 
 /// The facts of one side. Unknown facts are absent: a missing fact never fails a trial.

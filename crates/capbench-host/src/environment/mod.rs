@@ -38,6 +38,7 @@ pub fn read() -> Result<Environment> {
     Ok(Environment {
         capbench_version: env!("CARGO_PKG_VERSION").to_owned(),
         program: None,
+        hosts: Vec::new(),
         irq_accounting: configuration.as_deref().map(IrqAccounting::parse).unwrap_or_default(),
         kernel_release: release,
         kernel_version: root.text("proc/sys/kernel/version"),

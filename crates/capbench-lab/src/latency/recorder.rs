@@ -42,14 +42,16 @@ impl<T: Timekeeper> Timekeeper for &mut T {
 /// The times of a trial's frames.
 #[derive(Debug)]
 pub struct LatencyRecorder<'a> {
-    start: &'a OnceLock<Instant>,
+    /// When the trial begins, by this process's clock; `None`: the sender has no common clock with it.
+    start: Option<&'a OnceLock<Instant>>,
     from_ns: u64,
     /// Both clocks before the trial.
     before: RealtimeReading,
     /// Start of the trial by the clock of timestamps; 0 until known.
     start_realtime_ns: u64,
     source: TimeSource,
-    /// When the batch was delivered, nanoseconds since the start; [`UNREAD`] until its first frame.
+    /// When the batch was delivered, in nanoseconds since the start, or since the epoch without a common clock; [`UNREAD`] until
+    /// its first frame.
     delivered_ns: u64,
     /// Frames without a timestamp.
     unstamped: u64,
@@ -65,8 +67,8 @@ const UNREAD: u64 = u64::MAX;
 
 impl<'a> LatencyRecorder<'a> {
     /// A recorder for a trial that begins at `start`, which is set before its first frame is sent, and for frames with timestamps
-    /// from `source`.
-    pub fn new(recording: Recording, start: &'a OnceLock<Instant>, source: TimeSource) -> Self {
+    /// from `source`. Without a common clock (`None`) it records the time from timestamp to application only.
+    pub fn new(recording: Recording, start: Option<&'a OnceLock<Instant>>, source: TimeSource) -> Self {
         Self {
             start,
             from_ns: recording.from.as_nanos() as u64,
@@ -86,7 +88,11 @@ impl<'a> LatencyRecorder<'a> {
     #[inline(never)]
     fn deliver(&mut self) -> bool {
         let now = Instant::now();
-        let Some(start) = self.start.get() else { return false };
+        let Some(shared) = self.start else {
+            self.delivered_ns = self.before.realtime_at(now);
+            return true;
+        };
+        let Some(start) = shared.get() else { return false };
         if self.start_realtime_ns == 0 {
             self.start_realtime_ns = self.before.realtime_at(*start);
         }
@@ -125,7 +131,11 @@ impl<'a> LatencyRecorder<'a> {
         let has_legs = has_stamps && set_by.is_none();
         let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
         let total = self.total.delays();
-        if total.is_none() {
+        if self.start.is_none() {
+            reasons.push(
+                "the sender and the receiver have no common clock, so that one-way times are unknown".into(),
+            );
+        } else if total.is_none() {
             reasons.push("no frame was recorded".into());
         }
         Latency {
@@ -155,9 +165,15 @@ impl Timekeeper for LatencyRecorder<'_> {
         if planned_ns < self.from_ns {
             return;
         }
-        self.total.record(planned_ns, self.delivered_ns);
+        if self.start.is_some() {
+            self.total.record(planned_ns, self.delivered_ns);
+        }
         if stamp_ns == 0 || !self.has_stamps() {
             self.unstamped += 1;
+            return;
+        }
+        if self.start.is_none() {
+            self.to_application.record(stamp_ns, self.delivered_ns);
             return;
         }
         let (planned_ns, delivered_ns) =
@@ -177,7 +193,7 @@ mod tests {
 
     /// A recorder, and the start of its trial by the clock of time stamps.
     fn recorder(start: &OnceLock<Instant>, from: Duration, source: TimeSource) -> (LatencyRecorder<'_>, u64) {
-        let recorder = LatencyRecorder::new(Recording { from }, start, source);
+        let recorder = LatencyRecorder::new(Recording { from }, Some(start), source);
         // A while ago, so that whatever is stamped soon after it has come by now.
         let begun = *start.get_or_init(|| Instant::now() - Duration::from_millis(1));
         let realtime_ns = recorder.before.realtime_at(begun);
@@ -247,9 +263,21 @@ mod tests {
     }
 
     #[test]
+    fn without_a_common_clock_only_the_time_after_the_stamp_is_known() {
+        let mut recorder = LatencyRecorder::new(Recording::default(), None, KERNEL);
+        let stamp_ns = recorder.before.realtime_at(Instant::now());
+        // Planned times of a clock a day ahead change nothing.
+        recorder.note(86_400_000_000_000, stamp_ns);
+        let latency = recorder.latency();
+        assert_eq!((latency.to_kernel, latency.total), (None, None));
+        assert_eq!(latency.to_application.unwrap().frames, 1);
+        assert!(latency.absent_because.unwrap().contains("no common clock"));
+    }
+
+    #[test]
     fn frames_that_come_before_the_start_is_known_are_counted_and_said() {
         let start = OnceLock::new();
-        let mut recorder = LatencyRecorder::new(Recording::default(), &start, KERNEL);
+        let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), KERNEL);
         recorder.note(0, 1);
         let latency = recorder.latency();
         assert_eq!(latency.total, None);

@@ -24,121 +24,121 @@ use crate::receiver::Received;
 
 /// The transmit side's half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct TransmitHalf {
+pub struct TransmitHalf {
     /// The stream in its frames' stamps.
-    pub(super) stream: StreamId,
+    pub stream: StreamId,
     /// Its frames.
-    pub(super) frames: SentFrames,
+    pub frames: SentFrames,
     /// From the start until the last frame was sent.
-    pub(super) elapsed: Duration,
+    pub elapsed: Duration,
     /// Length of the sending phase: at least the planned one, unless the user stopped it.
-    pub(super) sending: Duration,
+    pub sending: Duration,
     /// Lateness of the frames; absent if nothing was planned.
-    pub(super) lateness: Option<LatenessSummary>,
+    pub lateness: Option<LatenessSummary>,
     /// When the frames had left for the link.
-    pub(super) departed: Option<Departed>,
+    pub departed: Option<Departed>,
     /// The generator as it ran.
-    pub(super) generator: String,
+    pub generator: String,
     /// Whether the generator was independent of a slow receiver.
-    pub(super) outruns: bool,
+    pub outruns: bool,
     /// Whether its frames reach a veth through the queue of the NAPI context.
-    pub(super) needs_far_napi: bool,
+    pub needs_far_napi: bool,
     /// The generator's CPU.
-    pub(super) cpu: GeneratorCpu,
+    pub cpu: GeneratorCpu,
     /// Counts of its interface.
-    pub(super) interface: InterfaceCounts,
+    pub interface: InterfaceCounts,
     /// Counters of its driver that changed and are known.
-    pub(super) driver_counters: BTreeMap<String, u64>,
+    pub driver_counters: BTreeMap<String, u64>,
     /// Notes on these counters.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The frames of a sending phase: `intended = unsent + sent` and `sent = accepted + refused_lost`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SentFrames {
+pub struct SentFrames {
     /// Frames that were to be sent.
-    pub(super) intended: u64,
+    pub intended: u64,
     /// Frames passed to the kernel.
-    pub(super) sent: u64,
+    pub sent: u64,
     /// Frames that were not sent before the phase ended.
-    pub(super) unsent: u64,
+    pub unsent: u64,
     /// Frames that the kernel accepted.
-    pub(super) accepted: u64,
+    pub accepted: u64,
     /// Frames that the kernel refused, which are lost.
-    pub(super) refused_lost: u64,
+    pub refused_lost: u64,
     /// How often the kernel refused a frame that was then sent again.
-    pub(super) refused_repeated: u64,
+    pub refused_repeated: u64,
     /// Frames that the driver had not completed at the end.
-    pub(super) in_flight: u64,
+    pub in_flight: u64,
 }
 
 /// The generator's CPU while it sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct GeneratorCpu {
+pub struct GeneratorCpu {
     /// The CPU.
-    pub(super) cpu: CpuId,
+    pub cpu: CpuId,
     /// CPU time of the generator's thread, in nanoseconds.
-    pub(super) own_ns: u64,
+    pub own_ns: u64,
     /// Length of the window of `times`, in nanoseconds.
-    pub(super) window_ns: u64,
+    pub window_ns: u64,
     /// What the CPU did; `None` if unknown.
-    pub(super) times: Option<CpuTimes>,
+    pub times: Option<CpuTimes>,
     /// Its stalls, since the start of sending; `None` if not monitored.
-    pub(super) stalls: Option<Vec<Stall>>,
+    pub stalls: Option<Vec<Stall>>,
 }
 
 /// The receive side's half.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ReceiveHalf {
+pub struct ReceiveHalf {
     /// The application's results.
-    pub(super) received: Received,
+    pub received: Received,
     /// When and how frames were lost; absent if frames were not examined.
-    pub(super) loss_pattern: Option<LossPattern>,
+    pub loss_pattern: Option<LossPattern>,
     /// Counts of its interface.
-    pub(super) interface: InterfaceCounts,
+    pub interface: InterfaceCounts,
     /// The account of its driver.
-    pub(super) nic: NicAccount,
+    pub nic: NicAccount,
     /// The host's receive path, by CPU.
-    pub(super) softnet: Vec<SoftnetDelta>,
+    pub softnet: Vec<SoftnetDelta>,
     /// Length limit of a CPU's backlog in packets; `None` if unknown.
-    pub(super) longest_backlog: Option<u64>,
+    pub longest_backlog: Option<u64>,
     /// Whether frames reach the method without passing a backlog.
-    pub(super) past_backlog: bool,
+    pub past_backlog: bool,
     /// Whether the method attaches its own XDP program while it is open.
-    pub(super) own_xdp: bool,
+    pub own_xdp: bool,
     /// Whether a socket filter can drop frames of the trial.
-    pub(super) filters: bool,
+    pub filters: bool,
     /// The CPUs of its host.
-    pub(super) cpus: ReceiverCpus,
+    pub cpus: ReceiverCpus,
     /// Changes of its host's clocks during the trial.
-    pub(super) clocks: ClockDrift,
+    pub clocks: ClockDrift,
     /// The measured cost of the tracer; `None` if unknown.
-    pub(super) tracer_cost: Option<TracerCost>,
+    pub tracer_cost: Option<TracerCost>,
     /// Why there is no tracer, if there is none.
-    pub(super) untraced: Option<String>,
+    pub untraced: Option<String>,
 }
 
 /// The CPUs of the receive side's host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct ReceiverCpus {
+pub struct ReceiverCpus {
     /// The CPUs of the trial.
-    pub(super) placement: HostCpus,
+    pub placement: HostCpus,
     /// From the moment that both sides were ready until sending was over.
-    pub(super) sending: CpuWindow,
+    pub sending: CpuWindow,
     /// From the same moment until the last frame was read.
-    pub(super) receiving: CpuWindow,
+    pub receiving: CpuWindow,
     /// Its length in nanoseconds.
-    pub(super) receiving_ns: u64,
+    pub receiving_ns: u64,
     /// The kernel's receive work while receiving; `None` if unknown.
-    pub(super) kernel: Option<KernelReceive>,
+    pub kernel: Option<KernelReceive>,
     /// Time in which the kernel's CPU was busy while receiving, in nanoseconds; `None` if unknown.
-    pub(super) kernel_busy_ns: Option<u64>,
+    pub kernel_busy_ns: Option<u64>,
     /// Whether the scheduler excludes interrupts from the times of threads; `None` if unknown.
-    pub(super) interrupts_excluded: Option<bool>,
+    pub interrupts_excluded: Option<bool>,
     /// Unit of the kernel's CPU times, in nanoseconds.
-    pub(super) tick_ns: u64,
+    pub tick_ns: u64,
     /// Stalls of monitored CPUs, since the start of sending.
-    pub(super) stalls: Vec<(CpuId, Vec<Stall>)>,
+    pub stalls: Vec<(CpuId, Vec<Stall>)>,
     /// Speed before and after the trial, of each CPU of the trial on this host; empty if not measured.
-    pub(super) paces: Vec<(CpuId, CoreSpeed)>,
+    pub paces: Vec<(CpuId, CoreSpeed)>,
 }

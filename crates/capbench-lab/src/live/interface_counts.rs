@@ -21,7 +21,7 @@ pub(super) struct InterfaceSnapshot {
 
 /// The counts of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct InterfaceCounts {
+pub struct InterfaceCounts {
     /// Link statistics; `None` if the kernel sent none, or a counter decreased.
     pub(super) stats: Option<LinkStats>,
     /// The tracer's counts; `None` without a tracer.

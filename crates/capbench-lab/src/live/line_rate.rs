@@ -26,7 +26,8 @@ pub(super) fn of(bed: &Bed, mean_octets: f64) -> Result<Option<Pps>> {
     Ok(slower.map(|megabits| Pps::new(frames_per_second(megabits, mean_octets))).transpose()?)
 }
 
-fn frames_per_second(megabits: u32, mean_octets: f64) -> f64 {
+/// Frames per second of this mean size in octets, FCS included, at a speed in megabits per second.
+pub fn frames_per_second(megabits: u32, mean_octets: f64) -> f64 {
     f64::from(megabits) * 1e6 / ((mean_octets + WIRE_OVERHEAD_OCTETS) * 8.0)
 }
 

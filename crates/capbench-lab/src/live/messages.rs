@@ -1,5 +1,5 @@
-//! The messages that drive the two sides of a trial. They are plain values: here both sides are in one process, and a message is
-//! an argument of a call.
+//! The messages that drive the two sides of a trial. They are plain values: an argument of a call if the side is in this process,
+//! a request if it is in another one.
 //!
 //! | message | to | does | answer |
 //! |---|---|---|---|
@@ -12,9 +12,9 @@
 //!
 //! Between `Go` and its answer there is no message. After an error both sides are released, which closes what they opened.
 //!
-//! Three things pass between a side and the rest of the process in another way. A side on another host has none of them:
-//! - the moment when sending begins ([`SharedStart`](crate::receiver::SharedStart)): the sides share a clock, so that one-way
-//!   latency is known;
+//! Three things pass between a side and the rest of the process in another way. A side in another process has none of them:
+//! - the moment when sending begins ([`SharedStart`](crate::receiver::SharedStart)): sides in one process share a clock, so that
+//!   one-way latency is known;
 //! - the flag that is set when the user wants to stop: each process has its own;
 //! - what is measured once a run on each host ([`Host`](super::host::Host)).
 
@@ -35,113 +35,113 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 
 /// Prepares the transmit side for the trials of a set-up.
-#[derive(Clone, Debug)]
-pub(super) struct PrepareSending {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PrepareSending {
     /// The stream in its frames' stamps.
-    pub(super) stream: StreamId,
+    pub stream: StreamId,
     /// Name of the transmit method.
-    pub(super) transmit: String,
+    pub transmit: String,
     /// Headers and flows.
-    pub(super) layout: FrameLayout,
+    pub layout: FrameLayout,
     /// Frame sizes.
-    pub(super) sizes: Sizes,
+    pub sizes: Sizes,
     /// The smaller MTU of the two interfaces.
-    pub(super) mtu: Mtu,
+    pub mtu: Mtu,
     /// The generator's CPU.
-    pub(super) cpu: CpuId,
+    pub cpu: CpuId,
     /// Whether the interface is one end of a virtual pair made for the trials.
-    pub(super) is_virtual: bool,
+    pub is_virtual: bool,
 }
 
 /// Prepares the receive side for the trials of a set-up.
-#[derive(Clone, Debug)]
-pub(super) struct PrepareReceiving {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PrepareReceiving {
     /// The set-up.
-    pub(super) setup: Setup,
+    pub setup: Setup,
     /// The smaller MTU of the two interfaces.
-    pub(super) mtu: Mtu,
+    pub mtu: Mtu,
     /// The CPUs of the trial on this side's host.
-    pub(super) cpus: HostCpus,
+    pub cpus: HostCpus,
     /// Whether the interface is one end of a virtual pair made for the trials.
-    pub(super) is_virtual: bool,
+    pub is_virtual: bool,
     /// Whether the kernel polls the interface in a NAPI thread.
-    pub(super) polls_by_thread: bool,
+    pub polls_by_thread: bool,
 }
 
 /// The CPUs of a trial on the receive side's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct HostCpus {
+pub struct HostCpus {
     /// Where a generator runs, if it runs on this host.
-    pub(super) generator: Option<CpuId>,
+    pub generator: Option<CpuId>,
     /// Where the kernel does its receive work.
-    pub(super) kernel: CpuId,
+    pub kernel: CpuId,
     /// Where the application runs.
-    pub(super) application: CpuId,
+    pub application: CpuId,
 }
 
 impl HostCpus {
     /// All of them.
-    pub(super) fn all(&self) -> Vec<CpuId> {
+    pub fn all(&self) -> Vec<CpuId> {
         self.generator.into_iter().chain([self.kernel, self.application]).collect()
     }
 }
 
 /// Makes a side ready for a trial.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Arm {
+pub struct Arm {
     /// The id in the trial's frames.
-    pub(super) trial: TrialId,
+    pub trial: TrialId,
     /// The load.
-    pub(super) load: Load,
+    pub load: Load,
     /// Frames that are sent at once if the load is a constant rate.
-    pub(super) burst: Option<NonZeroU32>,
+    pub burst: Option<NonZeroU32>,
     /// The duration of the load.
-    pub(super) duration: Duration,
+    pub duration: Duration,
     /// Whether it is the first trial of the run. Traffic from before the run must not be counted in it.
-    pub(super) is_first: bool,
+    pub is_first: bool,
     /// Whether capture and generator stay open for further trials.
-    pub(super) stays_open: bool,
+    pub stays_open: bool,
 }
 
 /// Starts the armed trial.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Go {
+pub struct Go {
     /// The trial.
-    pub(super) trial: TrialId,
+    pub trial: TrialId,
 }
 
 /// Sending is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sent {
+pub struct Sent {
     /// The stream.
-    pub(super) stream: StreamId,
+    pub stream: StreamId,
     /// Frames passed to the kernel.
-    pub(super) frames: u64,
+    pub frames: u64,
     /// Planned time of the frame after the last one, in nanoseconds since the start. Without a plan: when the last was sent.
-    pub(super) end_ns: u64,
+    pub end_ns: u64,
 }
 
 /// Ends the trial on the receive side.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct FinishReceiving {
+pub struct FinishReceiving {
     /// The trial.
-    pub(super) trial: TrialId,
+    pub trial: TrialId,
     /// What was sent.
-    pub(super) sent: Sent,
+    pub sent: Sent,
 }
 
 /// Ends the trial on the transmit side.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct FinishSending {
+pub struct FinishSending {
     /// The trial.
-    pub(super) trial: TrialId,
+    pub trial: TrialId,
     /// Frames of the trial that reached the application.
-    pub(super) delivered: u64,
+    pub delivered: u64,
 }
 
 impl Arm {
     /// When the generator should send the frames.
-    pub(super) fn schedule(&self) -> Schedule {
+    pub fn schedule(&self) -> Schedule {
         match (self.load, self.burst) {
             (Load::Rate(rate), Some(frames)) => Schedule::Bursts { frames, rate },
             _ => self.load.schedule(),
@@ -149,7 +149,7 @@ impl Arm {
     }
 
     /// The clock of the timestamps in the trial's frames.
-    pub(super) fn clock(&self) -> Clock {
+    pub fn clock(&self) -> Clock {
         self.schedule().planned_ns(0).map_or(Clock::GeneratorTime, |_| Clock::PlannedSendTime)
     }
 }

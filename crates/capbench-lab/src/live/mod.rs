@@ -1,13 +1,15 @@
-//! Trials on a real path: this program's test bed, or two interfaces of the host.
+//! Trials on a real path: this program's test bed, or two interfaces. An interface can be another process's, also on another host
+//! ([`ends`]).
 
 mod calibration;
+pub mod ends;
 mod far_end;
-mod halves;
+pub mod halves;
 mod host;
 mod interface_counts;
 mod join;
 pub mod line_rate;
-mod messages;
+pub mod messages;
 mod nic;
 mod numbering;
 mod pace;
@@ -40,13 +42,14 @@ use crate::{LabError, Result};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Cpus, Profile, Trial};
-use host::Host;
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
-use numbering::Numbering;
-use receive_side::ReceiveSide;
-use run::LiveTrial;
-use tracing::Tracing;
-use transmit_side::TransmitSide;
+
+pub use host::Host;
+pub use numbering::Numbering;
+pub use receive_side::ReceiveSide;
+pub use run::LiveTrial;
+pub use tracing::End;
+pub use transmit_side::TransmitSide;
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -130,13 +133,13 @@ impl LiveLaboratory {
     /// Adds a tracer: the ledger has more sources, and the kernel's CPU time does not come in ticks. The tracer costs kernel time
     /// per packet.
     pub fn with_tracer(mut self) -> Self {
-        self.host.tracing = Tracing::NotYet(None);
+        self.host.trace(None);
         self
     }
 
     /// Adds a tracer that reads the description of the kernel's types (BTF) from this file instead of the kernel's own.
     pub fn with_tracer_on(mut self, types: &std::path::Path) -> Self {
-        self.host.tracing = Tracing::NotYet(Some(types.into()));
+        self.host.trace(Some(types));
         self
     }
 
@@ -251,38 +254,24 @@ impl LiveLaboratory {
             })?;
         let mtu = Mtu(bed.transmit_side().mtu().min(bed.receive_side().mtu()));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu)?;
-        self.host.tracing.watch(&bed)?;
+        self.host.watch(&[(End::Transmit, bed.transmit_side()), (End::Receive, bed.receive_side())])?;
         let (transmit, receive) = self.sides(setup, &named.subject, &bed, &placement, mtu)?;
         let line_rate = match self.line_rate {
             Some(known) => Some(known),
             None => line_rate::of(&bed, plan.sizes().mean_octets())?,
         };
-        let profile = Profile {
-            method: setup.method.to_string(),
-            frame_size: setup.label.clone(),
-            mean_frame_size: plan.sizes().mean_octets(),
-            traffic: describe_traffic(&plan, setup.burst),
-            transmit: setup.transmit.clone(),
-            placement: setup.placement.to_string(),
-            cpus: Cpus {
-                generator: placement.generator.number(),
-                kernel: Some(placement.kernel.number()),
-                application: placement.application.number(),
-            },
-            load_independent: placement.load_independent,
-            load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
-            work: named.subject.work(setup.work),
-        };
+        let profile = profile(setup, &named.subject, &plan, &placement);
         Ok(LiveTrial {
             numbering: &mut self.numbering,
             base: TrialId(self.base),
-            host: self.host.clone(),
             profile,
+            is_virtual: bed.is_virtual(),
             line_rate,
             burst: setup.burst,
-            transmit,
-            receive,
-            bed,
+            transmit: Box::new(transmit),
+            receive: Box::new(receive),
+            generator: None,
+            tracer: self.host.tracing.tracer().cloned(),
         })
     }
 
@@ -347,6 +336,26 @@ impl Laboratory for LiveLaboratory {
         }
         statements.extend(self.host.tracing.statement());
         statements
+    }
+}
+
+/// What is constant in the trials of a set-up on these CPUs.
+pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &Placement) -> Profile {
+    Profile {
+        method: setup.method.to_string(),
+        frame_size: setup.label.clone(),
+        mean_frame_size: plan.sizes().mean_octets(),
+        traffic: describe_traffic(plan, setup.burst),
+        transmit: setup.transmit.clone(),
+        placement: setup.placement.to_string(),
+        cpus: Cpus {
+            generator: placement.generator.number(),
+            kernel: Some(placement.kernel.number()),
+            application: placement.application.number(),
+        },
+        load_independent: placement.load_independent,
+        load_depends_because: (!placement.load_independent).then(|| placement.statement.clone()),
+        work: subject.work(setup.work),
     }
 }
 

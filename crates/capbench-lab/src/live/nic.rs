@@ -27,7 +27,7 @@ pub(super) fn settling(nic: &NicSnapshot) -> Duration {
 
 /// The receiving driver's account of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct NicAccount {
+pub struct NicAccount {
     /// Losses of the card, or why its counters do not show them.
     link: std::result::Result<Counted, String>,
     /// Losses of the driver; `None` if it does not count any.

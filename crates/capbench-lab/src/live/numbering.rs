@@ -2,16 +2,16 @@
 
 /// The numbers so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Numbering {
+pub struct Numbering {
     /// Number of the last trial, also of an earlier run that this run continues.
-    pub(super) last: u32,
+    pub last: u32,
     /// Whether this run has had a trial.
     has_begun: bool,
 }
 
 impl Numbering {
     /// Numbers a trial. Returns whether it is the first of this run.
-    pub(super) fn advance(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         self.last += 1;
         !std::mem::replace(&mut self.has_begun, true)
     }

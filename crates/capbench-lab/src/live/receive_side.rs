@@ -20,6 +20,7 @@ use capbench_model::loss_pattern::{End, LossPattern, LossRecord};
 use capbench_model::places::Place;
 use capbench_sys::host::affinity;
 
+use super::ends::ReceiveEnd;
 use super::far_end::FarEnd;
 use super::halves::{ReceiveHalf, ReceiverCpus};
 use super::host::Host;
@@ -37,7 +38,7 @@ use crate::subject::Subject;
 use crate::{LabError, Result};
 
 /// The receive side.
-pub(super) struct ReceiveSide {
+pub struct ReceiveSide {
     host: Host,
     side: Side,
     asked: PrepareReceiving,
@@ -78,12 +79,7 @@ impl ReceiveSide {
     ///
     /// # Errors
     /// What the method or the interface does not support.
-    pub(super) fn prepare(
-        asked: PrepareReceiving,
-        subject: Subject,
-        side: &Side,
-        host: &Host,
-    ) -> Result<Self> {
+    pub fn prepare(asked: PrepareReceiving, subject: Subject, side: &Side, host: &Host) -> Result<Self> {
         let setup = &asked.setup;
         let unsupported = |reason| LabError::Unsupported { what: setup.method.to_string(), reason };
         // Where it will run: an ordinary user has the privilege in the bed's namespaces only.
@@ -116,98 +112,6 @@ impl ReceiveSide {
             armed: None,
             asked,
         })
-    }
-
-    /// Whether a capture can stay open for several trials.
-    ///
-    /// # Errors
-    /// Why it cannot.
-    pub(super) fn can_stay_open(&self) -> Result<()> {
-        match &self.subject {
-            Subject::Capture { .. } => Ok(()),
-            Subject::Program(program) => Err(LabError::Unsupported {
-                what: "a soak".into(),
-                reason: format!("{} would be started anew for every part of it", program.name),
-            }),
-        }
-    }
-
-    /// Reads the counters, opens the capture unless it is open, and waits until it receives.
-    ///
-    /// # Errors
-    /// When it cannot receive.
-    pub(super) fn arm(&mut self, arm: Arm, start: SharedStart) -> Result<()> {
-        // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
-        let pace = (!arm.stays_open).then(|| self.host.paces.before(self.asked.cpus.all())).transpose()?;
-        let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
-        let snap = self.asked.setup.capture.snap_length;
-        let recogniser = Classifier::new(arm.trial, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
-        let progress = Arc::new(Progress::new(start));
-        let (ready, is_ready) = sync_channel(1);
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.open(&arm, recogniser.clone(), &progress),
-        };
-        open.progress = Arc::clone(&progress);
-        open.worker.order(Order { recogniser, progress, ready });
-        if is_ready.recv().is_err() {
-            return Err(open.worker.failure());
-        }
-        let ready = open.probe.snapshot()?;
-        self.open = Some(open);
-        self.armed = Some(Armed { arm, pace, before, ready });
-        Ok(())
-    }
-
-    /// Waits until the sent frames have arrived or no more come, closes the capture unless it stays open, and reads the counters.
-    ///
-    /// # Errors
-    /// Why receiving failed, or counters that cannot be read.
-    pub(super) fn finish(&mut self, finish: FinishReceiving) -> Result<ReceiveHalf> {
-        let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
-        let (Some(armed), Some(mut open)) = (armed, self.open.take()) else {
-            return Err(not_armed(finish.trial));
-        };
-        let sending_over = open.probe.snapshot()?;
-        open.progress.finish(finish.sent.frames);
-        let outcome = open.worker.done()?;
-        let start = open.progress.start.get().copied();
-        if armed.arm.stays_open {
-            self.open = Some(open);
-        } else {
-            drop(open);
-        }
-        if !self.asked.is_virtual && outcome.received.arrivals.delivered < finish.sent.frames {
-            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
-            std::thread::sleep(armed.before.interface.settling());
-        }
-        let after = self.snapshot(false)?;
-        let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
-        let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
-        let placement = self.asked.cpus;
-        let Outcome { mut received, kernel, record } = outcome;
-        let cpus = ReceiverCpus {
-            placement,
-            sending: sending_over.cpus_since(&armed.ready),
-            receiving: kernel.cpus_since(&armed.ready),
-            receiving_ns: kernel.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
-            kernel: kernel.since(&armed.ready)?,
-            kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
-            interrupts_excluded: self.host.irq.excluded_from_threads,
-            tick_ns: tick_ns()?,
-            stalls: [placement.kernel, placement.application].into_iter().filter_map(stalls).collect(),
-            paces,
-        };
-        received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
-        received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
-        let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
-        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
-    }
-
-    /// Gives up the armed trial, and closes the capture.
-    pub(super) fn release(&mut self) {
-        self.armed = None;
-        self.open = None;
     }
 
     fn half(
@@ -315,6 +219,87 @@ impl ReceiveSide {
         };
         let worker = Worker::start(&self.side, "capbench-app", work);
         OpenCapture { worker, probe, progress: Arc::clone(progress) }
+    }
+}
+
+impl ReceiveEnd for ReceiveSide {
+    fn can_stay_open(&self) -> Result<()> {
+        match &self.subject {
+            Subject::Capture { .. } => Ok(()),
+            Subject::Program(program) => Err(LabError::Unsupported {
+                what: "a soak".into(),
+                reason: format!("{} would be started anew for every part of it", program.name),
+            }),
+        }
+    }
+
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
+        // Between the segments of a soak the application waits on its CPU; a speed measurement must not block it.
+        let pace = (!arm.stays_open).then(|| self.host.paces.before(self.asked.cpus.all())).transpose()?;
+        let before = self.snapshot(arm.is_first && !self.asked.is_virtual)?;
+        let snap = self.asked.setup.capture.snap_length;
+        let recogniser = Classifier::new(arm.trial, self.plan.layout(), snap.cuts().then(|| snap.octets()))?;
+        let progress = Arc::new(Progress::new(start));
+        let (ready, is_ready) = sync_channel(1);
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.open(&arm, recogniser.clone(), &progress),
+        };
+        open.progress = Arc::clone(&progress);
+        open.worker.order(Order { recogniser, progress, ready });
+        if is_ready.recv().is_err() {
+            return Err(open.worker.failure());
+        }
+        let ready = open.probe.snapshot()?;
+        self.open = Some(open);
+        self.armed = Some(Armed { arm, pace, before, ready });
+        Ok(())
+    }
+
+    fn finish(&mut self, finish: FinishReceiving) -> Result<ReceiveHalf> {
+        let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
+        let (Some(armed), Some(mut open)) = (armed, self.open.take()) else {
+            return Err(not_armed(finish.trial));
+        };
+        let sending_over = open.probe.snapshot()?;
+        open.progress.finish(finish.sent.frames);
+        let outcome = open.worker.done()?;
+        let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
+        if armed.arm.stays_open {
+            self.open = Some(open);
+        } else {
+            drop(open);
+        }
+        if !self.asked.is_virtual && outcome.received.arrivals.delivered < finish.sent.frames {
+            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
+            std::thread::sleep(armed.before.interface.settling());
+        }
+        let after = self.snapshot(false)?;
+        let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
+        let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
+        let placement = self.asked.cpus;
+        let Outcome { mut received, kernel, record } = outcome;
+        let cpus = ReceiverCpus {
+            placement,
+            sending: sending_over.cpus_since(&armed.ready),
+            receiving: kernel.cpus_since(&armed.ready),
+            receiving_ns: kernel.monotonic_ns().saturating_sub(armed.ready.monotonic_ns()),
+            kernel: kernel.since(&armed.ready)?,
+            kernel_busy_ns: kernel.busy_ns_since(&armed.ready),
+            interrupts_excluded: self.host.irq.excluded_from_threads,
+            tick_ns: tick_ns()?,
+            stalls: [placement.kernel, placement.application].into_iter().filter_map(stalls).collect(),
+            paces,
+        };
+        received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
+        received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
+        let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
+        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
+    }
+
+    fn release(&mut self) {
+        self.armed = None;
+        self.open = None;
     }
 }
 

@@ -5,38 +5,43 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::Result;
-use capbench_host::bed::{Bed, Side};
+use capbench_host::bed::Side;
 use capbench_host::tracer::{InterfaceTrace, Scope, Stall, Tracer};
 use capbench_model::disturbance;
 use capbench_sys::host::{CpuId, clock};
 
-/// An end of the link, in the order in which the tracer watches them.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum End {
+/// An end of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The end that sends.
     Transmit,
+    /// The end that receives.
     Receive,
 }
 
 /// Whether there is a tracer.
 #[derive(Clone, Debug)]
-pub(super) enum Tracing {
+pub enum Tracing {
     /// No bed has been prepared yet. The description of the kernel's types is in this file, or is the kernel's own.
     NotYet(Option<PathBuf>),
-    /// The tracer runs.
-    Running(Arc<Tracer>),
+    /// The tracer runs, and watches these ends.
+    Running(Arc<Tracer>, Vec<End>),
     /// There is no tracer, for this reason.
     None(Arc<str>),
 }
 
 impl Tracing {
+    /// No tracer.
     pub(super) fn none(reason: &str) -> Self {
         Self::None(reason.into())
     }
 
-    /// Watches the transmitting and the receiving side of a bed.
-    pub(super) fn watch(&mut self, bed: &Bed) -> Result<()> {
-        let scope = |side: &Side| Scope { interface: side.index(), namespace: side.namespace().inode() };
-        let scopes = [bed.transmit_side(), bed.receive_side()].map(scope);
+    /// Watches the ends of the link that are on this host.
+    pub(super) fn watch(&mut self, sides: &[(End, &Side)]) -> Result<()> {
+        let scope =
+            |(_, side): &(End, &Side)| Scope { interface: side.index(), namespace: side.namespace().inode() };
+        let scopes: Vec<_> = sides.iter().map(scope).collect();
+        let of_sides = || sides.iter().map(|(end, _)| *end).collect();
         match self {
             Self::NotYet(types) => {
                 let started = match types {
@@ -44,27 +49,31 @@ impl Tracing {
                     None => Tracer::start(&scopes),
                 };
                 *self = match started {
-                    Ok(tracer) => Self::Running(Arc::new(tracer)),
+                    Ok(tracer) => Self::Running(Arc::new(tracer), of_sides()),
                     Err(unavailable) => Self::none(&unavailable.reason),
                 };
                 Ok(())
             }
-            Self::Running(tracer) => Ok(tracer.watch(&scopes)?),
+            Self::Running(tracer, ends) => {
+                *ends = of_sides();
+                Ok(tracer.watch(&scopes)?)
+            }
             Self::None(_) => Ok(()),
         }
     }
 
     pub(super) fn tracer(&self) -> Option<&Arc<Tracer>> {
         match self {
-            Self::Running(tracer) => Some(tracer),
+            Self::Running(tracer, _) => Some(tracer),
             Self::NotYet(_) | Self::None(_) => None,
         }
     }
 
     /// The counts of an interface since the tracer started; `None` without a tracer.
     pub(super) fn counts(&self, end: End) -> Result<Option<InterfaceTrace>> {
-        let Some(tracer) = self.tracer() else { return Ok(None) };
-        Ok(tracer.snapshot()?.into_iter().nth(end as usize))
+        let Self::Running(tracer, ends) = self else { return Ok(None) };
+        let Some(place) = ends.iter().position(|watched| *watched == end) else { return Ok(None) };
+        Ok(tracer.snapshot()?.into_iter().nth(place))
     }
 
     /// The stalls of a CPU from `start` until `to_ns` of CLOCK_MONOTONIC; `None` if not monitored.
@@ -83,7 +92,7 @@ impl Tracing {
     pub(super) fn why_not(&self) -> Option<&str> {
         match self {
             Self::None(reason) => Some(reason),
-            Self::NotYet(_) | Self::Running(_) => None,
+            Self::NotYet(_) | Self::Running(..) => None,
         }
     }
 
@@ -91,7 +100,7 @@ impl Tracing {
     pub(super) fn statement(&self) -> Option<String> {
         match self {
             Self::NotYet(_) => None,
-            Self::Running(tracer) => {
+            Self::Running(tracer, _) => {
                 let drops = match tracer.gives_reasons() {
                     true => "drops with the kernel's reasons (skb:kfree_skb)",
                     false => "drops by the kernel's functions, as it gives no reasons before Linux 5.17",

@@ -13,6 +13,7 @@ use capbench_sys::host::{affinity, clock};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
 use capbench_traffic::{Limits, SendJob, SendReport};
 
+use super::ends::TransmitEnd;
 use super::far_end;
 use super::halves::{GeneratorCpu, SentFrames, TransmitHalf};
 use super::host::Host;
@@ -29,7 +30,7 @@ use crate::{LabError, Result};
 const HEAD_START: Duration = Duration::from_millis(2);
 
 /// The transmit side.
-pub(super) struct TransmitSide {
+pub struct TransmitSide {
     host: Host,
     side: Side,
     asked: PrepareSending,
@@ -74,7 +75,7 @@ impl TransmitSide {
     ///
     /// # Errors
     /// A method that cannot run here, or frames that do not fit.
-    pub(super) fn prepare(asked: PrepareSending, side: &Side, host: &Host) -> Result<Self> {
+    pub fn prepare(asked: PrepareSending, side: &Side, host: &Host) -> Result<Self> {
         let transmit = transmit::method(&asked.transmit)?;
         side.run(transmit.method.supported)?.map_err(|reason| LabError::Unsupported {
             what: format!("transmit method {transmit}"),
@@ -82,61 +83,6 @@ impl TransmitSide {
         })?;
         let plan = Arc::new(FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu)?);
         Ok(Self { host: host.clone(), side: side.clone(), asked, plan, generator: None, armed: None })
-    }
-
-    /// Reads the counters, and opens the generator unless it is open.
-    ///
-    /// # Errors
-    /// When it cannot send.
-    pub(super) fn arm(&mut self, arm: Arm, start: SharedStart) -> Result<()> {
-        let settles = arm.is_first && !self.asked.is_virtual;
-        let before = InterfaceSnapshot::before_trial(&self.side, End::Transmit, &self.host.tracing, settles)?;
-        if self.generator.is_none() {
-            self.generator = Some(self.open()?);
-        }
-        self.armed = Some(Armed { arm, start, before });
-        Ok(())
-    }
-
-    /// Sends the frames of the armed trial, and returns when the last was sent.
-    ///
-    /// # Errors
-    /// Why sending failed.
-    pub(super) fn go(&mut self, go: Go) -> Result<Sent> {
-        let armed = self.armed.as_ref().filter(|armed| armed.arm.trial == go.trial);
-        let (Some(Armed { arm, start, .. }), Some(generator)) = (armed, &mut self.generator) else {
-            return Err(not_armed(go.trial));
-        };
-        let (sent, is_sent) = sync_channel(1);
-        generator.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
-        is_sent.recv().map_err(|_| generator.failure())
-    }
-
-    /// Closes the generator unless it stays open, and reads the counters.
-    ///
-    /// # Errors
-    /// Counters that cannot be read.
-    pub(super) fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
-        let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
-        let (Some(Armed { arm, before, .. }), Some(generator)) = (armed, &mut self.generator) else {
-            return Err(not_armed(finish.trial));
-        };
-        let sending = generator.done()?;
-        if !arm.stays_open {
-            self.generator = None;
-        }
-        if !self.asked.is_virtual && finish.delivered < sending.report.sent {
-            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
-            std::thread::sleep(before.settling().saturating_sub(sending.over.elapsed()));
-        }
-        let after = InterfaceSnapshot::take(&self.side, End::Transmit, &self.host.tracing)?;
-        Ok(self.half(arm, sending, &before, &after))
-    }
-
-    /// Gives up the armed trial, and closes the generator.
-    pub(super) fn release(&mut self) {
-        self.armed = None;
-        self.generator = None;
     }
 
     fn half(
@@ -236,6 +182,50 @@ impl TransmitSide {
             });
         is_ready.recv().map_err(|_| generator.failure())?;
         Ok(generator)
+    }
+}
+
+impl TransmitEnd for TransmitSide {
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()> {
+        let settles = arm.is_first && !self.asked.is_virtual;
+        let before = InterfaceSnapshot::before_trial(&self.side, End::Transmit, &self.host.tracing, settles)?;
+        if self.generator.is_none() {
+            self.generator = Some(self.open()?);
+        }
+        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before });
+        Ok(())
+    }
+
+    fn go(&mut self, go: Go) -> Result<Sent> {
+        let armed = self.armed.as_ref().filter(|armed| armed.arm.trial == go.trial);
+        let (Some(Armed { arm, start, .. }), Some(generator)) = (armed, &mut self.generator) else {
+            return Err(not_armed(go.trial));
+        };
+        let (sent, is_sent) = sync_channel(1);
+        generator.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
+        is_sent.recv().map_err(|_| generator.failure())
+    }
+
+    fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
+        let armed = self.armed.take().filter(|armed| armed.arm.trial == finish.trial);
+        let (Some(Armed { arm, before, .. }), Some(generator)) = (armed, &mut self.generator) else {
+            return Err(not_armed(finish.trial));
+        };
+        let sending = generator.done()?;
+        if !arm.stays_open {
+            self.generator = None;
+        }
+        if !self.asked.is_virtual && finish.delivered < sending.report.sent {
+            // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
+            std::thread::sleep(before.settling().saturating_sub(sending.over.elapsed()));
+        }
+        let after = InterfaceSnapshot::take(&self.side, End::Transmit, &self.host.tracing)?;
+        Ok(self.half(arm, sending, &before, &after))
+    }
+
+    fn release(&mut self) {
+        self.armed = None;
+        self.generator = None;
     }
 }
 

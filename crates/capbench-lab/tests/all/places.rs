@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use crate::faults::host::Host;
 use crate::faults::watched::lost_by_sockets;
-use crate::faults::xdp::Mode;
 use crate::faults::{Every, Fault, balance, entry, is_in_doubt};
 use capbench_frames::Pps;
 use capbench_lab::for_tests::{live, virtual_link};
@@ -24,6 +23,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
+use capbench_sys::bpf::XdpMode;
 use capbench_testing::network::privileges;
 
 /// One fault at one intensity.
@@ -179,7 +179,7 @@ impl Case {
         let of_receiver = |name: &str| trial.counters[&format!("receive.{name}")] as i64;
         match self.injected {
             Fault::Duplicate(every) => -(every.of(trial.sent) as i64)..=0,
-            Fault::DropInXdp(_, Mode::Generic) if is_in_doubt(entry(trial, Place::Xdp)) => {
+            Fault::DropInXdp(_, XdpMode::Generic) if is_in_doubt(entry(trial, Place::Xdp)) => {
                 let ends = trial.counters.iter().filter(|(name, _)| name.starts_with("trace.receive.drop."));
                 let refused = traced(trial, "CPU_BACKLOG") as i64;
                 let seen = ends.map(|(_, count)| *count as i64).sum::<i64>() - refused;
@@ -288,7 +288,7 @@ fn root_alone_frames_duplicated_on_the_way_are_counted_beside_the_ledger() {
 
 #[test]
 fn root_alone_what_an_xdp_program_drops_is_booked_to_xdp() {
-    let modes = [("XDP drop, generic", Mode::Generic), ("XDP drop, native", Mode::Native)];
+    let modes = [("XDP drop, generic", XdpMode::Generic), ("XDP drop, native", XdpMode::Driver)];
     check_all(modes.into_iter().flat_map(|(name, mode)| {
         Every::ALL.map(|every| Case::picked(name, every, Fault::DropInXdp(every, mode), Place::Xdp))
     }));

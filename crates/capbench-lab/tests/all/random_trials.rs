@@ -6,7 +6,6 @@
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::faults::xdp::Mode;
 use crate::faults::{Every, Fault, balance, entry, is_in_doubt};
 use capbench_capture::{CaptureError, METHODS};
 use capbench_frames::layout::{Flows, FrameLayout, Network, Transport, VlanTag};
@@ -27,6 +26,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult};
 use capbench_model::units::{ByteCount, SnapLength};
 use capbench_model::work::WorkPlan;
+use capbench_sys::bpf::XdpMode;
 use capbench_testing::network::privileges;
 use capbench_traffic::transmit::THROUGH_QDISC;
 use rand_xoshiro::SplitMix64;
@@ -109,8 +109,8 @@ impl Drawn {
         if !in_xdp {
             let slow = Fault::SlowSoftirq(draw.up_to(20_000) as u32);
             faults.extend([
-                Fault::DropInXdp(every, Mode::Generic),
-                Fault::DropInXdp(every, Mode::Native),
+                Fault::DropInXdp(every, XdpMode::Generic),
+                Fault::DropInXdp(every, XdpMode::Driver),
                 slow,
             ]);
         }

@@ -160,17 +160,6 @@ fn root_alone_drops_are_counted_by_reason_on_the_watched_interfaces_only() {
 }
 
 #[test]
-fn root_alone_what_tc_drops_behind_the_capture_is_no_loss() {
-    let Some(()) = privileges() else { return };
-    let place = Place::with_pair();
-    drop_at_ingress(&place);
-    let trial = seen(|| place.inside(|| run(on_pair(), "packet-tx")));
-    assert_eq!((trial.delivered, trial.unexplained), (trial.sent, 0), "{:?}", trial.ledger);
-    assert_eq!(entry(&trial, Lost::Stack).count, Some(0));
-    assert_eq!(trial.counters["trace.receive.drop.TC_INGRESS"], trial.sent, "{:?}", trial.counters);
-}
-
-#[test]
 fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let Some(()) = privileges() else { return };
     let path = || virtual_link();
@@ -227,29 +216,6 @@ fn root_alone_the_tracer_says_what_it_costs() {
         "{}",
         statement(&laboratory)
     );
-}
-
-#[test]
-fn root_alone_what_a_generic_xdp_program_drops_is_booked_to_xdp() {
-    let Some(()) = privileges() else { return };
-    let place = Place::with_pair();
-    let run = || {
-        let object = drop_program();
-        let index = interface::index_of("right").unwrap();
-        let _link = object.attach(index, capbench_sys::bpf::XdpMode::Generic).unwrap();
-        run(on_pair(), "packet-tx")
-    };
-    let trial = seen(|| place.inside(run));
-    assert_eq!((trial.delivered, trial.unexplained), (0, 0), "{:?} {:?}", trial.ledger, trial.counters);
-    assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent));
-}
-
-/// A program that drops every frame.
-fn drop_program() -> capbench_sys::bpf::object::Loaded {
-    use capbench_sys::bpf::object::{ObjectFile, Opened};
-    static DROP: &ObjectFile<[u8]> =
-        &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/drop_all.bpf.o")));
-    Opened::read("drop_all", &DROP.0).unwrap().load().unwrap()
 }
 
 /// What an XDP program does that the kernel cannot obey.
@@ -318,24 +284,19 @@ fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
 }
 
 #[test]
-fn root_alone_without_the_tracer_places_are_unknown_and_it_is_said_why() {
+fn root_alone_without_the_tracer_or_the_kernels_types_places_are_unknown_and_it_is_said_why() {
     let Some(()) = privileges() else { return };
-    let place = Place::with_pair();
-    let trial = place.inside(|| run(untraced(pair()), "packet-tx"));
-    let stack = entry(&trial, Lost::Stack);
-    assert_eq!((stack.count, trial.unexplained), (None, 0));
-    assert!(stack.source.contains("not asked for"), "{stack:?}");
-}
-
-#[test]
-fn root_alone_without_the_kernels_types_places_are_unknown_and_it_is_said_why() {
-    let Some(()) = privileges() else { return };
-    let place = Place::with_pair();
-    let trial = place.inside(|| run(untraced(pair()).with_tracer_on(Path::new("/no/such/btf")), "packet-tx"));
-    let stack = entry(&trial, Lost::Stack);
-    assert_eq!((stack.count, trial.unexplained), (None, 0));
-    assert!(stack.source.contains("CONFIG_DEBUG_INFO_BTF"), "{stack:?}");
-    assert_eq!((trial.cpu.tracer_ns, trial.cpu.kernel_source.contains("/proc/stat")), (None, true));
+    let without_types = || untraced(pair()).with_tracer_on(Path::new("/no/such/btf"));
+    for (laboratory, why) in [
+        ((|| untraced(pair())) as fn() -> LiveLaboratory, "not asked for"),
+        (without_types, "CONFIG_DEBUG_INFO_BTF"),
+    ] {
+        let trial = Place::with_pair().inside(|| run(laboratory(), "packet-tx"));
+        let stack = entry(&trial, Lost::Stack);
+        assert_eq!((stack.count, trial.unexplained), (None, 0));
+        assert!(stack.source.contains(why), "{stack:?}");
+        assert_eq!((trial.cpu.tracer_ns, trial.cpu.kernel_source.contains("/proc/stat")), (None, true));
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use capbench_model::places::Place;
 use capbench_model::trial::{Load, TrialResult, Verdict};
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
-use capbench_sys::host::{CpuId, affinity};
+use capbench_sys::host::affinity;
 use capbench_testing::network::{self, eventually, privileges};
 use capbench_testing::{HostLoad, busy, missing};
 
@@ -143,27 +143,6 @@ fn root_alone_polled_paths_account_for_every_frame() {
     }
 }
 
-#[test]
-fn root_alone_an_overloaded_application_loses_in_the_ring_and_nowhere_unknown() {
-    let Some(()) = privileges() else { return };
-    let mut laboratory = laboratory();
-    let rate = Load::Rate(Pps::new(300_000.0).unwrap());
-    for method in usual_methods() {
-        let capture =
-            CaptureOptions { ring: ByteCount(256 << 10), block: ByteCount(64 << 10), ..Default::default() };
-        let setup = Setup {
-            work: WorkModel::Nanoseconds(5000).into(),
-            capture,
-            ..setup(&method, PlacementChoice::Same)
-        };
-        let trial = run(&mut laboratory, &setup, rate, Duration::from_millis(300));
-        assert_balanced(&trial);
-        // 5 us of work allow 200,000 frames per second at most, the kernel's work not counted.
-        assert_eq!(trial.verdict, Verdict::Lossy, "{method}");
-        assert!(count(&trial, Place::Ring) > 0, "{}: {:?}", method, trial.ledger);
-    }
-}
-
 /// Numbers, marks and counter of a ring that lost frames say the same.
 fn assert_loss_is_marked(trial: &TrialResult) {
     let shape = trial.loss_pattern.as_ref().unwrap();
@@ -213,28 +192,6 @@ fn root_alone_bursts_that_a_ring_lost_end_at_its_marks_and_sum_up_to_its_counter
                 busy(format_args!("{method} {ring}: losses at the end only; {others}"));
             }
         }
-    }
-}
-
-#[test]
-fn root_alone_trials_back_to_back_never_see_each_others_frames() {
-    let Some(()) = privileges() else { return };
-    let mut laboratory = laboratory();
-    // An overload leaves as much as possible behind; what follows at a low load must not see any of it.
-    for method in usual_methods() {
-        let overload =
-            Setup { work: WorkModel::Nanoseconds(3000).into(), ..setup(&method, PlacementChoice::Same) };
-        let first = run(&mut laboratory, &overload, Load::Maximum, Duration::from_millis(100));
-        let second = run(
-            &mut laboratory,
-            &setup(&method, PlacementChoice::Same),
-            Load::Rate(Pps::new(10_000.0).unwrap()),
-            Duration::from_millis(100),
-        );
-        for trial in [&first, &second] {
-            assert_balanced(trial);
-        }
-        assert!(second.number > first.number);
     }
 }
 
@@ -379,16 +336,4 @@ fn root_trials_run_between_interfaces_that_are_there() {
         );
         laboratory(true).prepare(&setup).map(drop).unwrap();
     });
-}
-
-#[test]
-fn root_a_cpu_that_is_not_there_is_refused() {
-    let Some(()) = privileges() else { return };
-    let (absent, first) = (CpuId::new(99_999), affinity::allowed_cpus().unwrap()[0]);
-    let custom = PlacementChoice::Custom { generator: first, kernel: absent, application: first };
-    let refused = laboratory().prepare(&setup("recv", custom)).map(drop).unwrap_err();
-    assert!(
-        matches!(LabError::inside(&refused), Some(LabError::Host(HostError::Cpu { cpu: 99_999, .. }))),
-        "{refused}"
-    );
 }

@@ -99,9 +99,27 @@ pub struct Environment {
     /// Other programs on this host that read packets or move interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
+    /// The hosts of a run whose interfaces were named by locations, with the facts about each. The other facts are then those of
+    /// the host that receives. Empty if both interfaces were of capbench's own process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<RunHost>,
     /// The interfaces of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<Vec<PathInterface>>,
+}
+
+/// A host of a run over locations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunHost {
+    /// What it did.
+    pub role: interface::Role,
+    /// The location of its interface, as the user named it.
+    pub location: String,
+    /// Identifies the host: a hash of its machine-id(5); absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_id: Option<String>,
+    /// The facts about it.
+    pub environment: Environment,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use capbench_sys::packet::FilterInstruction;
+use serde::{Deserialize, Serialize};
 
 use super::check::check;
 
@@ -15,19 +16,43 @@ pub const MOST_INSTRUCTIONS: usize = 4096 - 3;
 ///
 /// It is parsed from the output of `tcpdump -ddd`, the format of tc(8) and iptables. That is the number of instructions, then
 /// code, the two jumps and the operand of each, separated by commas or newlines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct Filter {
     program: Vec<FilterInstruction>,
     expression: Option<Expression>,
 }
 
 /// The source of a compiled program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expression {
     /// The expression (pcap-filter(7)).
     pub text: String,
     /// Whether libpcap optimised it.
     pub optimised: bool,
+}
+
+/// A filter as a message carries it: code, jumps if true and if false, and operand of each instruction.
+#[derive(Serialize, Deserialize)]
+struct Parts {
+    program: Vec<(u16, u8, u8, u32)>,
+    expression: Option<Expression>,
+}
+
+impl TryFrom<Parts> for Filter {
+    type Error = String;
+
+    fn try_from(Parts { program, expression }: Parts) -> Result<Self, String> {
+        let instruction = |(code, jt, jf, k)| FilterInstruction { code, jt, jf, k };
+        Ok(Self { expression, ..Self::new(program.into_iter().map(instruction).collect())? })
+    }
+}
+
+impl From<Filter> for Parts {
+    fn from(Filter { program, expression }: Filter) -> Self {
+        let parts = |one: FilterInstruction| (one.code, one.jt, one.jf, one.k);
+        Self { program: program.into_iter().map(parts).collect(), expression }
+    }
 }
 
 impl Filter {

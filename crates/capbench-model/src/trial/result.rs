@@ -36,6 +36,28 @@ pub struct Departed {
     pub under_way: u64,
 }
 
+/// What one generator did whose interface was named by a location.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Generator {
+    /// The stream in its frames' stamps.
+    pub stream: u8,
+    /// The location of its interface, as the user named it.
+    pub location: String,
+    /// Frames that it should send.
+    pub intended: u64,
+    /// Frames that it passed to its kernel.
+    pub sent: u64,
+    /// Frames that it did not send before the phase ended.
+    pub unsent: u64,
+    /// Its CPU, on its host.
+    pub cpu: u32,
+    /// CPU time of its thread in nanoseconds.
+    pub cpu_ns: u64,
+    /// Lateness of its frames; absent if nothing was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<LatenessSummary>,
+}
+
 /// CPU time of a trial. Absent if the platform cannot measure it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuAccount {
@@ -124,6 +146,9 @@ pub struct TrialResult {
     pub report: Option<ProgramReport>,
     /// The generator as it ran.
     pub generator: String,
+    /// The account of each generator in another process or on another host; empty if the generator was in capbench's own process.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<Generator>,
     /// Intended load in frames per second; absent if it is not a constant rate.
     pub intended_pps: Option<f64>,
     /// Shape of a load that is neither a constant rate nor maximum load.

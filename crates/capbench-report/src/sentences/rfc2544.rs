@@ -100,11 +100,15 @@ fn scene(tested: &Tested) -> String {
 pub(crate) fn outcome(found: &Found) -> Option<String> {
     let text = match found {
         Found::Latency(latency) => {
-            let total = latency.total.as_ref().or(latency.to_application.as_ref())?;
+            let (leg, way) = match (&latency.total, &latency.to_application) {
+                (Some(total), _) => (total, ""),
+                (None, Some(part)) => (part, " from the kernel's timestamp to the application"),
+                (None, None) => return None,
+            };
             format!(
-                "frames take {} (median) and {} at worst (99.9 %) at {}",
-                time(total.typical.median_ns as f64 / 1e9),
-                time(total.worst.median_ns as f64 / 1e9),
+                "frames take {} (median) and {} at worst (99.9 %){way} at {}",
+                time(leg.typical.median_ns as f64 / 1e9),
+                time(leg.worst.median_ns as f64 / 1e9),
                 rate(latency.rate_pps.get())
             )
         }

@@ -1,5 +1,6 @@
 //! Commands that run no trials and record no packets: one file per command, with its flags.
 
+pub mod agent;
 pub mod compare;
 pub mod convert;
 pub mod count;

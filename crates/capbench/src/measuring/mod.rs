@@ -2,6 +2,7 @@
 //! flags → plan → trials → saved results → the report's text → exit code. Nothing reads flags after the plan is made.
 
 pub mod bench;
+mod path;
 mod recorder;
 pub mod reproduce;
 pub mod rfc2544;
@@ -16,8 +17,6 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use capbench_host::bed::prepare_process;
-use capbench_lab::live::{LiveLaboratory, Path};
 use capbench_model::TrialError;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -31,13 +30,12 @@ use capbench_report::formats::text;
 use capbench_report::results::{Results, RunDirectory, SCHEMA_VERSION};
 use capbench_report::{read, report, save, sentences};
 
+use self::path::{Path, Site};
 use self::recorder::Recorder;
 use self::scene::Scene;
-use crate::built;
 use crate::exit::{self, Exit, Requirement, Unsupported, Usage};
 use crate::output::print;
 use crate::recommended;
-use crate::signals::Stop;
 
 /// What a measuring command will do, decided once from its flags.
 pub trait Plan {
@@ -100,23 +98,12 @@ impl From<bool> for Ended {
 /// Measures a plan, saves the results after every trial, and prints the report.
 pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     if scene.run.dry_run {
-        print(&plan.describe(&scene)?)?;
+        print(&(plan.describe(&scene)? + &describe_agents(&scene)?))?;
         return Ok(Exit::Done);
     }
-    if matches!(scene.path, Path::Virtual { .. }) {
-        // Must come before any thread exists: here the process of an ordinary user enters a user namespace.
-        prepare_process()?;
-    }
-    let stop = Stop::install()?;
-    let mut environment =
-        Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
-    let mut laboratory = LiveLaboratory::new(scene.path.clone(), environment.irq_accounting, stop.flag())
-        .with_programs(scene.programs.clone());
-    if !scene.run.no_trace {
-        laboratory = laboratory.with_tracer();
-    }
+    let (mut laboratory, stop) = Site::open(&scene.path, &scene.programs, !scene.run.no_trace)?;
     let not_measured = preflight(&mut scene, &mut laboratory)?;
-    environment.interfaces = Some(laboratory.interfaces().to_vec());
+    let environment = laboratory.environment();
     let policy = Policy { repeats: scene.run.repeats, ..Policy::default() };
     let mut laboratory = Guarded::new(laboratory, policy, stop.flag());
     plan.fit(&scene, &mut laboratory)?;
@@ -134,6 +121,8 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     let Ended { stopped, failure } = plan.run(&mut laboratory, &mut recorder)?;
     let Recorder { mut directory, mut results, failures, .. } = recorder.finish();
     if let Some((_, failure)) = failures.first().filter(|_| results.trials.is_empty() && !stopped) {
+        // What could not be measured, and why, is all that this run says.
+        directory.save(&results)?;
         return Err(failure.clone().into());
     }
     results.complete = !stopped && failure.is_none() && plan.is_whole(&results);
@@ -159,6 +148,20 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
         Exit::Done => exit::of_requirements(&results, plan.requirements(), plan.max_loss()),
         exit => exit,
     })
+}
+
+/// The last rows of a plan: what the agents of its path say of themselves.
+fn describe_agents(scene: &Scene) -> Result<String> {
+    let mut text = String::new();
+    if let Path::Agents(_) = scene.path
+        && let (Site::Agents(laboratory), _) = Site::open(&scene.path, &scene.programs, false)?
+    {
+        for (location, says) in laboratory.describe() {
+            words::row(&mut text, &location, says);
+        }
+        words::row(&mut text, "unknown", "one-way latency: the two ends have no common clock");
+    }
+    Ok(text)
 }
 
 /// Keeps the recommendation of a conclusive bench for `record --method auto`.
@@ -251,7 +254,7 @@ fn conclude(results: &mut Results, statements: Vec<String>) {
 
 /// Prepares every set-up of the scene once without sending a frame, and removes methods and placements that do not work here,
 /// with their reason.
-fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<Vec<NotMeasured>> {
+fn preflight(scene: &mut Scene, laboratory: &mut Site) -> Result<Vec<NotMeasured>> {
     if scene.methods.is_empty() {
         return Ok(Vec::new());
     }
@@ -288,7 +291,7 @@ fn preflight(scene: &mut Scene, laboratory: &mut LiveLaboratory) -> Result<Vec<N
 fn refused(
     scene: &Scene,
     placement: PlacementChoice,
-    laboratory: &mut LiveLaboratory,
+    laboratory: &mut Site,
 ) -> Result<Result<Vec<(capbench_model::method_spec::MethodSpec, String)>, String>> {
     let mut refused = Vec::new();
     for method in &scene.methods {

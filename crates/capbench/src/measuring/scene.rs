@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_agent::laboratory::Route;
+use capbench_agent::location::Location;
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
-use capbench_lab::live::Path;
+use capbench_lab::live;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy};
 use capbench_model::direction::Direction;
@@ -22,6 +24,7 @@ use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
 use clap::{Arg, Args};
 
+use super::path::Path;
 use super::words;
 use crate::exit::Usage;
 use crate::flags::{CaptureFlags, LayoutFlags, transmit};
@@ -86,12 +89,13 @@ pub struct PathFlags {
     /// How the virtual link's kernel work gets to its CPU: rps (softirq) or napi (a pinned NAPI thread; root only)
     #[arg(long, value_name = "WAY", default_value = "rps", conflicts_with_all = ["tx", "rx"])]
     receive_by: ReceiveBy,
-    /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815)
+    /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815). On another host it is
+    /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent
     #[arg(long, value_name = "IF", requires = "rx")]
-    tx: Option<String>,
-    /// Capture on this interface instead of a virtual link
+    tx: Option<Location>,
+    /// Capture on this interface instead of a virtual link; it is named as for --tx
     #[arg(long, value_name = "IF", requires = "tx")]
-    rx: Option<String>,
+    rx: Option<Location>,
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
@@ -201,12 +205,16 @@ impl Scene {
     /// A path without methods, for a command that tests them itself.
     pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Self {
         let path = match (&flags.tx, &flags.rx) {
-            (Some(transmit), Some(receive)) => Path::Interfaces {
+            (Some(Location::Here { interface: transmit }), Some(Location::Here { interface: receive })) => {
+                let (transmit, receive) = (transmit.clone(), receive.clone());
+                Path::Here(live::Path::Interfaces { transmit, receive, isolated: flags.isolated })
+            }
+            (Some(transmit), Some(receive)) => Path::Agents(Route {
                 transmit: transmit.clone(),
                 receive: receive.clone(),
                 isolated: flags.isolated,
-            },
-            _ => Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by },
+            }),
+            _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),
         };
         Self {
             methods: Vec::new(),
@@ -257,10 +265,6 @@ impl Scene {
 
     /// The first rows of a plan.
     pub fn describe(&self) -> String {
-        let path = match &self.path {
-            Path::Virtual { mtu, .. } => format!("a veth pair of its own, MTU {}", mtu.0),
-            Path::Interfaces { transmit, receive, .. } => format!("{transmit} to {receive}"),
-        };
         let mut text = String::new();
         words::row(&mut text, "methods", words::list(&self.methods));
         words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(|setup| &setup.label)));
@@ -269,7 +273,7 @@ impl Scene {
             words::row(&mut text, "work", first.work);
             words::row(&mut text, "transmit", &first.transmit);
         }
-        words::row(&mut text, "path", path);
+        words::row(&mut text, "path", self.path.describe());
         text
     }
 }

@@ -4,6 +4,7 @@
 mod runs;
 mod support;
 
+mod agents;
 mod bench;
 mod compare;
 mod counts;

@@ -17,6 +17,7 @@ use capbench_model::laboratory::Setup;
 use capbench_model::ledger::Entry;
 use capbench_model::places::Place;
 use capbench_model::trial::TrialResult;
+use capbench_sys::bpf::XdpMode;
 use capbench_traffic::transmit::THROUGH_QDISC;
 
 /// Something on the bed's interfaces that harms frames.
@@ -33,7 +34,7 @@ pub enum Fault {
     /// tc sends every so many twice.
     Duplicate(Every),
     /// An XDP program drops every so many.
-    DropInXdp(Every, xdp::Mode),
+    DropInXdp(Every, XdpMode),
     /// A socket filter drops every so many.
     SocketFilter(Every),
     /// An XDP program in the stack takes so many nanoseconds over each frame.
@@ -91,9 +92,7 @@ impl Fault {
             Self::Corrupt(every) => Injected::Tc(tc::attach(sender, tc::Hook::Egress, "corrupt", every)),
             Self::Duplicate(every) => Injected::Tc(tc::attach(sender, tc::Hook::Egress, "duplicate", every)),
             Self::DropInXdp(every, mode) => Injected::Xdp(xdp::attach(receiver, mode, every.0, 0)),
-            Self::SlowSoftirq(take_ns) => {
-                Injected::Xdp(xdp::attach(receiver, xdp::Mode::Generic, 0, take_ns))
-            }
+            Self::SlowSoftirq(take_ns) => Injected::Xdp(xdp::attach(receiver, XdpMode::Generic, 0, take_ns)),
         }
     }
 

@@ -4,15 +4,6 @@ use capbench_host::bed::Side;
 use capbench_sys::bpf::object::{ObjectFile, Opened};
 use capbench_sys::bpf::{XdpLink, XdpMode};
 
-/// Who runs the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The stack.
-    Generic,
-    /// The driver: a veth then polls by NAPI.
-    Native,
-}
-
 /// A program on an interface. Dropping it takes it off.
 #[derive(Debug)]
 pub struct Attached {
@@ -20,16 +11,12 @@ pub struct Attached {
 }
 
 /// Attaches the program of `xdp_faults.bpf.c`; 0 turns a fault off.
-pub fn attach(side: &Side, mode: Mode, drop_every: u32, take_ns: u32) -> Attached {
+pub fn attach(side: &Side, mode: XdpMode, drop_every: u32, take_ns: u32) -> Attached {
     static FAULTS: &ObjectFile<[u8]> =
         &ObjectFile(*include_bytes!(concat!(env!("OUT_DIR"), "/xdp_faults.bpf.o")));
     let mut opened = Opened::read("xdp_faults", &FAULTS.0).unwrap();
     let constants = [drop_every.to_ne_bytes(), take_ns.to_ne_bytes()].concat();
     opened.set_constants(&constants).unwrap();
-    let mode = match mode {
-        Mode::Generic => XdpMode::Generic,
-        Mode::Native => XdpMode::Driver,
-    };
     let loaded = opened.load().unwrap();
     Attached { _link: side.run(|| loaded.attach(side.index(), mode)).unwrap().unwrap() }
 }

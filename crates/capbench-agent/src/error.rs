@@ -1,0 +1,86 @@
+//! The error of this crate. Every message is one line that begins with the location.
+
+use std::io;
+
+use capbench_lab::LabError;
+use capbench_model::TrialError;
+
+use crate::message::Refusal;
+
+/// Why an agent did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Its command could not be started.
+    #[error("{location}: cannot start {program}: {source}")]
+    Start {
+        /// Where it should run.
+        location: String,
+        /// The first word of the command.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The connection ended, or no answer came in time.
+    #[error("{location}: {reason}")]
+    Lost {
+        /// Where it ran.
+        location: String,
+        /// What happened, and the last line that its command printed on standard error.
+        reason: String,
+        /// The exit code of its command, if that ended by itself.
+        exit_code: Option<u8>,
+    },
+    /// The agent refused the call, or could not do it.
+    #[error("{location}: {}", refusal.message)]
+    Refused {
+        /// Where it runs.
+        location: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The answer is none of this protocol.
+    #[error("{location}: its answer to {call} is none of an agent of this version: {reason}")]
+    Protocol {
+        /// Where it runs.
+        location: String,
+        /// The call.
+        call: &'static str,
+        /// What is wrong with the answer.
+        reason: String,
+    },
+    /// The link between the two interfaces is not usable for a measurement.
+    #[error("{transmit} to {receive}: {reason}")]
+    Link {
+        /// Location of the interface that sends.
+        transmit: String,
+        /// Location of the interface that receives.
+        receive: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
+    /// This process could not do its part.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+}
+
+/// The result of this crate's calls.
+pub type Result<T> = std::result::Result<T, AgentError>;
+
+impl From<AgentError> for LabError {
+    /// A set-up that an agent does not support is unsupported by the laboratory, too. Plans continue without it.
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Lab(error) => error,
+            AgentError::Refused { location, refusal: Refusal { unsupported: Some(what), reason, .. } } => {
+                Self::Unsupported { what, reason: format!("{location}: {reason}") }
+            }
+            error => Self::Remote(Box::new(error)),
+        }
+    }
+}
+
+impl From<AgentError> for TrialError {
+    fn from(error: AgentError) -> Self {
+        LabError::from(error).into()
+    }
+}

@@ -1,0 +1,141 @@
+//! The CPUs of a trial on the hosts of its two agents.
+
+use capbench_host::HostError;
+use capbench_host::bed::Placement;
+use capbench_lab::LabError;
+use capbench_model::placement::PlacementChoice;
+use capbench_sys::host::CpuId;
+
+use super::AgentLaboratory;
+use super::check::Checked;
+use crate::Result;
+
+/// The hosts' CPUs.
+struct Cpus<'h> {
+    sending: &'h [CpuId],
+    receiving: &'h [CpuId],
+    /// Whether they are CPUs of one host.
+    is_one_kernel: bool,
+}
+
+/// The CPUs of the check, before it is known which one does the kernel's receive work.
+pub(super) fn of_check(sending: &[CpuId], receiving: &[CpuId]) -> Placement {
+    let generator = first(sending);
+    let application = receiving.last().copied().unwrap_or(generator);
+    Placement::stated("same", generator, application, application)
+}
+
+impl AgentLaboratory {
+    /// The CPUs for a choice. The kernel's receive work stays where the check found it.
+    ///
+    /// # Errors
+    /// The user names CPUs that do not exist, or another CPU for the kernel's work.
+    pub(super) fn placement(&self, choice: PlacementChoice, checked: Checked) -> Result<Placement> {
+        let cpus = Cpus {
+            sending: &self.transmit.hello().cpus,
+            receiving: &self.receive.hello().cpus,
+            is_one_kernel: self.is_one_kernel(),
+        };
+        let (generator, kernel, application) = cpus.choose(choice, checked)?;
+        let name = match choice {
+            PlacementChoice::Same => "same",
+            PlacementChoice::Other => "other",
+            PlacementChoice::Custom { .. } => "custom",
+        };
+        let placement = Placement::stated(name, generator, kernel, application);
+        if cpus.is_one_kernel {
+            return Ok(placement);
+        }
+        let statement = format!(
+            "CPU {generator} of {} generates, CPU {kernel} of {} does the kernel's receive work, CPU {application} there \
+             runs the application: the load does not depend on the receiver",
+            self.route.transmit, self.route.receive
+        );
+        Ok(Placement { load_independent: true, statement, ..placement })
+    }
+}
+
+impl Cpus<'_> {
+    fn choose(&self, choice: PlacementChoice, checked: Checked) -> Result<(CpuId, CpuId, CpuId)> {
+        let Checked { generator: sender, kernel } = checked;
+        if let PlacementChoice::Custom { generator, kernel: asked, application } = choice {
+            usable(generator, self.sending)?;
+            usable(application, self.receiving)?;
+            if asked != kernel {
+                let reason = format!(
+                    "its kernel does the receive work on CPU {kernel}, not {asked}; set its interrupt affinity or RPS first"
+                );
+                return Err(LabError::from(HostError::Cpu { cpu: asked.number(), reason }).into());
+            }
+            return Ok((generator, kernel, application));
+        }
+        let other = |cpus: &[CpuId], than: &[CpuId]| cpus.iter().copied().find(|cpu| !than.contains(cpu));
+        let application = match choice {
+            PlacementChoice::Other => other(self.receiving, &[kernel]).unwrap_or(kernel),
+            _ => kernel,
+        };
+        let generator = if !self.is_one_kernel {
+            first(self.sending)
+        } else if kernel == sender {
+            // On a veth without RPS the sender's CPU does the receive work, whichever it is.
+            sender
+        } else {
+            other(self.sending, &[kernel, application])
+                .or_else(|| other(self.sending, &[application]))
+                .unwrap_or(application)
+        };
+        Ok((generator, kernel, application))
+    }
+}
+
+fn first(cpus: &[CpuId]) -> CpuId {
+    cpus.first().copied().unwrap_or(CpuId::new(0))
+}
+
+fn usable(cpu: CpuId, cpus: &[CpuId]) -> Result<()> {
+    if cpus.contains(&cpu) {
+        return Ok(());
+    }
+    let list = cpus.iter().map(CpuId::to_string).collect::<Vec<_>>().join(",");
+    let reason = format!("is not among those that the agent may use ({list})");
+    Err(LabError::from(HostError::Cpu { cpu: cpu.number(), reason }).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(choice: PlacementChoice, of: [u32; 2], is_one_kernel: bool) -> [u32; 3] {
+        let cpus: Vec<CpuId> = (0..4).map(CpuId::new).collect();
+        let [generator, kernel] = of.map(CpuId::new);
+        let cpus = Cpus { sending: &cpus, receiving: &cpus, is_one_kernel };
+        let (generator, kernel, application) = cpus.choose(choice, Checked { generator, kernel }).unwrap();
+        [generator, kernel, application].map(CpuId::number)
+    }
+
+    #[test]
+    fn two_hosts_share_no_cpu_and_two_namespaces_do() {
+        assert_eq!(chosen(PlacementChoice::Same, [0, 0], false), [0, 0, 0], "two different CPUs 0");
+        assert_eq!(chosen(PlacementChoice::Same, [0, 1], true), [0, 1, 1]);
+        assert_eq!(chosen(PlacementChoice::Other, [0, 1], true), [2, 1, 0]);
+        assert_eq!(chosen(PlacementChoice::Other, [0, 2], false), [0, 2, 0]);
+    }
+
+    #[test]
+    fn the_kernels_work_stays_with_a_sender_that_does_it() {
+        assert_eq!(chosen(PlacementChoice::Same, [0, 0], true), [0, 0, 0]);
+        assert_eq!(chosen(PlacementChoice::Other, [0, 0], true), [0, 0, 1]);
+    }
+
+    #[test]
+    fn cpus_that_the_user_names_must_exist_and_fit() {
+        let [zero, one] = [0, 1].map(CpuId::new);
+        let cpus = Cpus { sending: &[zero], receiving: &[zero, one], is_one_kernel: false };
+        let checked = Checked { generator: zero, kernel: one };
+        let custom = |generator, kernel| PlacementChoice::Custom { generator, kernel, application: zero };
+        assert!(cpus.choose(custom(zero, one), checked).is_ok());
+        let error = |choice| cpus.choose(choice, checked).unwrap_err().to_string();
+        assert!(error(custom(one, one)).contains("not among those that the agent may use (0)"));
+        assert!(error(custom(zero, zero)).contains("on CPU 1, not 0"));
+    }
+}

@@ -1,0 +1,26 @@
+//! One side of a trial in another process, also on another host, and the laboratory that drives both sides there.
+//!
+//! An agent is this program with its standard input and output as the connection. Somebody else starts it (OpenSSH, ip-netns(8),
+//! any command), who also authenticates, encrypts and audits. While frames are sent, no message passes and no thread of an agent
+//! or of the controller runs but the generator's and the application's.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`location`] | says where an interface is |
+//! | [`framing`] | one message on a byte stream: a length and that many octets |
+//! | [`message`] | the calls and their answers: JSON-RPC 2.0 |
+//! | [`server`] | the agent: prepares one side, runs it, answers |
+//! | [`client`] | a running agent, and the end of a trial that it is |
+//! | [`laboratory`] | the laboratory whose two ends are agents |
+
+#![forbid(unsafe_code)]
+
+pub mod client;
+mod error;
+pub mod framing;
+pub mod laboratory;
+pub mod location;
+pub mod message;
+pub mod server;
+
+pub use error::{AgentError, Result};

@@ -1,0 +1,188 @@
+//! Where an interface is: in this network namespace, in another one, or on another host.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::str::FromStr;
+
+/// The location of an interface. [`fmt::Display`] writes the text that [`FromStr`] parses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// `IF`: an interface of this process's network namespace.
+    Here {
+        /// The interface.
+        interface: String,
+    },
+    /// `ssh:[USER@]HOST/IF`: an interface of a host that OpenSSH reaches.
+    Ssh {
+        /// The host, with a user if the text names one.
+        host: String,
+        /// The interface.
+        interface: String,
+    },
+    /// `netns:NAME/IF`: an interface of a network namespace of this host, as ip-netns(8) names it.
+    Namespace {
+        /// The namespace.
+        name: String,
+        /// The interface.
+        interface: String,
+    },
+    /// `exec:COMMAND,IF`: an interface that an agent can use whose standard input and output are those of this command. Blanks
+    /// separate its arguments; no shell reads it.
+    Exec {
+        /// The command and its arguments.
+        command: Vec<String>,
+        /// The interface.
+        interface: String,
+    },
+}
+
+const WANTED: &str = "write IF, ssh:[USER@]HOST/IF, netns:NAME/IF or exec:COMMAND,IF";
+
+impl Location {
+    /// The interface's name where it is.
+    pub fn interface(&self) -> &str {
+        let (Self::Here { interface }
+        | Self::Ssh { interface, .. }
+        | Self::Namespace { interface, .. }
+        | Self::Exec { interface, .. }) = self;
+        interface
+    }
+
+    /// Whether it is an interface of this process's network namespace.
+    pub fn is_here(&self) -> bool {
+        matches!(self, Self::Here { .. })
+    }
+
+    /// The command that starts an agent there: `agent` with these arguments, where the location leaves the choice. `own` is
+    /// this program's file.
+    pub fn agent_command(&self, own: OsString, arguments: &[String]) -> Vec<OsString> {
+        let mut words: Vec<OsString> = match self {
+            Self::Here { .. } => vec![own],
+            Self::Namespace { name, .. } => {
+                ["ip", "netns", "exec", name].into_iter().map(Into::into).chain([own]).collect()
+            }
+            // Without a terminal and without a question: nobody could answer one.
+            Self::Ssh { host, .. } => {
+                ["ssh", "-T", "-o", "BatchMode=yes", "--", host, "capbench"].map(Into::into).into()
+            }
+            Self::Exec { command, .. } => return command.iter().map(Into::into).collect(),
+        };
+        words.push("agent".into());
+        words.extend(arguments.iter().map(Into::into));
+        words
+    }
+}
+
+impl FromStr for Location {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = |why: &str| format!("\"{text}\" is no location of an interface: {why}; {WANTED}");
+        let named = |name: &str, what: &str| match name {
+            "" => Err(refuse(&format!("the {what} is missing"))),
+            name if name.starts_with('-') => Err(refuse(&format!("the {what} begins with a dash"))),
+            // ssh passes its words to a shell on the host.
+            name if name.chars().all(|one| one.is_alphanumeric() || "._:@%[]-".contains(one)) => {
+                Ok(name.to_string())
+            }
+            _ => Err(refuse(&format!("the {what} has a character that no {what} has"))),
+        };
+        let parts = |rest: &str| -> Result<(String, String), String> {
+            let (place, interface) = rest.rsplit_once('/').ok_or_else(|| refuse("there is no /"))?;
+            Ok((named(place, "host or namespace")?, named(interface, "interface")?))
+        };
+        if let Some(rest) = text.strip_prefix("ssh:") {
+            let (host, interface) = parts(rest)?;
+            return Ok(Self::Ssh { host, interface });
+        }
+        if let Some(rest) = text.strip_prefix("netns:") {
+            let (name, interface) = parts(rest)?;
+            return Ok(Self::Namespace { name, interface });
+        }
+        if let Some(rest) = text.strip_prefix("exec:") {
+            let (command, interface) = rest.rsplit_once(',').ok_or_else(|| refuse("there is no comma"))?;
+            let command: Vec<String> = command.split_whitespace().map(String::from).collect();
+            if command.is_empty() {
+                return Err(refuse("the command is missing"));
+            }
+            return Ok(Self::Exec { command, interface: named(interface, "interface")? });
+        }
+        if text.is_empty() || text.contains(['/', ' ', ',']) {
+            return Err(refuse("no interface is named so"));
+        }
+        Ok(Self::Here { interface: text.into() })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here { interface } => f.write_str(interface),
+            Self::Ssh { host, interface } => write!(f, "ssh:{host}/{interface}"),
+            Self::Namespace { name, interface } => write!(f, "netns:{name}/{interface}"),
+            Self::Exec { command, interface } => write!(f, "exec:{},{interface}", command.join(" ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn location(text: &str) -> Location {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn locations_are_read_and_written_alike() {
+        for text in [
+            "eth1",
+            "veth0.100",
+            "ssh:gen1/eth1",
+            "ssh:me@gen1.example/eth1",
+            "ssh:[2001:db8::1]/eth1",
+            "netns:gen/veth0",
+            "exec:kubectl exec -i gen -- capbench agent,eth1",
+            "exec:a,b,eth1",
+        ] {
+            let read = location(text);
+            assert_eq!(read.to_string(), text);
+            assert_eq!(read.is_here(), !text.contains(':'));
+        }
+        assert_eq!(location("exec:a  b,eth1").to_string(), "exec:a b,eth1");
+        assert_eq!(location("ssh:gen1/eth1").interface(), "eth1");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, why) in [
+            ("", "no interface is named so"),
+            ("gen1/eth1", "no interface is named so"),
+            ("ssh:gen1", "there is no /"),
+            ("ssh:/eth1", "the host or namespace is missing"),
+            ("ssh:gen1/", "the interface is missing"),
+            ("ssh:-oProxyCommand=x/eth1", "begins with a dash"),
+            ("ssh:gen1/eth1;reboot", "has a character that no interface has"),
+            ("netns:a b/eth1", "has a character"),
+            ("exec:eth1", "there is no comma"),
+            ("exec: ,eth1", "the command is missing"),
+        ] {
+            let error = text.parse::<Location>().unwrap_err();
+            assert!(error.contains(why) && error.ends_with(WANTED), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_command_of_an_agent_is_made_of_words_without_a_shell() {
+        let command = |text: &str| -> Vec<String> {
+            let words =
+                location(text).agent_command("/bin/cb".into(), &["--allow".into(), "send:eth1".into()]);
+            words.into_iter().map(|word| word.into_string().unwrap()).collect()
+        };
+        assert_eq!(command("eth1"), ["/bin/cb", "agent", "--allow", "send:eth1"]);
+        assert_eq!(command("netns:gen/eth1")[..6], ["ip", "netns", "exec", "gen", "/bin/cb", "agent"]);
+        let ssh = command("ssh:me@gen1/eth1");
+        assert_eq!(ssh[4..], ["--", "me@gen1", "capbench", "agent", "--allow", "send:eth1"]);
+        assert_eq!(command("exec:rsh gen1 agent,eth1"), ["rsh", "gen1", "agent"]);
+    }
+}

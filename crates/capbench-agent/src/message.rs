@@ -1,0 +1,222 @@
+//! The calls of an agent and their answers: JSON-RPC 2.0 (jsonrpc.org/specification).
+//!
+//! | call | parameters | answer |
+//! |---|---|---|
+//! | `hello` | [`Greeting`] | [`Hello`] |
+//! | `prepare` | [`Prepare`] | [`Prepared`] |
+//! | `arm` | [`Arm`](capbench_lab::live::messages::Arm) | null |
+//! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`](capbench_lab::live::messages::Sent), when the last frame was sent |
+//! | `finish` | [`Finish`] | the half of the account of its side |
+//! | `abandon` | null | null: the armed trial is given up, and what it opened is closed |
+//! | `release` | null | null: the interface is free, with its former settings |
+//! | `stop` | | none: the user wants to stop, which ends sending and receiving early |
+
+use capbench_frames::rates::Pps;
+use capbench_lab::live::messages::{FinishReceiving, FinishSending, PrepareReceiving, PrepareSending};
+use capbench_model::environment::Environment;
+use capbench_model::environment::interface::{PathInterface, Role};
+use capbench_sys::host::CpuId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of this protocol. An agent refuses another one.
+pub const PROTOCOL: u32 = 1;
+
+/// The version of JSON-RPC.
+const JSON_RPC: &str = "2.0";
+
+/// The code of every error; JSON-RPC leaves it to the server, and the refusal says the rest.
+const REFUSED: i32 = -32000;
+
+/// A call. Without an id nobody waits for an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The version of JSON-RPC.
+    pub jsonrpc: String,
+    /// The number of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    /// Its name.
+    pub method: String,
+    /// Its parameters.
+    #[serde(default)]
+    pub params: Value,
+}
+
+impl Request {
+    /// A call.
+    pub fn new(id: Option<u64>, method: &str, params: Value) -> Self {
+        Self { jsonrpc: JSON_RPC.into(), id, method: method.into(), params }
+    }
+}
+
+/// An answer: a result or an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The version of JSON-RPC.
+    pub jsonrpc: String,
+    /// The number of the call; absent if the call could not be read.
+    pub id: Option<u64>,
+    /// The result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// The error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorObject>,
+}
+
+/// An error as JSON-RPC has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorObject {
+    /// Its code.
+    pub code: i32,
+    /// One line.
+    pub message: String,
+    /// The rest of the refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Refusal>,
+}
+
+impl Answer {
+    /// The answer to call `id`.
+    pub fn new(id: Option<u64>, result: std::result::Result<Value, Refusal>) -> Self {
+        let (result, error) = match result {
+            Ok(value) => (Some(value), None),
+            Err(refusal) => {
+                let message = refusal.message.clone();
+                (None, Some(ErrorObject { code: REFUSED, message, data: Some(refusal) }))
+            }
+        };
+        Self { jsonrpc: JSON_RPC.into(), id, result, error }
+    }
+}
+
+/// Why an agent did not do what a call asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// One line: what failed, why, what to do.
+    pub message: String,
+    /// The kind of the reason.
+    pub kind: Kind,
+    /// What the host does not support, if that is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<String>,
+    /// Why it does not support it; empty for other errors.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// The kind of a refusal, as exit codes distinguish it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It was tried and failed.
+    Failed,
+    /// The request has a mistake.
+    Usage,
+    /// This host or version cannot do it.
+    Unsupported,
+    /// The agent lacks a privilege, or its command line does not allow it.
+    Privilege,
+}
+
+impl Refusal {
+    /// A refusal of this kind.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind, unsupported: None, reason: String::new() }
+    }
+}
+
+/// The controller introduces itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Greeting {
+    /// The protocol that it speaks.
+    pub protocol: u32,
+    /// Whether the agent traces its kernel, if it can.
+    pub trace: bool,
+}
+
+/// The agent introduces itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The protocol that it speaks.
+    pub protocol: u32,
+    /// Identifies its host: a hash of /etc/machine-id, which is never sent itself. `None`: the host has none.
+    pub host_id: Option<String>,
+    /// Identifies the kernel that runs there, for this boot: agents with the same value share CPUs.
+    pub boot_id: String,
+    /// Facts about its host.
+    pub environment: Environment,
+    /// CPUs that it may use.
+    pub cpus: Vec<CpuId>,
+    /// The interfaces that its command line allows.
+    pub ports: Vec<Port>,
+    /// The highest rate that its command line allows, in frames per second; `None`: any.
+    pub max_rate: Option<Pps>,
+}
+
+/// An interface that an agent may use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Port {
+    /// For what.
+    pub role: Role,
+    /// Its name.
+    pub interface: String,
+    /// Its state, or why it cannot be used as it is.
+    pub state: std::result::Result<PortState, Refusal>,
+}
+
+/// An interface that can be used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortState {
+    /// Its number within its network namespace.
+    pub index: u32,
+    /// The number of its other end, if it is one end of a veth pair.
+    pub peer: Option<u32>,
+    /// Its MTU in octets.
+    pub mtu: u32,
+    /// Its speed in bits per second; `None` if it has none or does not report it.
+    pub bits_per_second: Option<f64>,
+    /// Its properties and settings.
+    pub facts: PathInterface,
+}
+
+/// Takes an interface and prepares one side there, for the trials of a set-up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prepare {
+    /// The interface.
+    pub interface: String,
+    /// The side.
+    pub side: PrepareSide,
+}
+
+/// Which side, and its set-up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrepareSide {
+    /// The side that sends.
+    Transmit(PrepareSending),
+    /// The side that receives.
+    Receive(Box<PrepareReceiving>),
+}
+
+/// The side is prepared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prepared {
+    /// Why its capture cannot stay open for several trials; absent if it can.
+    #[serde(default)]
+    pub closes_because: Option<String>,
+    /// Whether there is a tracer, as text for the results.
+    #[serde(default)]
+    pub tracing: Option<String>,
+}
+
+/// Ends a trial.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// On the side that sends.
+    Transmit(FinishSending),
+    /// On the side that receives.
+    Receive(FinishReceiving),
+}

@@ -1,0 +1,135 @@
+//! What the command line of an agent allows its controller.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use capbench_frames::rates::Pps;
+use capbench_lab::live::messages::{Arm, PrepareReceiving};
+use capbench_lab::programs;
+use capbench_model::environment::interface::Role;
+use capbench_model::trial::Load;
+
+use super::Called;
+use crate::message::{Kind, Refusal};
+
+/// One thing that is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// `send:IF`, `receive:IF`: to send or receive on an interface.
+    Port(Role, String),
+    /// `program:NAME`: to start a program that capbench knows as `cmd:NAME`.
+    Program(String),
+}
+
+impl FromStr for Allowed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some((_, "")) | None => None,
+            Some(("send", interface)) => Some(Self::Port(Role::Transmit, interface.into())),
+            Some(("receive", interface)) => Some(Self::Port(Role::Receive, interface.into())),
+            Some(("program", name)) => Some(Self::Program(name.into())),
+            Some(_) => None,
+        }
+        .ok_or_else(|| format!("\"{text}\" allows nothing; write send:IF, receive:IF or program:NAME"))
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(Role::Transmit, interface) => write!(f, "send:{interface}"),
+            Self::Port(Role::Receive, interface) => write!(f, "receive:{interface}"),
+            Self::Program(name) => write!(f, "program:{name}"),
+        }
+    }
+}
+
+/// What an agent allows.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Interfaces and programs.
+    pub allowed: Vec<Allowed>,
+    /// Interfaces whose link carries no other traffic (RFC 6815), as their owner asserts.
+    pub isolated: Vec<String>,
+    /// Highest rate in frames per second; `None`: any.
+    pub max_rate: Option<Pps>,
+    /// Longest trial; `None`: any.
+    pub max_duration: Option<Duration>,
+}
+
+impl Rules {
+    /// The allowed interfaces.
+    pub(super) fn ports(&self) -> impl Iterator<Item = (Role, &str)> {
+        self.allowed.iter().filter_map(|allowed| match allowed {
+            Allowed::Port(role, interface) => Some((*role, interface.as_str())),
+            Allowed::Program(_) => None,
+        })
+    }
+
+    pub(super) fn is_isolated(&self, interface: &str) -> bool {
+        self.isolated.iter().any(|name| name == interface)
+    }
+
+    /// Whether an interface may be used.
+    pub(super) fn check_port(&self, role: Role, interface: &str) -> Called<()> {
+        self.check(&Allowed::Port(role, interface.into()))
+    }
+
+    fn check(&self, wanted: &Allowed) -> Called<()> {
+        if self.allowed.contains(wanted) {
+            return Ok(());
+        }
+        let allowed: Vec<_> = self.allowed.iter().map(ToString::to_string).collect();
+        let allowed = if allowed.is_empty() { "nothing".into() } else { allowed.join(", ") };
+        Err(forbidden(format!("the agent does not allow {wanted}; it allows {allowed} (--allow)")))
+    }
+
+    /// Whether the method may run: no path, no device and no arguments for foreign code come from the controller.
+    pub(super) fn check_method(&self, asked: &PrepareReceiving) -> Called<()> {
+        let method = &asked.setup.method;
+        if method.name() == programs::METHOD {
+            return self.check(&Allowed::Program(method.argument().unwrap_or_default().into()));
+        }
+        if method.names_code() || !asked.setup.capture.eal_arguments.is_empty() {
+            return Err(forbidden(format!(
+                "the agent does not allow {method}: a controller cannot name a library, a device or arguments for \
+                 them; run capbench on that host"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Whether the load is within the limits.
+    pub(super) fn check_load(&self, arm: &Arm) -> Called<()> {
+        if let Some(limit) = self.max_duration.filter(|limit| arm.duration > *limit) {
+            return Err(forbidden(format!(
+                "the agent allows trials of up to {limit:?}, not {:?} (--max-duration)",
+                arm.duration
+            )));
+        }
+        let Some(limit) = self.max_rate else { return Ok(()) };
+        let highest = match arm.load {
+            Load::Maximum => None,
+            Load::Rate(rate) | Load::Burst { rate, .. } => Some(rate.get()),
+            Load::Step(step) => Some(step.before.get().max(step.after.get())),
+        };
+        match highest {
+            Some(rate) if rate <= limit.get() => Ok(()),
+            Some(rate) => Err(forbidden(format!(
+                "the agent allows up to {} frames/s, not {rate} (--max-rate)",
+                limit.get()
+            ))),
+            None => Err(forbidden(format!(
+                "the agent allows up to {} frames/s, and maximum load has no limit (--max-rate); name a rate",
+                limit.get()
+            ))),
+        }
+    }
+}
+
+fn forbidden(message: String) -> Refusal {
+    Refusal::new(Kind::Privilege, message)
+}

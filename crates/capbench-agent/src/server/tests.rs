@@ -1,0 +1,135 @@
+//! Calls that an agent refuses, without a network.
+
+use std::io::Cursor;
+
+use capbench_lab::LabError;
+use capbench_model::environment::Environment;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::message::Hello;
+
+fn agent(rules: &str) -> Agent {
+    let allowed = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
+    let kind_of = |error: &LabError| match error {
+        LabError::Unsupported { .. } => Kind::Unsupported,
+        _ => Kind::Failed,
+    };
+    Agent::new(Rules { allowed, ..Rules::default() }, Environment::default(), kind_of)
+}
+
+/// The answers of an agent to these calls.
+fn answers(agent: Agent, calls: &[(&str, Value)]) -> Vec<Answer> {
+    let mut stream = Vec::new();
+    for (id, (method, params)) in calls.iter().enumerate() {
+        let request = Request::new(Some(id as u64), method, params.clone());
+        framing::write(&mut stream, &serde_json::to_vec(&request).unwrap()).unwrap();
+    }
+    let mut written = Vec::new();
+    agent.serve(Cursor::new(stream), &mut written).unwrap();
+    let mut rest = &*written;
+    std::iter::from_fn(|| framing::read(&mut rest).unwrap())
+        .map(|octets| serde_json::from_slice(&octets).unwrap())
+        .collect()
+}
+
+fn refusal(answer: &Answer) -> (Kind, String) {
+    let refusal = answer.error.clone().unwrap().data.unwrap();
+    (refusal.kind, refusal.message)
+}
+
+const GREETING: fn() -> (&'static str, Value) = || ("hello", json!({"protocol": PROTOCOL, "trace": false}));
+
+#[test]
+fn an_agent_says_what_its_ports_can_do() {
+    let all = answers(agent("send:lo receive:no-such-if"), &[GREETING()]);
+    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    assert_eq!((hello.protocol, hello.ports.len()), (PROTOCOL, 2));
+    assert!(!hello.boot_id.is_empty() && !hello.cpus.is_empty());
+    let refusal = hello.ports[1].state.clone().unwrap_err();
+    assert!(refusal.message.contains("no-such-if"), "{refusal:?}");
+}
+
+#[test]
+fn another_protocol_and_calls_before_hello_are_refused() {
+    let all =
+        answers(agent(""), &[("prepare", json!({})), ("hello", json!({"protocol": 99, "trace": false}))]);
+    assert_eq!(refusal(&all[0]), (Kind::Usage, "prepare before hello".into()));
+    let (kind, message) = refusal(&all[1]);
+    assert!(kind == Kind::Unsupported && message.contains("version 1 ") && message.contains("version 99"));
+}
+
+#[test]
+fn calls_that_do_not_fit_are_refused() {
+    let calls = [GREETING(), ("dance", json!({})), ("arm", json!({"trial": 1})), ("go", json!({"trial": 1}))];
+    let all = answers(agent("send:lo"), &calls);
+    assert_eq!(refusal(&all[1]), (Kind::Unsupported, "\"dance\" is no call of this version".into()));
+    assert!(refusal(&all[2]).1.starts_with("parameters of arm: missing field"));
+    assert_eq!(refusal(&all[3]), (Kind::Usage, "no interface is prepared".into()));
+}
+
+#[test]
+fn a_stream_that_is_none_of_a_controller_ends_the_agent() {
+    for stream in
+        ["GET / HTTP/1.1\r\n\r\n", "Content-Length: 1073741824\r\n\r\n", "Content-Length: 2\r\n\r\n[]"]
+    {
+        let ended = agent("").serve(Cursor::new(stream.to_string()), Vec::new());
+        assert!(matches!(ended, Err(Ended::Stream(_))), "{stream}");
+    }
+    assert!(agent("").serve(Cursor::new(""), Vec::new()).is_ok());
+}
+
+#[test]
+fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
+    use capbench_frames::rates::Pps;
+    use capbench_frames::stamp::TrialId;
+    use capbench_frames::units::Mtu;
+    use capbench_lab::live::messages::{Arm, HostCpus, PrepareReceiving};
+    use capbench_model::for_tests::setup;
+    use capbench_model::laboratory::Setup;
+    use capbench_model::trial::Load;
+    use capbench_sys::host::CpuId;
+
+    let cpu = CpuId::new(0);
+    let receiving = |method: &str| PrepareReceiving {
+        setup: Setup { method: method.parse().unwrap(), ..setup(64) },
+        mtu: Mtu(1500),
+        cpus: HostCpus { generator: None, kernel: cpu, application: cpu },
+        is_virtual: false,
+        polls_by_thread: false,
+    };
+    let rules = Rules {
+        allowed: vec!["send:eth1".parse().unwrap(), "program:tcpdump".parse().unwrap()],
+        max_rate: Some(Pps::new(1000.0).unwrap()),
+        max_duration: Some(Duration::from_secs(10)),
+        ..Rules::default()
+    };
+    use capbench_model::environment::interface::Role;
+    assert!(rules.check_port(Role::Transmit, "eth1").is_ok());
+    for (role, interface) in [(Role::Receive, "eth1"), (Role::Transmit, "eth0")] {
+        let refusal = rules.check_port(role, interface).unwrap_err();
+        assert!(refusal.kind == Kind::Privilege && refusal.message.contains("send:eth1, program:tcpdump"));
+    }
+    for method in ["packet-v3", "recv+busy-poll=50us", "cmd:tcpdump"] {
+        assert_eq!(rules.check_method(&receiving(method)), Ok(()), "{method}");
+    }
+    for method in ["libpcap:/tmp/x.so", "dpdk:0000:03:00.0", "cmd:dumpcap", "cmd:./program"] {
+        assert_eq!(rules.check_method(&receiving(method)).unwrap_err().kind, Kind::Privilege, "{method}");
+    }
+    let arm = |load, seconds| Arm {
+        trial: TrialId(1),
+        load,
+        burst: None,
+        duration: Duration::from_secs(seconds),
+        is_first: false,
+        stays_open: false,
+    };
+    let rate = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
+    assert_eq!(rules.check_load(&arm(rate(1000.0), 10)), Ok(()));
+    for (load, seconds, option) in
+        [(rate(1001.0), 1, "--max-rate"), (Load::Maximum, 1, "--max-rate"), (rate(1.0), 11, "--max-duration")]
+    {
+        let refusal = rules.check_load(&arm(load, seconds)).unwrap_err();
+        assert!(refusal.kind == Kind::Privilege && refusal.message.contains(option), "{refusal:?}");
+    }
+}

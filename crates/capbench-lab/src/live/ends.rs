@@ -1,0 +1,59 @@
+//! The two ends of a link as a trial drives them: by messages, in this order.
+//!
+//! An end is a side in this process ([`TransmitSide`](super::TransmitSide), [`ReceiveSide`](super::ReceiveSide)), or one in another
+//! process, to which the messages are sent.
+
+use super::halves::{ReceiveHalf, TransmitHalf};
+use super::messages::{Arm, FinishReceiving, FinishSending, Go, Sent};
+use crate::Result;
+use crate::receiver::SharedStart;
+
+/// The end that sends.
+pub trait TransmitEnd {
+    /// Reads the counters, and opens the generator unless it is open. `start` is set when sending begins, for a receiver that
+    /// shares this process's clock.
+    ///
+    /// # Errors
+    /// When it cannot send.
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()>;
+
+    /// Sends the frames of the armed trial, and returns when the last was sent.
+    ///
+    /// # Errors
+    /// Why sending failed.
+    fn go(&mut self, go: Go) -> Result<Sent>;
+
+    /// Closes the generator unless it stays open, and reads the counters.
+    ///
+    /// # Errors
+    /// Counters that cannot be read.
+    fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf>;
+
+    /// Gives up the armed trial, and closes the generator.
+    fn release(&mut self);
+}
+
+/// The end that receives.
+pub trait ReceiveEnd {
+    /// Whether a capture can stay open for several trials.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn can_stay_open(&self) -> Result<()>;
+
+    /// Reads the counters, opens the capture unless it is open, and waits until it receives. `start` is set when sending begins;
+    /// `None`: the sender does not share this process's clock.
+    ///
+    /// # Errors
+    /// When it cannot receive.
+    fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()>;
+
+    /// Waits until the sent frames have arrived or no more come, closes the capture unless it stays open, and reads the counters.
+    ///
+    /// # Errors
+    /// Why receiving failed, or counters that cannot be read.
+    fn finish(&mut self, finish: FinishReceiving) -> Result<ReceiveHalf>;
+
+    /// Gives up the armed trial, and closes the capture.
+    fn release(&mut self);
+}

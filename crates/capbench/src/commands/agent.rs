@@ -1,0 +1,42 @@
+//! `capbench agent`: one side of a trial that a capbench elsewhere drives.
+
+use std::io::{IsTerminal, stdin, stdout};
+use std::time::Duration;
+
+use anyhow::Result;
+use capbench_agent::server::{Agent, Allowed, Rules};
+use capbench_frames::Pps;
+use capbench_model::environment::Environment;
+use clap::Args;
+
+use crate::built;
+use crate::exit::{self, Exit, Usage};
+use crate::values::positive_duration;
+
+#[derive(Args, Clone, Debug)]
+pub struct AgentFlags {
+    /// What the controller may use: send:IF, receive:IF, or program:NAME for cmd:NAME; more than once
+    #[arg(long, value_name = "WHAT", required = true)]
+    allow: Vec<Allowed>,
+    /// Nothing but tests is on the link of this interface, though it has addresses or a default route; more than once
+    #[arg(long, value_name = "IF")]
+    isolated: Vec<String>,
+    /// Highest rate that the controller may send, in frames per second
+    #[arg(long, value_name = "RATE")]
+    max_rate: Option<Pps>,
+    /// Longest trial that the controller may run
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    max_duration: Option<Duration>,
+}
+
+pub fn run(flags: &AgentFlags) -> Result<Exit> {
+    if stdin().is_terminal() {
+        let why = "agent: its input is a terminal; capbench starts agents itself: --tx ssh:HOST/IF, see docs/two-hosts.md";
+        return Err(Usage(why.into()).into());
+    }
+    let AgentFlags { allow, isolated, max_rate, max_duration } = flags.clone();
+    let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
+    let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
+    Agent::new(rules, environment, exit::kind_of).serve(stdin(), stdout())?;
+    Ok(Exit::Done)
+}

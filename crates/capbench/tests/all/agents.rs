@@ -1,0 +1,357 @@
+//! Trials between agents: each end of the link in another network namespace, started by ip-netns(8) or by any command.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{
+    Ended, HOST, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
+};
+
+/// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.
+struct Hosts {
+    id: String,
+}
+
+impl Hosts {
+    fn make() -> Self {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let id = format!("{}x{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let hosts = Self { id };
+        for name in [hosts.name("gen"), hosts.name("dut")] {
+            ip(&format!("netns add {name}"));
+            // No neighbour discovery: nothing but the trial's frames. A kernel without IPv6 has no such file.
+            let mut silence = program(&format!("ip netns exec {name} sh -c"));
+            silence.arg("echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6").output().unwrap();
+        }
+        let (g, d) = (hosts.name("gen"), hosts.name("dut"));
+        ip(&format!("-n {g} link add g{0} type veth peer name d{0} netns {d}", hosts.id));
+        ip(&format!("-n {g} link set g{} arp off up", hosts.id));
+        ip(&format!("-n {d} link set d{} arp off up", hosts.id));
+        hosts
+    }
+
+    fn name(&self, which: &str) -> String {
+        format!("capbench-{which}-{}", self.id)
+    }
+
+    fn interface(&self, which: &str) -> String {
+        format!("{}{}", &which[..1], self.id)
+    }
+
+    /// `netns:NAME/IF`.
+    fn location(&self, which: &str) -> String {
+        format!("netns:{}/{}", self.name(which), self.interface(which))
+    }
+
+    /// `exec:COMMAND,IF` with an agent that has these arguments.
+    fn exec(&self, which: &str, arguments: &str) -> String {
+        let program = env!("CARGO_BIN_EXE_capbench");
+        format!(
+            "exec:ip netns exec {} {program} agent {arguments},{}",
+            self.name(which),
+            self.interface(which)
+        )
+    }
+
+    /// A bench of one method at one rate between the two.
+    fn bench(&self, out: &Scratch, arguments: &str) -> Command {
+        let mut command = capbench("bench --method packet-v3 --repeats 0");
+        command.args(["--tx", &self.location("gen"), "--rx", &self.location("dut")]);
+        command.args(arguments.split_whitespace()).arg("--out").arg(out.path().join("run"));
+        command
+    }
+
+    /// Processes of agents that use this interface.
+    fn agents(&self, which: &str) -> Vec<u32> {
+        let end = format!(":{}\0", self.interface(which));
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let is_agent = |pid: &u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.contains("\0agent\0") && line.contains(&end)
+        };
+        numbers.filter(is_agent).collect()
+    }
+
+    /// Waits until no agent is left.
+    fn wait_until_left(&self) {
+        eventually("no agent is left", || self.agents("gen").is_empty() && self.agents("dut").is_empty());
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for which in ["gen", "dut"] {
+            let _ = program(&format!("ip netns del {}", self.name(which))).status();
+        }
+    }
+}
+
+fn ip(arguments: &str) {
+    let output = program(&format!("ip {arguments}")).output().unwrap();
+    assert!(output.status.success(), "ip {arguments}: {output:?}");
+}
+
+fn results(out: &Scratch) -> Value {
+    serde_json::from_slice(&std::fs::read(out.path().join("run/results.json")).unwrap()).unwrap()
+}
+
+/// What holds in every trial between agents, whatever was lost.
+fn check(trial: &Value) {
+    let count = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("{key}: {trial:#}"));
+    let generators = trial["generators"].as_array().unwrap();
+    assert_eq!(generators.len(), 1, "{trial:#}");
+    for key in ["intended", "sent"] {
+        assert_eq!(count(&generators[0], key), count(trial, key), "{key}: {trial:#}");
+    }
+    let places = trial["ledger"].as_array().unwrap().iter().filter(|entry| entry["place"] != "unsent");
+    let lost: u64 = places.filter_map(|entry| entry["count"].as_u64()).sum();
+    assert_eq!(count(trial, "sent"), count(trial, "delivered") + lost, "{trial:#}");
+    assert_eq!(trial["unexplained"], 0, "{trial:#}");
+    for key in ["duplicates", "foreign", "corrupt"] {
+        assert_eq!(trial[key], 0, "{key}: {trial:#}");
+    }
+}
+
+fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
+    let ended = run(HOST, command);
+    assert_eq!(ended.code, Some(code), "{ended:#?}");
+    // What only a trial shows is a line of that trial, too.
+    let lines: Vec<_> =
+        ended.errors.trim_end().lines().filter(|line| !line.contains(": not measured: ")).collect();
+    let [line] = lines[..] else { panic!("one line: {ended:#?}") };
+    for part in parts {
+        assert!(line.contains(part), "{part}: {ended:#?}");
+    }
+    ended
+}
+
+#[test]
+fn root_two_namespaces_account_for_every_frame() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out);
+    assert_eq!(results["complete"], true);
+    let trials = results["trials"].as_array().unwrap();
+    assert!(!trials.is_empty());
+    trials.iter().for_each(check);
+    assert!(trials.iter().any(|trial| trial["delivered"].as_u64() > Some(15_000)), "{trials:#?}");
+    let of_hosts = results["environment"]["hosts"].as_array().unwrap();
+    let locations: Vec<_> = of_hosts.iter().map(|host| host["location"].as_str().unwrap()).collect();
+    assert_eq!(locations, [hosts.location("gen"), hosts.location("dut")]);
+    assert_eq!(of_hosts[0]["host_id"], of_hosts[1]["host_id"], "one machine");
+    let statements = results["statements"].to_string();
+    for part in ["cable check: 2000 frames", "no common clock"] {
+        assert!(statements.contains(part), "{part}: {statements}");
+    }
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_a_search_between_agents_accounts_for_every_frame() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let mut command =
+        capbench("search --method packet-v3 --goal quick --max-rate 40k --time 20s --repeats 0");
+    command.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
+    let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+}
+
+#[test]
+fn root_an_agent_that_is_killed_costs_its_trial_and_nothing_else() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    for which in ["dut", "gen"] {
+        let running = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 6s"));
+        eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
+        // Long after the cable check, long before the trial's end.
+        std::thread::sleep(Duration::from_secs(4));
+        hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));
+        let ended = running.end();
+        assert!(!matches!(ended.code, Some(0) | None), "{which}: {ended:#?}");
+        assert!(ended.errors.contains(&hosts.location(which)), "{which}: {ended:#?}");
+        assert!(ended.errors.contains("the agent ended before"), "{which}: {ended:#?}");
+        hosts.wait_until_left();
+        // The interfaces are free, and the next run counts only its own frames.
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+        let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+        results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+    }
+}
+
+#[test]
+fn root_agents_end_with_their_controller() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    for name in ["KILL", "INT"] {
+        let running = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 60s"));
+        eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
+        std::thread::sleep(Duration::from_secs(3));
+        running.signal(name);
+        let ended = running.end();
+        assert!(ended.code != Some(0), "{ended:#?}");
+        hosts.wait_until_left();
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+    }
+}
+
+#[test]
+fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let (g, d) = (hosts.interface("gen"), hosts.interface("dut"));
+    let with = |tx: &str, rx: &str, arguments: &str| {
+        let mut command = capbench("bench --method packet-v3 --repeats 0");
+        command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
+        command.arg("--out").arg(out.path().join("run"));
+        command
+    };
+    let (sender, receiver) = (hosts.location("gen"), hosts.location("dut"));
+    let other = hosts.exec("gen", "--allow send:other");
+    refused(&mut with(&other, &receiver, "--rate 1k"), 6, &["does not allow send:", "--allow send:"]);
+    let slow = hosts.exec("gen", &format!("--allow send:{g} --max-rate 1000"));
+    refused(&mut with(&slow, &receiver, "--rate 5k --size 64"), 6, &["up to 1000 frames/s", "--max-rate"]);
+    let receive_only = hosts.exec("dut", &format!("--allow receive:{d}"));
+    refused(
+        &mut with(&sender, &receive_only, "--rate 5k --method libpcap:/tmp/x.so"),
+        6,
+        &["does not allow libpcap:/tmp/x.so"],
+    );
+    refused(
+        &mut with(&sender, &receive_only, "--rate 5k --method cmd:tcpdump"),
+        6,
+        &["does not allow program:tcpdump"],
+    );
+    refused(&mut with("netns:no-such-namespace/eth1", &receiver, ""), 1, &["no-such-namespace"]);
+    refused(&mut with("exec:/no/such/program,eth1", &receiver, ""), 1, &["cannot start /no/such/program"]);
+    refused(&mut with("exec:cat,eth1", &receiver, ""), 5, &["answer to hello is none of an agent"]);
+    refused(&mut with("exec:echo hi,eth1", &receiver, ""), 1, &["exec:echo hi,eth1"]);
+    refused(&mut with("ssh:-x/eth1", &receiver, ""), 2, &["begins with a dash"]);
+    let absent = hosts.location("gen").replace(&g, "absent0");
+    refused(&mut with(&absent, &receiver, ""), 2, &["absent0"]);
+    hosts.wait_until_left();
+}
+
+/// A server of OpenSSH in the namespace of the generator, which starts one agent with one right and nothing else. Where the user
+/// says `ssh`, a script says where its keys are.
+struct Server {
+    folder: Scratch,
+    process: std::process::Child,
+}
+
+impl Server {
+    const ADDRESS: &str = "198.51.100.2";
+
+    fn start(hosts: &Hosts) -> Self {
+        let folder = Scratch::new();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        for key in ["host", "user"] {
+            let made = program("ssh-keygen -q -t ed25519 -f").args([&path(key), "-N", ""]).status().unwrap();
+            assert!(made.success());
+        }
+        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+        let allowed = format!("--allow send:{} --max-rate 1M", hosts.interface("gen"));
+        let agent = format!("{} agent {allowed}", env!("CARGO_BIN_EXE_capbench"));
+        std::fs::write(path("keys"), format!("restrict,command=\"{agent}\" {}", read("user.pub"))).unwrap();
+        std::fs::write(path("known"), format!("{} {}", Self::ADDRESS, read("host.pub"))).unwrap();
+        let settings = [
+            format!("ListenAddress {}", Self::ADDRESS),
+            format!("HostKey {}", path("host")),
+            format!("AuthorizedKeysFile {}", path("keys")),
+            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no".into(),
+            "PermitRootLogin yes\nPidFile none\n".into(),
+        ];
+        std::fs::write(path("settings"), settings.join("\n")).unwrap();
+        // The same namespace has the address of the client, too: this is about the transport, not about a network.
+        let (gen_space, sshd) = (hosts.name("gen"), program("sshd").get_program().to_owned());
+        ip(&format!("-n {gen_space} addr add {}/32 dev lo", Self::ADDRESS));
+        ip(&format!("-n {gen_space} link set lo up"));
+        let ssh = program("ssh").get_program().to_string_lossy().into_owned();
+        let options = format!("-F none -o UserKnownHostsFile={} -i {}", path("known"), path("user"));
+        let script = format!("#!/bin/sh\nexec ip netns exec {gen_space} {ssh} {options} \"$@\"\n");
+        std::fs::write(path("ssh"), script).unwrap();
+        let made = program("sh -c").arg(format!("mkdir -p /run/sshd && chmod 755 {}", path("ssh"))).status();
+        assert!(made.unwrap().success());
+        let mut server = program(&format!("ip netns exec {gen_space}"));
+        server.arg(sshd).args(["-D", "-f", &path("settings"), "-E", &path("log")]);
+        let process = server.spawn().unwrap();
+        eventually("the server listens", || {
+            std::fs::read_to_string(path("log")).is_ok_and(|log| log.contains("Server listening"))
+        });
+        Self { folder, process }
+    }
+
+    /// Makes a command find the script.
+    fn reached_by(&self, mut command: Command) -> Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.folder.path().display()));
+        command
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let server = Server::start(&hosts);
+    let bench = |interface: &str, arguments: &str| {
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+        let mut command = capbench("bench --method packet-v3 --repeats 0 --size 64");
+        let tx = format!("ssh:root@{}/{interface}", Server::ADDRESS);
+        command.args(["--tx", &tx, "--rx", &hosts.location("dut")]).args(arguments.split_whitespace());
+        command.arg("--out").arg(out.path().join("run"));
+        server.reached_by(command)
+    };
+    let g = hosts.interface("gen");
+    let ended = run(HOST, bench(&g, "--rate 20k --duration 1s"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    refused(&mut bench("other", "--rate 20k"), 6, &["does not allow send:other"]);
+    refused(&mut bench(&g, "--rate 2M"), 6, &["up to 1000000 frames/s"]);
+    std::fs::write(server.folder.path().join("known"), "").unwrap();
+    refused(&mut bench(&g, "--rate 20k"), 1, &["exit status: 255", "Host key verification failed"]);
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_a_dry_run_says_what_each_agent_can_do() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let ended = run(HOST, hosts.bench(&out, "--dry-run --rate 20k")).success();
+    for part in [&hosts.location("gen"), &hosts.location("dut"), "veth", "MTU 1500", "one-way latency"] {
+        assert!(ended.out.contains(part), "{part}: {ended:#?}");
+    }
+    assert!(!out.path().join("run").exists());
+}
+
+#[test]
+fn root_an_interface_serves_one_controller_at_a_time() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let other = Scratch::new();
+    let first = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 8s"));
+    eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
+    std::thread::sleep(Duration::from_secs(3));
+    let second = run(HOST, hosts.bench(&other, "--rate 1k --duration 1s"));
+    assert!(second.errors.contains("another controller uses it"), "{second:#?}");
+    let first = first.end();
+    assert!(matches!(first.code, Some(0 | 4)), "{first:#?}");
+    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+}
