@@ -123,7 +123,8 @@ impl<'e> Alone<'e> {
     /// Frames lost before a frame. It is the first of its batch if it is the first since [`Taker::begin`].
     #[inline]
     fn record_lost_before(&mut self, frame: &Frame<'_>) {
-        let batch = self.batches - 1;
+        // A method without batches never begins one: all its frames are of batch 0.
+        let batch = self.batches.saturating_sub(1);
         if self.mark.is_on(frame, self.begins_batch) && self.port.losses.is_news(frame.time_ns, batch) {
             self.count_lost();
         }

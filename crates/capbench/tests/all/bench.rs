@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{HOST, Place, Running, Scratch, capbench, privileges, scratch_of_root};
+use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, privileges, scratch_of_root};
+use capbench_testing::{HostLoad, busy};
 use serde_json::Value;
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
@@ -241,19 +242,24 @@ fn root_a_bench_runs_between_two_interfaces_of_the_host() {
 #[test]
 fn root_a_requirement_decides_the_exit_code() {
     let Some(folder) = scratch_of_root() else { return };
+    let load = HostLoad::watch();
     let bench = |name: &str, arguments: &str| {
         let command = "bench --size 64 --placement same --duration 300ms";
         let mut command = capbench(&format!("{command} {arguments}"));
         Running::start(HOST, command.arg("--out").arg(folder.file(name))).end()
     };
     let met = bench("met", "--rate 1k --method packet-v3 --require packet-v3:1k --max-loss 50%");
-    assert_eq!(met.code, Some(0), "{met:#?}");
+    // Disturbed trials decide nothing.
+    let is_busy = |ended: &Ended| {
+        let others = load.others().filter(|_| ended.code == Some(4));
+        others.inspect(|others| busy(format_args!("no answer: {others}"))).is_some()
+    };
+    assert!(met.code == Some(0) || is_busy(&met), "{met:#?}");
     // 200 µs of work per frame are 5,000 frames per second at most.
     let slow = "--rate 20k --method recv --work ns:200000 --ring 64KiB";
     let missed = bench("missed", &format!("{slow} --max-loss 1%"));
-    assert_eq!(missed.code, Some(3), "{missed:#?}");
     let words = "requirement not met: recv does not sustain 20,000 packets/s with up to 1.0 % loss";
-    assert!(missed.errors.contains(words), "{missed:#?}");
+    assert!(missed.code == Some(3) && missed.errors.contains(words) || is_busy(&missed), "{missed:#?}");
     let open = bench("open", "--rate 1k --method packet-v3 --require packet-v3:90M --max-loss 50%");
     assert_eq!(open.code, Some(4), "{open:#?}");
     assert!(open.errors.contains("requirement not decided"), "{open:#?}");

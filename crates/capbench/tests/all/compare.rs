@@ -113,7 +113,7 @@ fn a_file_that_is_cut_off_is_compared_as_far_as_it_goes_and_proves_nothing() {
         assert_eq!(ended.code, Some(4), "{ended:#?}");
         assert!(ended.out.contains("The file ends in the middle of itself"), "{}", ended.out);
         assert!(
-            ended.out.contains("Inconclusive: the file of a run is not as it was written"),
+            ended.out.contains("Inconclusive: the file of a run was damaged or changed"),
             "{}",
             ended.out
         );

@@ -189,3 +189,20 @@ fn root_an_interface_that_is_removed_is_named() {
         assert_eq!(ledger["written"].as_u64().unwrap() + unread, 1000, "{method}: {ended:#?}");
     }
 }
+
+#[test]
+fn root_on_a_loopback_interface_each_packet_is_recorded_once_and_the_note_says_so() {
+    let Some((folder, spaces)) = test_bed() else { return };
+    spaces.right.ip("link set lo up");
+    let file = folder.file("f.pcapng");
+    for (arguments, copies, is_said) in [("", 1, true), ("-Q inout", 2, false)] {
+        let recording = Recording::start_on(&spaces.right, "-i lo", &file, arguments);
+        run(&spaces.right, capbench("send -i lo --isolated --rate 1000 -c 50 --trial 7")).success();
+        let (ended, _) = recording.interrupt();
+        assert_eq!(ended.errors.contains("the sent copies are left out (-Q inout"), is_said, "{ended:#?}");
+        let trial =
+            &run(HOST, capbench("verify --json --trial 7 --frames 50").arg(&file)).json()["trials"][0];
+        let seen = trial["delivered"].as_u64().unwrap() + trial["duplicates"].as_u64().unwrap();
+        assert_eq!((seen, &trial["delivered"]), (50 * copies, &50.into()), "{arguments}: {trial:#}");
+    }
+}

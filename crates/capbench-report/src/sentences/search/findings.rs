@@ -37,10 +37,10 @@ fn of_search(search: &SearchOutcome) -> Vec<Finding> {
         trials.clone_from(&search.trials);
     }
     let events = loss_events.as_ref().map_or_else(|| "how often frames are lost is unknown".into(), events);
-    findings.push(finding(
-        format!("{who}: {}; NDR {}; PDR {}; {events}.", lossless(strict), by_goal(ndr), by_goal(pdr)),
-        trials,
-    ));
+    let goals = [("NDR", ndr), ("PDR", pdr)];
+    let goals = goals.into_iter().filter_map(|(name, held)| Some(format!("{name} {}", by_goal(held)?)));
+    let parts: Vec<String> = [lossless(strict)].into_iter().chain(goals).chain([events]).collect();
+    findings.push(finding(format!("{who}: {}.", parts.join("; ")), trials));
     let tested = search.maximum.as_ref().and_then(|maximum| Some((maximum, maximum.self_test.as_ref()?)));
     if let Some((maximum, test)) = tested {
         let limit = match maximum.source {
@@ -267,9 +267,9 @@ fn lossless(strict: &Held) -> String {
     }
 }
 
-/// The load that a goal's search found, and the goal if it has another name than the number.
-fn by_goal(held: &Held) -> String {
-    match (held.pps, held.upper_pps) {
+/// The load that a goal's search found, and the goal if it has another name than the number; `None` without such a goal.
+fn by_goal(held: &Held) -> Option<String> {
+    Some(match (held.pps, held.upper_pps) {
         (Some(pps), _) => {
             let at_least = if held.at_least { "at least " } else { "" };
             let goal = match held.by.as_str() {
@@ -280,8 +280,8 @@ fn by_goal(held: &Held) -> String {
             format!("{at_least}{load} packets/s ({} of trials{goal})", time(held.seconds))
         }
         (None, Some(upper)) => format!("below {} packets/s", grouped(upper.floor())),
-        (None, None) => "not decided".into(),
-    }
+        (None, None) => return None,
+    })
 }
 
 fn events(events: &LossEvents) -> String {
