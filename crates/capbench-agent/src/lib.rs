@@ -23,6 +23,8 @@ pub mod fuzzing;
 pub mod laboratory;
 pub mod location;
 pub mod message;
+#[cfg(test)]
+mod schema_tests;
 pub mod server;
 
 pub use error::{AgentError, Result};
