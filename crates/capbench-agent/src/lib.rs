@@ -18,6 +18,8 @@
 pub mod client;
 mod error;
 pub mod framing;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod laboratory;
 pub mod location;
 pub mod message;
