@@ -47,7 +47,8 @@ fn schemas() -> [(&'static str, Value); 1] {
     let description = format!("Version {PROTOCOL} of the calls of `capbench agent`, and of its answers.");
     let mut calls = schema::of::<Calls>("Calls of capbench agent", &description, PROTOCOL);
     // A type of the standard library, whose members serde names.
-    for (member, meaning) in [("secs", "Whole seconds."), ("nanos", "Nanoseconds besides, below a billion.")] {
+    for (member, meaning) in [("secs", "Whole seconds."), ("nanos", "Nanoseconds besides, below a billion.")]
+    {
         calls["$defs"]["Duration"]["properties"][member]["description"] = meaning.into();
     }
     [("agent", calls)]
