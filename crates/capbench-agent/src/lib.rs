@@ -18,9 +18,13 @@
 pub mod client;
 mod error;
 pub mod framing;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod laboratory;
 pub mod location;
 pub mod message;
+#[cfg(test)]
+mod schema_tests;
 pub mod server;
 
 pub use error::{AgentError, Result};

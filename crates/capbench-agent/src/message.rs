@@ -29,7 +29,7 @@ const JSON_RPC: &str = "2.0";
 const REFUSED: i32 = -32000;
 
 /// A call. Without an id nobody waits for an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Request {
     /// The version of JSON-RPC.
     pub jsonrpc: String,
@@ -51,7 +51,7 @@ impl Request {
 }
 
 /// An answer: a result or an error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Answer {
     /// The version of JSON-RPC.
     pub jsonrpc: String,
@@ -66,7 +66,7 @@ pub struct Answer {
 }
 
 /// An error as JSON-RPC has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ErrorObject {
     /// Its code.
     pub code: i32,
@@ -92,7 +92,7 @@ impl Answer {
 }
 
 /// Why an agent did not do what a call asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Refusal {
     /// One line: what failed, why, what to do.
     pub message: String,
@@ -107,7 +107,7 @@ pub struct Refusal {
 }
 
 /// The kind of a refusal, as exit codes distinguish it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// It was tried and failed.
@@ -128,7 +128,7 @@ impl Refusal {
 }
 
 /// The controller introduces itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Greeting {
     /// The protocol that it speaks.
     pub protocol: u32,
@@ -137,7 +137,7 @@ pub struct Greeting {
 }
 
 /// The agent introduces itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
     /// The protocol that it speaks.
     pub protocol: u32,
@@ -156,18 +156,28 @@ pub struct Hello {
 }
 
 /// An interface that an agent may use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Port {
     /// For what.
     pub role: Role,
     /// Its name.
     pub interface: String,
     /// Its state, or why it cannot be used as it is.
-    pub state: std::result::Result<PortState, Refusal>,
+    pub state: PortStatus,
+}
+
+/// Whether an agent can use an interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PortStatus {
+    /// It can.
+    Usable(Box<PortState>),
+    /// It cannot, for this reason.
+    Refused(Refusal),
 }
 
 /// An interface that can be used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PortState {
     /// Its number within its network namespace.
     pub index: u32,
@@ -182,7 +192,7 @@ pub struct PortState {
 }
 
 /// Takes an interface and prepares one side there, for the trials of a set-up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prepare {
     /// The interface.
     pub interface: String,
@@ -191,7 +201,7 @@ pub struct Prepare {
 }
 
 /// Which side, and its set-up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PrepareSide {
     /// The side that sends.
@@ -201,7 +211,7 @@ pub enum PrepareSide {
 }
 
 /// The side is prepared.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prepared {
     /// Why its capture cannot stay open for several trials; absent if it can.
     #[serde(default)]
@@ -212,7 +222,7 @@ pub struct Prepared {
 }
 
 /// Ends a trial.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// On the side that sends.

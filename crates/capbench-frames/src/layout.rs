@@ -38,11 +38,11 @@ pub const NETWORK_V4_OCTETS: usize = 20;
 pub const NETWORK_V6_OCTETS: usize = 40;
 
 /// A 48-bit Ethernet address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MacAddress(pub [u8; 6]);
 
 /// A VLAN tag (IEEE 802.1Q 9.6) with tag protocol identifier 0x8100.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct VlanTag {
     /// Tag control information: priority 3 bits, drop eligible 1, VLAN identifier 12.
     pub tci: u16,
@@ -54,7 +54,7 @@ impl VlanTag {
 }
 
 /// The network protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Network {
     /// IPv4 without options.
     V4,
@@ -63,7 +63,7 @@ pub enum Network {
 }
 
 /// The transport protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Transport {
     /// UDP; the stamp is the first 14 octets of its payload.
     Udp,
@@ -72,7 +72,7 @@ pub enum Transport {
 }
 
 /// A number of flows, 1 to 32,768.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "u16", into = "u16")]
 pub struct Flows(u16);
 
@@ -81,7 +81,7 @@ pub struct Flows(u16);
 pub struct Flow(pub u16);
 
 /// The headers of the generated frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FrameLayout {
     /// A VLAN tag, or none.
     pub vlan: Option<VlanTag>,

@@ -45,7 +45,7 @@ pub enum Schedule {
 }
 
 /// A constant rate that changes once.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
     /// The rate before the change.
     pub before: Pps,

@@ -18,11 +18,15 @@ const SEQUENCE_BITS: u32 = 40;
 const STREAM_BITS: u32 = 8;
 
 /// The trial of a frame within a run. It distinguishes leftovers of the previous trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct TrialId(pub u16);
 
 /// The sender of a frame within a trial. Each sender counts its sequence from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct StreamId(pub u8);
 
 /// The content of a frame's stamp.

@@ -102,7 +102,18 @@ impl TryFrom<u16> for FrameSize {
 }
 
 /// The maximum transmission unit of an interface: octets of the network-layer packet (RFC 1122 3.3.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 pub struct Mtu(pub u32);
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 /// Which frames of an interface are captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub enum Direction {
     /// Received frames.
     In,

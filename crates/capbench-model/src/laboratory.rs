@@ -17,7 +17,7 @@ use crate::trial::{SizeLabel, Trial};
 use crate::work::WorkPlan;
 
 /// Everything about a trial except its load and duration.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Setup {
     /// The method under test.
     pub method: MethodSpec,

@@ -6,7 +6,9 @@ use std::str::FromStr;
 use capbench_sys::host::affinity::CpuId;
 
 /// A requested placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub enum PlacementChoice {
     /// The kernel's receive work and the application share a CPU.
     Same,

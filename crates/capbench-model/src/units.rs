@@ -6,7 +6,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A number of bytes. Written with binary suffixes: `64MiB`, `256KiB`, `4096B`; also read as `64M` and, in powers of 1000, `64MB`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct ByteCount(pub u64);
 
 impl FromStr for ByteCount {
@@ -55,7 +57,9 @@ impl fmt::Display for ByteCount {
 }
 
 /// Maximum number of octets captured of each frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(from = "u32", into = "u32")]
 pub struct SnapLength(u32);
 

@@ -70,7 +70,7 @@ impl fmt::Display for QueueLength {
 }
 
 /// Work per frame, and the thread that does it: `ns:5000`, `ns:5000+queue=512`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkPlan {
     /// The work.

@@ -29,7 +29,7 @@ use capbench_model::trial::Trial;
 
 use crate::client::{Connection, Interrupt, RemoteReceiver, RemoteSender};
 use crate::location::Location;
-use crate::message::{Hello, Kind, Port, PortState, Refusal};
+use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
 use crate::{AgentError, Result};
 use check::Checked;
@@ -320,7 +320,8 @@ fn port(agent: &Connection, role: Role) -> Result<&PortState> {
     let is_asked = |port: &&Port| port.role == role && port.interface == location.interface();
     let refused = |refusal| AgentError::Refused { location: location.to_string(), refusal };
     match agent.hello().ports.iter().find(is_asked) {
-        Some(port) => port.state.as_ref().map_err(|refusal| refused(refusal.clone())),
+        Some(Port { state: PortStatus::Usable(state), .. }) => Ok(state),
+        Some(Port { state: PortStatus::Refused(refusal), .. }) => Err(refused(refusal.clone())),
         None => {
             let wanted = Allowed::Port(role, location.interface().into());
             let message =

@@ -11,7 +11,7 @@ use capbench_sys::host::affinity;
 use sha2::{Digest, Sha256};
 
 use super::{Rules, refusal};
-use crate::message::{Hello, Kind, PROTOCOL, Port, PortState};
+use crate::message::{Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
 
 /// Introduces this host.
 pub(super) fn hello(
@@ -22,7 +22,10 @@ pub(super) fn hello(
     let port = |(role, name): (Role, &str)| Port {
         role,
         interface: name.into(),
-        state: state(role, name, rules.is_isolated(name)).map_err(|error| refusal(&error, kind_of)),
+        state: match state(role, name, rules.is_isolated(name)) {
+            Ok(state) => PortStatus::Usable(Box::new(state)),
+            Err(error) => PortStatus::Refused(refusal(&error, kind_of)),
+        },
     };
     Ok(Hello {
         protocol: PROTOCOL,

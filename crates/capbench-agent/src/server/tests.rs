@@ -7,7 +7,7 @@ use capbench_model::environment::Environment;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::message::Hello;
+use crate::message::{Hello, PortStatus};
 
 fn agent(rules: &str) -> Agent {
     let allowed = rules.split_whitespace().map(|rule| rule.parse().unwrap()).collect();
@@ -46,7 +46,7 @@ fn an_agent_says_what_its_ports_can_do() {
     let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
     assert_eq!((hello.protocol, hello.ports.len()), (PROTOCOL, 2));
     assert!(!hello.boot_id.is_empty() && !hello.cpus.is_empty());
-    let refusal = hello.ports[1].state.clone().unwrap_err();
+    let PortStatus::Refused(refusal) = &hello.ports[1].state else { panic!("{hello:?}") };
     assert!(refusal.message.contains("no-such-if"), "{refusal:?}");
 }
 

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 
 /// Prepares the transmit side for the trials of a set-up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PrepareSending {
     /// The stream in its frames' stamps.
     pub stream: StreamId,
@@ -54,7 +54,7 @@ pub struct PrepareSending {
 }
 
 /// Prepares the receive side for the trials of a set-up.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PrepareReceiving {
     /// The set-up.
     pub setup: Setup,
@@ -69,7 +69,7 @@ pub struct PrepareReceiving {
 }
 
 /// The CPUs of a trial on the receive side's host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCpus {
     /// Where a generator runs, if it runs on this host.
     pub generator: Option<CpuId>,
@@ -87,7 +87,7 @@ impl HostCpus {
 }
 
 /// Makes a side ready for a trial.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Arm {
     /// The id in the trial's frames.
     pub trial: TrialId,
@@ -104,14 +104,14 @@ pub struct Arm {
 }
 
 /// Starts the armed trial.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Go {
     /// The trial.
     pub trial: TrialId,
 }
 
 /// Sending is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sent {
     /// The stream.
     pub stream: StreamId,
@@ -122,7 +122,7 @@ pub struct Sent {
 }
 
 /// Ends the trial on the receive side.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FinishReceiving {
     /// The trial.
     pub trial: TrialId,
@@ -131,7 +131,7 @@ pub struct FinishReceiving {
 }
 
 /// Ends the trial on the transmit side.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FinishSending {
     /// The trial.
     pub trial: TrialId,

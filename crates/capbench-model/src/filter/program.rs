@@ -16,7 +16,7 @@ pub const MOST_INSTRUCTIONS: usize = 4096 - 3;
 ///
 /// It is parsed from the output of `tcpdump -ddd`, the format of tc(8) and iptables. That is the number of instructions, then
 /// code, the two jumps and the operand of each, separated by commas or newlines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Filter {
     program: Vec<FilterInstruction>,
@@ -24,7 +24,7 @@ pub struct Filter {
 }
 
 /// The source of a compiled program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Expression {
     /// The expression (pcap-filter(7)).
     pub text: String,
@@ -33,9 +33,11 @@ pub struct Expression {
 }
 
 /// A filter as a message carries it: code, jumps if true and if false, and operand of each instruction.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
 struct Parts {
+    /// The instructions.
     program: Vec<(u16, u8, u8, u32)>,
+    /// The source that it was compiled from.
     expression: Option<Expression>,
 }
 

@@ -37,7 +37,7 @@ use crate::loss_pattern::Clock;
 
 /// Requests that the latency of frames is recorded. Recording costs time per frame, so trials that search for a rate do not use
 /// it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recording {
     /// Frames planned earlier than this after the start are excluded (RFC 2544 26.2: 60 s of 120).
     pub from: Duration,

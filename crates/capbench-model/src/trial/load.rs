@@ -10,7 +10,7 @@ use capbench_frames::schedule::{Schedule, Step};
 use serde::{Deserialize, Serialize};
 
 /// The intended load of a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
     /// Frames at a constant rate.

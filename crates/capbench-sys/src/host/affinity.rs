@@ -6,7 +6,7 @@ use crate::{Result, SysError};
 
 /// The kernel's number of a logical CPU (`/proc/cpuinfo`, from 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct CpuId(u32);
 
 const WORD_BITS: usize = libc::c_ulong::BITS as usize;

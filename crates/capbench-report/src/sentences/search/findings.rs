@@ -263,12 +263,18 @@ fn forwarded(goal: &GoalResult) -> String {
 fn lossless(strict: &Held) -> String {
     match (strict.pps, strict.upper_pps) {
         (Some(pps), _) => {
-            let all = if strict.at_least { ", the highest load tried" } else { "" };
+            let at_least = if strict.at_least { "at least " } else { "" };
             let load = grouped(pps.floor());
-            format!("no trial lost frames up to {load} packets/s{all} ({} of trials)", time(strict.seconds))
+            format!(
+                "no trial lost frames up to {at_least}{load} packets/s ({} of trials)",
+                time(strict.seconds)
+            )
         }
         (None, Some(upper)) => {
-            format!("no load is without loss, not even {} packets/s", grouped(upper.floor()))
+            format!(
+                "no trial sent and delivered every frame, not even at {} packets/s",
+                grouped(upper.floor())
+            )
         }
         (None, None) => "no load without loss is known".into(),
     }
