@@ -123,7 +123,7 @@ fn the_snap_length_cuts_and_the_length_stays() {
 #[test]
 fn impossible_frames_of_the_library_are_errors() {
     let over = VENDOR.fails("frames 20 over_at 1", ("", ""), 8);
-    assert!(over.contains("gave 65 packets where 64 were asked for"), "{over}");
+    assert!(over.contains("returned 65 packets where 64 were asked for"), "{over}");
     assert!(VENDOR.fails("frames 20 null_at 9", ("", ""), 8).contains("without data"));
 }
 
