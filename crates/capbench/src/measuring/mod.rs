@@ -145,7 +145,10 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
     let stopped = stopped.then(|| stop.signal());
     let is_named = |method: &str| scene.is_named(method);
     Ok(match exit::of_measurement(&results, stopped, &failures, is_named, plan.max_loss()) {
-        Exit::Done => exit::of_requirements(&results, plan.requirements(), plan.max_loss()),
+        // They ask a question of their own.
+        Exit::Done | Exit::Inconclusive if !plan.requirements().is_empty() => {
+            exit::of_requirements(&results, plan.requirements(), plan.max_loss())
+        }
         exit => exit,
     })
 }

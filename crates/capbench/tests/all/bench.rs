@@ -240,7 +240,7 @@ fn root_a_bench_runs_between_two_interfaces_of_the_host() {
 }
 
 #[test]
-fn root_a_requirement_decides_the_exit_code() {
+fn root_alone_a_requirement_decides_the_exit_code() {
     let Some(folder) = scratch_of_root() else { return };
     let load = HostLoad::watch();
     let bench = |name: &str, arguments: &str| {

@@ -62,7 +62,7 @@ fn root_names_that_come_again_replace_nothing() {
     let recording = Recording::start(&spaces.right, &file, "--method packet-v3 -G 1 --max-loss 0");
     send(&spaces, "--rate 1000 -c 2500 --trial 7");
     let (ended, document) = recording.interrupt();
-    assert!(ended.errors.contains("names come again after 1s"), "{ended:#?}");
+    assert!(ended.errors.contains("names repeat after 1s"), "{ended:#?}");
     assert_eq!(fs::read(&file).unwrap(), b"of somebody else");
     fs::remove_file(&file).unwrap();
     let names = folder.entries();
