@@ -237,7 +237,7 @@ fn root_a_group_that_is_in_the_way_is_explained() {
         let says = format!("fanout group {group} of this network namespace belongs to another interface");
         assert!(refusal.contains(&says), "{refusal}");
     }
-    assert!(refusals[3].contains("256 members at most"), "{}", refusals[3]);
+    assert!(refusals[3].contains("up to 256 members"), "{}", refusals[3]);
     let many = open("right", Fanout::new(FanoutMode::Hash), 257).unwrap_err().to_string();
     assert!(many.contains("1 to 256 members"), "{many}");
 }
