@@ -133,7 +133,7 @@ fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
     let searches = results["searches"].as_array().unwrap();
     let methods: Vec<_> = searches.iter().map(|search| search["method"].as_str().unwrap()).collect();
     assert_eq!(methods, ["packet-v3", "packet-v2"]);
-    for part in ["short", "without loss", "NDR", "PDR", "40,000"] {
+    for part in ["short", "without loss", "not allowed to go higher", "40,000"] {
         assert!(ended.out.contains(part), "{part} in {}", ended.out);
     }
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Saved")));
