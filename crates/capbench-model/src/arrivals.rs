@@ -1,7 +1,7 @@
 //! Received frames of a trial, by kind.
 
 /// Frames that the application read, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct Arrivals {
     /// All frames read from the method.
     pub read: u64,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capbench_frames::stamp::TrialId;
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
 use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
@@ -9,20 +10,25 @@ use capbench_lab::live::messages::{
     Arm, FinishReceiving, FinishSending, Go, PrepareReceiving, PrepareSending, Sent,
 };
 use capbench_lab::receiver::SharedStart;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::connection::{Connection, PATIENCE};
-use crate::Result;
-use crate::message::{Finish, Prepare, PrepareSide, Prepared};
-
-/// How long a receiver may drain, besides the time for which it waits for missing frames.
-const DRAIN: Duration = Duration::from_secs(90);
+use super::connection::Connection;
+use crate::message::{Finish, Half, Prepare, PrepareSide, Prepared, Reported};
+use crate::{AgentError, Result};
 
 /// An agent with a prepared side. Dropping it releases the side.
 #[derive(Debug)]
 struct Held<'c> {
     agent: &'c mut Connection,
+    /// What prepares it, also after a reconnect.
+    prepare: Prepare,
     prepared: Prepared,
+    /// Whether the agent that runs now has prepared the side.
+    is_prepared: bool,
+    /// What an agent that was lost said of the current trial.
+    reported: Option<Reported>,
 }
 
 /// An agent that sends.
@@ -43,20 +49,83 @@ pub struct RemoteReceiver<'c> {
 
 impl<'c> Held<'c> {
     fn prepare(agent: &'c mut Connection, side: PrepareSide) -> Result<Self> {
-        let interface = agent.location().interface().into();
-        let prepared = agent.call("prepare", &Prepare { interface, side }, PATIENCE)?;
-        Ok(Self { agent, prepared })
+        let prepare = Prepare { interface: agent.location().interface().into(), side };
+        let prepared = Prepared::default();
+        let mut held = Self { agent, prepare, prepared, is_prepared: false, reported: None };
+        held.ready()?;
+        Ok(held)
     }
 
+    /// Makes an agent run that has prepared the side.
+    fn ready(&mut self) -> Result<()> {
+        if self.agent.is_lost() {
+            self.renew(None)?;
+        }
+        if !self.is_prepared {
+            self.prepared = self.agent.call("prepare", &self.prepare, self.agent.waits().answer)?;
+            self.is_prepared = true;
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+        self.is_prepared = false;
+        self.agent.renew(trial)
+    }
+
+    /// Arms the side; once more if the connection is lost, because no frame was sent yet.
     fn arm(&mut self, arm: Arm) -> Result<()> {
-        self.agent.call::<Value>("arm", &arm, PATIENCE).map(drop)
+        self.reported = None;
+        self.ready()?;
+        let armed = self.call("arm", &arm, Duration::ZERO);
+        if !self.agent.is_lost() {
+            return armed;
+        }
+        self.ready()?;
+        self.call("arm", &arm, Duration::ZERO)
+    }
+
+    /// Calls the agent; `besides` is how much longer than usual the answer may take.
+    fn call<A: DeserializeOwned>(
+        &mut self,
+        call: &'static str,
+        params: &impl Serialize,
+        besides: Duration,
+    ) -> Result<A> {
+        let patience = self.agent.waits().answer + besides;
+        self.agent.call(call, params, patience)
+    }
+
+    /// After a call that failed: what the agent reports of the trial, if the connection was lost and it can.
+    fn report(&mut self, trial: TrialId, failure: AgentError) -> Result<Reported> {
+        if !self.agent.is_lost() {
+            return Err(failure);
+        }
+        // Who cannot be reached again does not say why the connection was lost.
+        self.renew(Some(trial)).ok().flatten().ok_or(failure)
+    }
+
+    /// Ends the trial: its half of the account, also if the connection is lost meanwhile.
+    fn finish(&mut self, trial: TrialId, finish: &Finish, besides: Duration) -> Result<Half> {
+        if let Some(reported) = self.reported.take() {
+            return Ok(reported.half);
+        }
+        match self.call("finish", finish, besides) {
+            Ok(half) => Ok(half),
+            Err(failure) => Ok(self.report(trial, failure)?.half),
+        }
+    }
+
+    fn of_other_side(&self) -> AgentError {
+        let reason = "it is of the other side".into();
+        AgentError::Protocol { location: self.agent.location().to_string(), call: "finish", reason }
     }
 
     /// Calls without a result. A lost agent has nothing any more; what fails otherwise, the next call says, or the end of the
     /// connection does it.
     fn tell(&mut self, call: &'static str) {
-        if !self.agent.is_lost() {
-            let _ = self.agent.call::<Value>(call, &(), PATIENCE);
+        if self.is_prepared && !self.agent.is_lost() {
+            let _ = self.call::<Value>(call, &(), Duration::ZERO);
         }
     }
 }
@@ -107,11 +176,21 @@ impl TransmitEnd for RemoteSender<'_> {
     }
 
     fn go(&mut self, go: Go) -> capbench_lab::Result<Sent> {
-        Ok(self.held.agent.call("go", &go, self.duration + PATIENCE)?)
+        let failure = match self.held.call("go", &go, self.duration) {
+            Ok(sent) => return Ok(sent),
+            Err(failure) => failure,
+        };
+        let reported = self.held.report(go.trial, failure)?;
+        let sent = reported.sent.ok_or_else(|| self.held.of_other_side())?;
+        self.held.reported = Some(reported);
+        Ok(sent)
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
-        Ok(self.held.agent.call("finish", &Finish::Transmit(finish), PATIENCE)?)
+        match self.held.finish(finish.trial, &Finish::Transmit(finish), Duration::ZERO)? {
+            Half::Transmit(half) => Ok(*half),
+            Half::Receive(_) => Err(self.held.of_other_side().into()),
+        }
     }
 
     fn release(&mut self) {
@@ -132,7 +211,11 @@ impl ReceiveEnd for RemoteReceiver<'_> {
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
-        Ok(self.held.agent.call("finish", &Finish::Receive(finish), self.quiet + DRAIN)?)
+        let besides = self.quiet + self.held.agent.waits().drain;
+        match self.held.finish(finish.trial, &Finish::Receive(finish), besides)? {
+            Half::Receive(half) => Ok(*half),
+            Half::Transmit(_) => Err(self.held.of_other_side().into()),
+        }
     }
 
     fn release(&mut self) {

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
 //! | `placement` | the CPUs of both hosts |
+//! | `repeated` | runs a trial again whose agents were lost |
 
 mod check;
 mod placement;
+mod repeated;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,18 +29,14 @@ use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
 
-use crate::client::{Connection, Interrupt, RemoteReceiver, RemoteSender};
+use crate::client::{Connection, Interrupt, RemoteReceiver, RemoteSender, Start};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
+use crate::waits::Waits;
 use crate::{AgentError, Result};
 use check::Checked;
-
-/// Pauses before an agent that was lost is started again.
-const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-
-/// How often a resting controller shows agents that it is there, well within their lease.
-const SHOW_LIFE: Duration = Duration::from_secs(60);
+use repeated::Repeated;
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -59,9 +57,7 @@ pub struct Route {
 #[derive(Debug)]
 pub struct AgentLaboratory {
     route: Route,
-    trace: bool,
     programs: Programs,
-    interrupt: Interrupt,
     stop: Arc<AtomicBool>,
     transmit: Connection,
     receive: Connection,
@@ -89,9 +85,7 @@ impl AgentLaboratory {
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Ok(Self {
             route,
-            trace,
             programs,
-            interrupt,
             stop,
             transmit,
             receive,
@@ -179,25 +173,7 @@ impl AgentLaboratory {
         self.is_one_kernel() && are_tied
     }
 
-    /// Starts agents again that were lost.
-    fn reconnect(&mut self) -> Result<()> {
-        for (role, agent) in [(Role::Transmit, &mut self.transmit), (Role::Receive, &mut self.receive)] {
-            let mut pauses = RECONNECT.iter();
-            while agent.is_lost() {
-                match connect(&self.route, role, self.trace, &self.interrupt) {
-                    Ok(new) => *agent = new,
-                    Err(error) => match pauses.next() {
-                        Some(pause) => std::thread::sleep(*pause),
-                        None => return Err(error),
-                    },
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
-        self.reconnect()?;
         let named = subject::find(&setup.method, &self.programs)?;
         if let Some(ReceiveBy::NapiThread | ReceiveBy::NapiDeferred) = named.receive_by {
             return Err(AgentError::Lab(LabError::Unsupported {
@@ -260,7 +236,8 @@ impl AgentLaboratory {
 
 impl Laboratory for AgentLaboratory {
     fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(self.trial(setup)?))
+        let stop = Arc::clone(&self.stop);
+        Ok(Box::new(Repeated::new(self.trial(setup)?, stop)))
     }
 
     fn rest(&mut self, while_idle: Duration) {
@@ -271,10 +248,11 @@ impl Laboratory for AgentLaboratory {
             if left.is_zero() {
                 return;
             }
-            if shown.elapsed() >= SHOW_LIFE {
+            if shown.elapsed() >= self.transmit.waits().between_signs_of_life() {
                 // The next trial starts a lost agent again, or says why it cannot.
-                let _ = self.transmit.show_life();
-                let _ = self.receive.show_life();
+                for agent in [&mut self.transmit, &mut self.receive] {
+                    let _ = agent.show_life();
+                }
                 shown = Instant::now();
             }
             std::thread::sleep(left.min(LOOK_FOR_STOP));
@@ -309,7 +287,13 @@ fn connect(route: &Route, role: Role, trace: bool, interrupt: &Interrupt) -> Res
     if route.isolated {
         arguments.extend(["--isolated".into(), location.interface().into()]);
     }
-    let agent = Connection::open(location, &arguments, trace, interrupt)?;
+    let agent = Connection::open(Start {
+        location: location.clone(),
+        arguments,
+        trace,
+        interrupt: interrupt.clone(),
+        waits: Waits::of_this_build(),
+    })?;
     port(&agent, role)?;
     Ok(agent)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ends::{ReceiveEnd, TransmitEnd};
-use super::halves::{ReceiveHalf, TransmitHalf};
+use super::halves::{Interruption, ReceiveHalf, TransmitHalf};
 use super::join::{LinkFacts, join};
 use super::messages::{Arm, FinishReceiving, FinishSending, Go};
 use super::numbering::Numbering;
@@ -90,8 +90,18 @@ impl LiveTrial<'_> {
         let link = LinkFacts { is_virtual: self.is_virtual, line_rate_pps: self.line_rate.map(Pps::get) };
         let measured = join(link, &transmit, &receive);
         let profile = self.profile_after(&transmit);
-        let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
-        Ok(TrialResult { generators: self.generators(&transmit), ..result })
+        let mut result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
+        result.generators = self.generators(&transmit);
+        match transmit.interruption.zip(self.generator.as_ref()) {
+            Some((Interruption::WhileSending, location)) => {
+                result.invalidate(format!("{location}: the connection was lost while frames were sent"));
+            }
+            Some((Interruption::AfterSending, location)) => result.noise.push(format!(
+                "{location}: the connection was lost after sending; CPU times include the wait for its report"
+            )),
+            None => {}
+        }
+        Ok(result)
     }
 
     /// The account of a generator in another process.

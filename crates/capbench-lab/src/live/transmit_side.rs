@@ -124,6 +124,7 @@ impl TransmitSide {
             interface: after.since(before),
             driver_counters,
             notes,
+            interruption: None,
         }
     }
 

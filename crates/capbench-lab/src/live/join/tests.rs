@@ -75,6 +75,7 @@ fn transmit() -> TransmitHalf {
         },
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec!["a note of the sender".into()],
+        interruption: None,
     }
 }
 
