@@ -18,7 +18,6 @@ use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::SizeLabel;
 use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
@@ -333,10 +332,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
 pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
     Setup {
         method: MethodSpec::plain(""),
-        label: match &sizes {
-            Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
-            mixed => SizeLabel::Named(mixed.to_string()),
-        },
+        label: (&sizes).into(),
         sizes,
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,
