@@ -137,12 +137,11 @@ impl StepPlan {
     fn base(&self, conditions: &Conditions) -> Result<Setup> {
         let mut setup = Setup { placement: PlacementChoice::Same, ..conditions.base.clone() };
         if let Some(sizes) = &self.sizes {
-            setup = with_sizes(setup, sizes.parse()?);
+            setup.sizes = sizes.parse()?;
         }
         if self.frames_of_dain {
             setup.layout = FrameLayout::dain_2004();
-            let size = setup.layout.minimum_size();
-            setup = with_sizes(setup, Sizes::Fixed(size));
+            setup.sizes = Sizes::Fixed(setup.layout.minimum_size());
         }
         if let Some(flows) = self.flows {
             setup.layout.flows = Flows::new(flows)?;
@@ -178,7 +177,7 @@ impl StepPlan {
                 for (nth, size) in sizes.iter().enumerate() {
                     let mut setup = Setup { method: method.clone(), placement, ..base.clone() };
                     if let Some(octets) = size {
-                        setup = with_sizes(setup, Sizes::Fixed(FrameSize::new(*octets)?));
+                        setup.sizes = Sizes::Fixed(FrameSize::new(*octets)?);
                     }
                     setups.push((nth, setup));
                 }
@@ -242,10 +241,6 @@ impl StepPlan {
 
 fn parsed<T: FromStr<Err = String>>(names: &[String]) -> Result<Vec<T>> {
     names.iter().map(|name| name.parse().map_err(|reason| PlanError::Sweep { reason })).collect()
-}
-
-fn with_sizes(setup: Setup, sizes: Sizes) -> Setup {
-    Setup { label: (&sizes).into(), sizes, ..setup }
 }
 
 fn rate(load: &str, setup: &Setup) -> Result<Load> {

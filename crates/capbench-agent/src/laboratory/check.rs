@@ -16,7 +16,7 @@ use capbench_lab::subject;
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
@@ -49,7 +49,6 @@ impl AgentLaboratory {
         let size = setup.layout.minimum_size().max(FrameSize::LEAST);
         let setup = Setup {
             method: MethodSpec::plain("packet-v3"),
-            label: SizeLabel::Octets(size.octets()),
             sizes: Sizes::Fixed(size),
             work: WorkModel::None.into(),
             capture: CaptureOptions::default(),

@@ -66,7 +66,6 @@ impl WorkPreset {
     pub fn setup(&self, setup: &Setup) -> Setup {
         let layout = FrameLayout::dain_2004();
         let size = layout.minimum_size();
-        let sizes = Sizes::Fixed(size);
-        Setup { label: (&sizes).into(), sizes, layout, ..setup.clone() }
+        Setup { sizes: Sizes::Fixed(size), layout, ..setup.clone() }
     }
 }

@@ -189,7 +189,7 @@ impl Scene {
         let quiet = flags.quiet.unwrap_or(Duration::from_millis(defaults.quiet_ms));
         let sizes = setups(flags, sizes, quiet)?;
         let placements = placements(flags, defaults.placements)?;
-        once("--size", &sizes.iter().map(|setup| &setup.label).collect::<Vec<_>>())?;
+        once("--size", &sizes.iter().map(Setup::label).collect::<Vec<_>>())?;
         once("--placement", &placements)?;
         Ok(Self {
             methods,
@@ -266,7 +266,7 @@ impl Scene {
     pub fn describe(&self) -> String {
         let mut text = String::new();
         words::row(&mut text, "methods", words::list(&self.methods));
-        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(|setup| &setup.label)));
+        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(Setup::label)));
         words::row(&mut text, "placements", words::list(&self.placements));
         if let Some(first) = self.sizes.first() {
             words::row(&mut text, "work", first.work);
@@ -332,7 +332,6 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
 pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
     Setup {
         method: MethodSpec::plain(""),
-        label: (&sizes).into(),
         sizes,
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,

@@ -10,7 +10,6 @@ use crate::support::{
     Ended, HOST, Running, Scratch, capbench, eventually, lossy, numbers, privileges, program, results,
     saved_trials, scratch_of_root,
 };
-use serde_json::Value;
 
 /// Entries of a folder; a process may end while it is looked at.
 fn entries(folder: impl AsRef<Path>) -> Vec<PathBuf> {

@@ -27,7 +27,7 @@ impl Setting for Sizes {
     }
 
     fn apply(&self, setup: &mut Setup, _: &mut Load) {
-        (setup.label, setup.sizes) = (self.into(), self.clone());
+        setup.sizes = self.clone();
     }
 
     fn coordinate(&self) -> Option<(f64, &'static str)> {
