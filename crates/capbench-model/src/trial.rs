@@ -351,7 +351,6 @@ fn judge(intended: u64, evidence: &Evidence, load: Load) -> Verdict {
 #[cfg(test)]
 mod tests {
     use capbench_frames::rates::Pps;
-    use capbench_frames::sizes::Sizes;
 
     use super::*;
     use crate::for_tests::{measured, profile};
