@@ -74,13 +74,14 @@ impl AgentLaboratory {
             is_first,
             stays_open: false,
         };
-        let (transmit, receive) = trial.halves(arm)?;
+        let (halves, receive) = trial.halves(arm)?;
         drop(trial);
+        let [transmit] = &halves[..] else { unreachable!("one generator") };
         if self.stop.load(Ordering::Relaxed) {
             // The user cut it short: it shows nothing, and no trial follows.
             return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
         }
-        if let Some(reason) = objection(&transmit, &receive) {
+        if let Some(reason) = objection(transmit, &receive) {
             let (transmit, receive) = (self.route.transmit.to_string(), self.route.receive.to_string());
             return Err(AgentError::Link { transmit, receive, reason });
         }

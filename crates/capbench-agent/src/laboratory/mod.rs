@@ -8,6 +8,7 @@
 mod check;
 mod placement;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
-use capbench_lab::live::{self, LiveTrial, Numbering, line_rate};
+use capbench_lab::live::{self, LiveTrial, Numbering, Sender, Senders, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy, Subject};
 use capbench_model::environment::interface::Role;
@@ -233,6 +234,7 @@ impl AgentLaboratory {
         };
         let receiving = PrepareReceiving {
             setup: setup.clone(),
+            streams: 1,
             mtu,
             cpus: HostCpus { generator, kernel: placement.kernel, application: placement.application },
             is_virtual,
@@ -250,9 +252,19 @@ impl AgentLaboratory {
             is_virtual,
             line_rate,
             burst: setup.burst,
-            transmit: Box::new(transmit),
+            senders: Senders::new(
+                vec![Sender::new(
+                    Box::new(transmit),
+                    StreamId(0),
+                    NonZeroU32::MIN,
+                    Some(route.transmit.to_string()),
+                    generator.is_some(),
+                )],
+                1,
+                Vec::new(),
+                0,
+            ),
             receive: Box::new(receive),
-            generator: Some(route.transmit.to_string()),
             tracer: None,
         })
     }
