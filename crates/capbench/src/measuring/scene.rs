@@ -95,18 +95,18 @@ pub struct PathFlags {
     /// by commas, share the load
     #[arg(long, value_name = "IF", requires = "rx")]
     tx: Vec<Locations>,
-    /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
-    weights: Vec<NonZeroU32>,
-    /// Go on when up to this many of the generators of --tx end or are out of reach
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "tx")]
-    tolerate: usize,
     /// Capture on this interface instead of a virtual link; it is named as for --tx
     #[arg(long, value_name = "IF", requires = "tx")]
     rx: Option<Location>,
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
+    /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
+    weights: Vec<NonZeroU32>,
+    /// Go on when up to this many of the generators of --tx end or are out of reach
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "tx")]
+    tolerate: usize,
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
     /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
@@ -289,8 +289,11 @@ impl Scene {
             return Err(Usage(format!("{flag}: {why}")).into());
         };
         let mean_octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
-        let line =
-            self.path.line_rate(setup)?.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
+        let line = match rate {
+            StatedRate::OfLine(_) => self.path.line_rate(setup)?,
+            _ => None,
+        };
+        let line = line.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
         Ok(rate.of_frames(mean_octets, line).map_err(|error| Usage(format!("{flag}: {error}")))?)
     }
 
