@@ -37,8 +37,11 @@ type Cost = (f64, f64);
 /// Frames in a block, and the cost of taking alone, of taking with verification, and of recording latency, too.
 fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 3]), Box<dyn std::error::Error>> {
     let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
-    let mut verifier =
-        Verifier::recording(Classifier::new(TrialId(1), plan.layout(), None)?, Streams::one(plan.flow_order()), true);
+    let mut verifier = Verifier::recording(
+        Classifier::new(TrialId(1), plan.layout(), None)?,
+        Streams::one(plan.flow_order()),
+        true,
+    );
     let start = OnceLock::from(Instant::now());
     let source = TimeSource::kernel("of the stand-in");
     let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), source);

@@ -112,9 +112,8 @@ impl AgentLaboratory {
 
     /// The rate of the check, which every agent allows.
     fn rate_of_check(&self) -> Result<Pps> {
-        let most = |generator: &Generator| {
-            Some(generator.agent.hello().max_rate?.get() * self.parts_of(generator))
-        };
+        let most =
+            |generator: &Generator| Some(generator.agent.hello().max_rate?.get() * self.parts_of(generator));
         let rate = self.generators.iter().filter_map(most).fold(RATE, f64::min);
         Ok(Pps::new(rate).map_err(LabError::from)?)
     }

@@ -266,7 +266,8 @@ impl AgentLaboratory {
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
         let mean_octets = plan.sizes().mean_octets();
         let line_rate = self.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets));
-        let cpus: Vec<_> = self.generators.iter().map(|generator| self.cpu_of(generator, placement)).collect();
+        let cpus: Vec<_> =
+            self.generators.iter().map(|generator| self.cpu_of(generator, placement)).collect();
         let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
         let on_its_host: Vec<bool> = on_its_host.collect();
         let generator = on_its_host.contains(&true).then_some(placement.generator);

@@ -99,7 +99,8 @@ impl LiveTrial<'_> {
         let measured = join(&sides);
         let profile = self.profile_after(transmit.iter().all(|half| half.outruns));
         let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
-        let mut result = TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
+        let mut result =
+            TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
         result.noise.extend(self.senders.absence());
         let ended = result.generators.iter().find_map(|generator| generator.failure.clone());
         if let Some(failure) = ended {

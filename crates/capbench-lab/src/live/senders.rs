@@ -208,7 +208,8 @@ impl<'l> Senders<'l> {
             all.extend(errors.note(sender, sent));
         }
         let mut all = errors.or(all)?;
-        let took_part = |stream| self.each.iter().any(|sender| sender.stream == stream && sender.part.is_some());
+        let took_part =
+            |stream| self.each.iter().any(|sender| sender.stream == stream && sender.part.is_some());
         // A stream without a generator has no frame to wait for.
         let streams = (0..self.streams).filter_map(|stream| u8::try_from(stream).ok()).map(StreamId);
         let empty = streams.filter(|stream| !took_part(*stream));

@@ -84,7 +84,15 @@ impl TransmitSide {
             reason,
         })?;
         let plan = Arc::new(FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu)?);
-        Ok(Self { host: host.clone(), side: side.clone(), asked, plan, generator: None, armed: None, is_sent: None })
+        Ok(Self {
+            host: host.clone(),
+            side: side.clone(),
+            asked,
+            plan,
+            generator: None,
+            armed: None,
+            is_sent: None,
+        })
     }
 
     fn half(

@@ -123,12 +123,17 @@ impl PathFlags {
             return Err(Usage(format!("--tx: {count} generators; up to {MOST} can send to one receiver")));
         }
         if self.tolerate >= count {
-            return Err(Usage(format!("--tolerate {}: of {count} generators one must be left", self.tolerate)));
+            return Err(Usage(format!(
+                "--tolerate {}: of {count} generators one must be left",
+                self.tolerate
+            )));
         }
         let weights = match self.weights.len() {
             0 => vec![NonZeroU32::MIN; count],
             named if named == count => self.weights.clone(),
-            named => return Err(Usage(format!("--weights: {named} for {count} generators; name one for each"))),
+            named => {
+                return Err(Usage(format!("--weights: {named} for {count} generators; name one for each")));
+            }
         };
         Ok(generators.into_iter().zip(weights).collect())
     }

@@ -41,7 +41,8 @@ impl Switch {
             ip(&format!("-n {space} link set {own} arp off up"));
         }
         // The receiver sends nothing from which the bridge could learn its port: without this it floods all frames.
-        switch.in_switch(&format!("bridge fdb add 02:63:61:70:00:02 dev {} master static", switch.port("dut")));
+        switch
+            .in_switch(&format!("bridge fdb add 02:63:61:70:00:02 dev {} master static", switch.port("dut")));
         switch
     }
 
@@ -85,10 +86,13 @@ impl Switch {
         self.in_switch(&format!("tc qdisc add dev {port} clsact"));
         // Classic BPF: the lower 16 bits of the sequence number are at octet 48 of an IPv4 frame with UDP. 2 is TC_ACT_SHOT.
         let code = format!("40 0 0 48,53 0 3 {FIRST_LOST},84 0 0 63,21 0 1 0,6 0 0 2,6 0 0 4294967295");
-        let output = program(&format!("ip netns exec {} tc filter add dev {port} ingress bpf da bytecode", self.name("sw")))
-            .arg(format!("6,{code}"))
-            .output()
-            .unwrap();
+        let output = program(&format!(
+            "ip netns exec {} tc filter add dev {port} ingress bpf da bytecode",
+            self.name("sw")
+        ))
+        .arg(format!("6,{code}"))
+        .output()
+        .unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 
@@ -243,7 +247,10 @@ fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_g
     let [spoilt, after] = &trials[..] else { panic!("two trials: {ended:#?}") };
     assert_eq!(spoilt["verdict"], "invalid", "{spoilt:#}");
     let reason = spoilt["invalid_because"].as_str().unwrap();
-    assert!(reason.contains("a generator ended while it sent: exec:") && reason.contains("/agent,"), "{reason}");
+    assert!(
+        reason.contains("a generator ended while it sent: exec:") && reason.contains("/agent,"),
+        "{reason}"
+    );
     let of_each = spoilt["generators"].as_array().unwrap();
     assert_eq!(of_each.len(), 3);
     assert!(of_each[2]["sent"].is_null() && of_each[2]["failure"].is_string(), "{spoilt:#}");
