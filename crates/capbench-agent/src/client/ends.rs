@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::connection::Connection;
+use super::connection::{Begun, Connection};
 use crate::message::{Finish, Half, Prepare, PrepareSide, Prepared, Reported};
 use crate::{AgentError, Result};
 
@@ -37,6 +37,10 @@ pub struct RemoteSender<'c> {
     held: Held<'c>,
     /// Length of the armed trial.
     duration: Duration,
+    /// The trial that sends.
+    trial: TrialId,
+    /// The call whose answer says that the last frame was sent.
+    going: Option<Begun>,
 }
 
 /// An agent that receives.
@@ -143,7 +147,7 @@ impl<'c> RemoteSender<'c> {
     /// What the agent refuses, or cannot do.
     pub fn prepare(agent: &'c mut Connection, asked: PrepareSending) -> Result<Self> {
         let held = Held::prepare(agent, PrepareSide::Transmit(asked))?;
-        Ok(Self { held, duration: Duration::ZERO })
+        Ok(Self { held, duration: Duration::ZERO, trial: TrialId(0), going: None })
     }
 
     /// What the agent said of the prepared side.
@@ -175,12 +179,20 @@ impl TransmitEnd for RemoteSender<'_> {
         Ok(self.held.arm(arm)?)
     }
 
-    fn go(&mut self, go: Go) -> capbench_lab::Result<Sent> {
-        let failure = match self.held.call("go", &go, self.duration) {
+    fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
+        self.trial = go.trial;
+        self.going = Some(self.held.agent.begin("go", &go)?);
+        Ok(())
+    }
+
+    fn sent(&mut self) -> capbench_lab::Result<Sent> {
+        let going = self.going.take().unwrap_or_default();
+        let patience = self.duration + self.held.agent.waits().answer;
+        let failure = match self.held.agent.answer(going, patience) {
             Ok(sent) => return Ok(sent),
             Err(failure) => failure,
         };
-        let reported = self.held.report(go.trial, failure)?;
+        let reported = self.held.report(self.trial, failure)?;
         let sent = reported.sent.ok_or_else(|| self.held.of_other_side())?;
         self.held.reported = Some(reported);
         Ok(sent)
@@ -195,6 +207,11 @@ impl TransmitEnd for RemoteSender<'_> {
 
     fn release(&mut self) {
         self.held.tell("abandon");
+    }
+
+    fn is_lost(&self) -> bool {
+        // An agent that took its place knows nothing of the trial.
+        self.held.agent.is_lost() || !self.held.is_prepared
     }
 }
 

@@ -122,7 +122,8 @@ impl OpenPort {
         let OpenSide::Transmit(side) = &mut self.side else {
             return Err(Refusal::new(Kind::Usage, "go: this side receives").into());
         };
-        let sent = side.go(go)?;
+        side.go(go)?;
+        let sent = side.sent()?;
         if let Stage::Armed(arm) = self.stage {
             self.stage = Stage::Sent(arm, sent);
         }

@@ -7,21 +7,21 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, run, scratch_of_root,
+    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
 };
 
 /// How long an agent and its controller wait for each other, where a connection stays silent: for an answer, for a drain, and
 /// besides; in milliseconds.
-pub(crate) const WAITS: &str = "6000,1500,1500";
-pub(crate) const WAITS_NAME: &str = "CAPBENCH_TEST_WAITS";
+pub const WAITS: &str = "6000,1500,1500";
+pub const WAITS_NAME: &str = "CAPBENCH_TEST_WAITS";
 
 /// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.
-pub(crate) struct Hosts {
+pub struct Hosts {
     id: String,
 }
 
 impl Hosts {
-    pub(crate) fn make() -> Self {
+    pub fn make() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let id = format!("{}x{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let hosts = Self { id };
@@ -38,21 +38,21 @@ impl Hosts {
         hosts
     }
 
-    pub(crate) fn name(&self, which: &str) -> String {
+    pub fn name(&self, which: &str) -> String {
         format!("capbench-{which}-{}", self.id)
     }
 
-    pub(crate) fn interface(&self, which: &str) -> String {
+    pub fn interface(&self, which: &str) -> String {
         format!("{}{}", &which[..1], self.id)
     }
 
     /// `netns:NAME/IF`.
-    pub(crate) fn location(&self, which: &str) -> String {
+    pub fn location(&self, which: &str) -> String {
         format!("netns:{}/{}", self.name(which), self.interface(which))
     }
 
     /// `exec:COMMAND,IF` with an agent that has these arguments.
-    pub(crate) fn exec(&self, which: &str, arguments: &str) -> String {
+    pub fn exec(&self, which: &str, arguments: &str) -> String {
         let program = env!("CARGO_BIN_EXE_capbench");
         format!(
             "exec:ip netns exec {} {program} agent {arguments},{}",
@@ -62,7 +62,7 @@ impl Hosts {
     }
 
     /// A bench of one method at one rate between the two.
-    pub(crate) fn bench(&self, out: &Scratch, arguments: &str) -> Command {
+    pub fn bench(&self, out: &Scratch, arguments: &str) -> Command {
         let mut command = capbench("bench --method packet-v3 --repeats 0");
         command.args(["--tx", &self.location("gen"), "--rx", &self.location("dut")]);
         command.args(arguments.split_whitespace()).arg("--out").arg(out.path().join("run"));
@@ -70,7 +70,7 @@ impl Hosts {
     }
 
     /// Processes of agents that use this interface.
-    pub(crate) fn agents(&self, which: &str) -> Vec<u32> {
+    pub fn agents(&self, which: &str) -> Vec<u32> {
         let end = format!(":{}\0", self.interface(which));
         let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
         let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -83,7 +83,7 @@ impl Hosts {
     }
 
     /// Frames that the receiving interface has counted.
-    pub(crate) fn received(&self) -> u64 {
+    pub fn received(&self) -> u64 {
         let (name, interface) = (self.name("dut"), self.interface("dut"));
         let file = format!("/sys/class/net/{interface}/statistics/rx_packets");
         let output = program(&format!("ip netns exec {name} sh -c")).arg(format!("cat {file}")).output();
@@ -91,7 +91,7 @@ impl Hosts {
     }
 
     /// Waits until no agent is left.
-    pub(crate) fn wait_until_left(&self) {
+    pub fn wait_until_left(&self) {
         eventually("no agent is left", || self.agents("gen").is_empty() && self.agents("dut").is_empty());
     }
 }
@@ -104,18 +104,18 @@ impl Drop for Hosts {
     }
 }
 
-pub(crate) fn ip(arguments: &str) {
+pub fn ip(arguments: &str) {
     let output = program(&format!("ip {arguments}")).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {output:?}");
 }
 
-pub(crate) fn results(out: &Scratch) -> Value {
-    serde_json::from_slice(&std::fs::read(out.path().join("run/results.json")).unwrap()).unwrap()
+/// A number of frames.
+pub fn count(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value:#}"))
 }
 
 /// What holds in every trial between agents, whatever was lost.
-pub(crate) fn check(trial: &Value) {
-    let count = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("{key}: {trial:#}"));
+pub fn check(trial: &Value) {
     let generators = trial["generators"].as_array().unwrap();
     assert_eq!(generators.len(), 1, "{trial:#}");
     for key in ["intended", "sent"] {
@@ -130,7 +130,7 @@ pub(crate) fn check(trial: &Value) {
     }
 }
 
-pub(crate) fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
+pub fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
     let ended = run(HOST, command);
     assert_eq!(ended.code, Some(code), "{ended:#?}");
     // What only a trial shows is a line of that trial, too.
@@ -149,7 +149,7 @@ fn root_two_namespaces_account_for_every_frame() {
     let hosts = Hosts::make();
     let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    let results = results(&out);
+    let results = results(&out.file("run")).unwrap();
     assert_eq!(results["complete"], true);
     let trials = results["trials"].as_array().unwrap();
     assert!(!trials.is_empty());
@@ -175,7 +175,7 @@ fn root_a_search_between_agents_accounts_for_every_frame() {
     command.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
     let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
 }
 
 #[test]
@@ -233,15 +233,15 @@ fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
 
 /// A server of OpenSSH in the namespace of the generator, which starts one agent with one right and nothing else. Where the user
 /// says `ssh`, a script says where its keys are.
-pub(crate) struct Server {
+pub struct Server {
     folder: Scratch,
     process: std::process::Child,
 }
 
 impl Server {
-    pub(crate) const ADDRESS: &str = "198.51.100.2";
+    pub const ADDRESS: &str = "198.51.100.2";
 
-    pub(crate) fn start(hosts: &Hosts) -> Self {
+    pub fn start(hosts: &Hosts) -> Self {
         let folder = Scratch::new();
         let path = |name: &str| folder.path().join(name).display().to_string();
         for key in ["host", "user"] {
@@ -281,7 +281,7 @@ impl Server {
     }
 
     /// Processes of sessions that run now.
-    pub(crate) fn sessions(&self) -> Vec<u32> {
+    pub fn sessions(&self) -> Vec<u32> {
         let children = |pid: u32| {
             let file = format!("/proc/{pid}/task/{pid}/children");
             let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -292,7 +292,7 @@ impl Server {
     }
 
     /// Makes a command find the script.
-    pub(crate) fn reached_by(&self, mut command: Command) -> Command {
+    pub fn reached_by(&self, mut command: Command) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.folder.path().display()));
         command
@@ -322,7 +322,7 @@ fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     let g = hosts.interface("gen");
     let ended = run(HOST, bench(&g, "--rate 20k --duration 1s"));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
     refused(&mut bench("other", "--rate 20k"), 6, &["does not allow send:other"]);
     refused(&mut bench(&g, "--rate 2M"), 6, &["up to 1000000 frames/s"]);
     std::fs::write(server.folder.path().join("known"), "").unwrap();
@@ -353,5 +353,5 @@ fn root_an_interface_serves_one_controller_at_a_time() {
     assert!(second.errors.contains("another controller uses it"), "{second:#?}");
     let first = first.end();
     assert!(matches!(first.code, Some(0 | 4)), "{first:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
 }

@@ -5,18 +5,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agents::{Hosts, WAITS, WAITS_NAME, check, refused, results};
+use crate::agents::{Hosts, WAITS, WAITS_NAME, check, refused};
 use crate::support::{
-    Ended, HOST, Place, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
+    Ended, HOST, Place, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
+    signal,
 };
 
 /// A program between a controller and an agent that harms their connection once.
-pub(crate) struct Link {
+pub struct Link {
     folder: Scratch,
 }
 
 impl Link {
-    pub(crate) fn make() -> Self {
+    pub fn make() -> Self {
         let link = Self { folder: Scratch::new() };
         std::fs::write(link.file("link.py"), include_str!("support/link.py")).unwrap();
         link
@@ -27,7 +28,7 @@ impl Link {
     }
 
     /// The location of an agent behind it.
-    pub(crate) fn location(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> String {
+    pub fn location(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> String {
         let python = program("python3").get_program().to_string_lossy().into_owned();
         let role = if which == "gen" { "send" } else { "receive" };
         let agent = hosts.exec(which, &format!("--allow {role}:{}", hosts.interface(which)));
@@ -36,7 +37,7 @@ impl Link {
     }
 
     /// The locations of both ends, one of them behind it.
-    pub(crate) fn ends(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> [String; 2] {
+    pub fn ends(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> [String; 2] {
         let behind = |end: &str| end == which;
         ["gen", "dut"].map(|end| match behind(end) {
             true => self.location(hosts, end, how, when),
@@ -45,13 +46,13 @@ impl Link {
     }
 
     /// Whether it has done harm.
-    pub(crate) fn has_harmed(&self) -> bool {
+    pub fn has_harmed(&self) -> bool {
         std::fs::exists(self.file("mark")).unwrap()
     }
 }
 
 /// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.
-pub(crate) fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> Command {
+pub fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> Command {
     let _ = std::fs::remove_dir_all(out.path().join("run"));
     let mut command = capbench("bench --method packet-v3 --size 64 --rate 5k");
     command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
@@ -60,14 +61,14 @@ pub(crate) fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> C
 }
 
 /// Both ends without anything in between.
-pub(crate) fn ends(hosts: &Hosts) -> [String; 2] {
+pub fn ends(hosts: &Hosts) -> [String; 2] {
     ["gen", "dut"].map(|which| hosts.location(which))
 }
 
 /// The only trial of a run, which accounts for every frame.
 fn trial(out: &Scratch, ended: &Ended) -> Value {
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    let results = results(out);
+    let results = results(&out.file("run")).unwrap();
     let trials = results["trials"].as_array().unwrap();
     let [trial] = &trials[..] else { panic!("one trial: {trials:#?}") };
     check(trial);
@@ -170,7 +171,7 @@ fn root_an_agent_that_cannot_be_started_again_is_named() {
     hosts.agents("dut").into_iter().for_each(|pid| signal(pid, "KILL"));
     let ended = running.end();
     assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
-    let missing = &results(&out)["not_measured"][0];
+    let missing = &results(&out.file("run")).unwrap()["not_measured"][0];
     assert!(missing["reason"].as_str().unwrap().contains(&rx), "{missing:#}");
     hosts.wait_until_left();
 }
@@ -255,7 +256,8 @@ fn root_a_search_whose_controller_was_killed_comes_to_the_same_bounds() {
         let results = saved(folder);
         results["trials"].as_array().unwrap().iter().for_each(check);
         let goal = results["searches"][0]["goals"][0].clone();
-        (goal["status"].clone(), goal["lower_pps"].clone(), goal["upper_pps"].clone())
+        assert!(goal["lower"].is_object(), "{goal:#}");
+        ["lower", "upper"].map(|bound| goal[bound]["intended_pps"].clone())
     };
     let ended = run(HOST, search("whole"));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
