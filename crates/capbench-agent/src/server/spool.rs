@@ -27,17 +27,21 @@ const FILE_MODE: u32 = 0o600;
 pub struct Spool(Folder);
 
 impl Spool {
-    /// The folder of the effective user; created if it is missing. `None`: an ordinary user without a runtime directory, whose
-    /// agents do not report after a loss.
+    /// The folder of the effective user; created if it is missing. `None`: there is no runtime directory that the user may write
+    /// in. Then agents do not report after a loss, and the trial is repeated.
     ///
     /// # Errors
-    /// It cannot be created, or others control it.
+    /// Others control it.
     pub fn of_user() -> io::Result<Option<Self>> {
         let runtime = match identity::effective().uid {
             0 => Some("/run".into()),
             _ => std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute()),
         };
-        runtime.map(|runtime| Self::open(&runtime.join("capbench"))).transpose()
+        let Some(runtime) = runtime else { return Ok(None) };
+        match Self::open(&runtime.join("capbench")) {
+            Err(error) if is_out_of_reach(&error) => Ok(None),
+            opened => opened.map(Some),
+        }
     }
 
     fn open(path: &Path) -> io::Result<Self> {
@@ -83,6 +87,14 @@ impl Spool {
         let written = self.0.open_file(name, &Trust::for_code())?.metadata()?.modified()?;
         Ok(written.elapsed().is_ok_and(|age| age > STALE))
     }
+}
+
+/// Whether nothing can be written there, as in a container whose files are all read-only.
+fn is_out_of_reach(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    // Of the kernel: a folder that others control has a reason of its own.
+    error.raw_os_error().is_some()
+        && matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// The name of a session's file: a hash, so that no text of the controller is part of a path.
