@@ -290,7 +290,7 @@ fn root_a_sweep_and_rfc2544_take_several_generators() {
     let switch = Switch::make(2);
     for arguments in [
         "sweep load --points 1k,2k --method packet-v3,recv --duration 300ms --visits 1 --refine 0",
-        "rfc2544 --quick --test frame-loss --method packet-v3 --size 64 --throughput 4k --duration 300ms --repetitions 1",
+        "rfc2544 --quick --test frame-loss --method packet-v3 --size 64 --throughput 4k --max-rate 4k --duration 300ms --repetitions 1",
     ] {
         let ended = run(HOST, switch.command(&out, arguments, &switch.generators()));
         assert!(matches!(ended.code, Some(0 | 3 | 4)), "{arguments}: {ended:#?}");
