@@ -19,15 +19,16 @@ use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
-use capbench_lab::live::{self, LiveTrial, Numbering, line_rate};
+use capbench_lab::live::{self, LiveTrial, Numbering, SeparateClocks, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy, Subject};
+use capbench_model::clocks::ClockState;
 use capbench_model::environment::interface::Role;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
 
-use crate::client::{Connection, Interrupt, RemoteReceiver, RemoteSender};
+use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, RemoteSender};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
@@ -53,6 +54,8 @@ pub struct Route {
     /// The user's assertion that the link carries no other traffic (RFC 6815). It reaches agents whose command line the location
     /// leaves open; the others have their owner's.
     pub isolated: bool,
+    /// Largest error of one-way times that the user accepts; `None`: a tenth of the median.
+    pub clock_error: Option<Duration>,
 }
 
 /// Runs trials between two agents.
@@ -70,6 +73,8 @@ pub struct AgentLaboratory {
     numbering: Numbering,
     checked: Option<Checked>,
     statements: Vec<String>,
+    /// When the laboratory was opened: the agents' clocks are compared with the time since then.
+    opened: Instant,
 }
 
 impl AgentLaboratory {
@@ -99,6 +104,7 @@ impl AgentLaboratory {
             numbering: Numbering::default(),
             checked: None,
             statements: Vec::new(),
+            opened: Instant::now(),
         })
     }
 
@@ -163,6 +169,29 @@ impl AgentLaboratory {
         vec![line(Role::Transmit, &self.transmit), line(Role::Receive, &self.receive)]
     }
 
+    /// What the clocks of both hosts allow to be known of one-way times, in words. The exchanges around a trial decide in the end.
+    ///
+    /// # Errors
+    /// An agent is gone.
+    pub fn describe_clocks(&mut self) -> Result<String> {
+        if self.comparison().is_one_clock {
+            return Ok("absolute: both ends read one kernel's clock".into());
+        }
+        let mut sum_ns = 0;
+        for agent in [&mut self.transmit, &mut self.receive] {
+            match agent.clock_state()? {
+                ClockState::Synchronised { error_ns, .. } => sum_ns += error_ns,
+                ClockState::Unsynchronised { reason } => {
+                    let location = agent.location();
+                    return Ok(format!(
+                        "relative only: the clock of {location} is not synchronised: {reason}"
+                    ));
+                }
+            }
+        }
+        Ok(format!("absolute ±{:?}, if exchanges around a trial agree", Duration::from_nanos(sum_ns)))
+    }
+
     fn ports(&self) -> Result<(&PortState, &PortState)> {
         Ok((port(&self.transmit, Role::Transmit)?, port(&self.receive, Role::Receive)?))
     }
@@ -170,6 +199,14 @@ impl AgentLaboratory {
     /// Whether both agents run on one kernel, and so share CPUs.
     fn is_one_kernel(&self) -> bool {
         self.transmit.hello().boot_id == self.receive.hello().boot_id
+    }
+
+    /// How the clocks of both agents are compared. Agents on one kernel and in one time namespace read the same clock.
+    fn comparison(&self) -> Comparison {
+        let [transmit, receive] =
+            [&self.transmit, &self.receive].map(|agent| agent.hello().clock_id.as_ref());
+        let is_one_clock = transmit.is_some() && transmit == receive;
+        Comparison { epoch: self.opened, is_one_clock }
     }
 
     /// Whether the interfaces are the ends of one veth pair: each names the other's number, on one kernel. The check before the
@@ -220,6 +257,7 @@ impl AgentLaboratory {
         let (mtu, is_virtual) = (Mtu(transmit.mtu.min(receive.mtu)), self.is_pair(transmit, receive));
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
         let line_rate = self.line_rate(plan.sizes().mean_octets())?;
+        let comparison = setup.latency.map(|_| self.comparison());
         let generator = self.is_one_kernel().then_some(placement.generator);
         let Self { transmit, receive, numbering, statements, base, route, .. } = self;
         let sending = PrepareSending {
@@ -238,8 +276,8 @@ impl AgentLaboratory {
             is_virtual,
             polls_by_thread: false,
         };
-        let receive = RemoteReceiver::prepare(receive, receiving)?;
-        let transmit = RemoteSender::prepare(transmit, sending)?;
+        let receive = RemoteReceiver::prepare(receive, receiving)?.comparing(comparison);
+        let transmit = RemoteSender::prepare(transmit, sending)?.comparing(comparison);
         let tracing = receive.prepared().tracing.as_ref();
         let statement = tracing.map(|tracing| format!("{}: {tracing}", route.receive));
         statements.extend(statement.filter(|statement| !statements.contains(statement)));
@@ -252,6 +290,7 @@ impl AgentLaboratory {
             burst: setup.burst,
             transmit: Box::new(transmit),
             receive: Box::new(receive),
+            clocks: Some(SeparateClocks { accepted_error: route.clock_error }),
             generator: Some(route.transmit.to_string()),
             tracer: None,
         })
@@ -288,10 +327,7 @@ impl Laboratory for AgentLaboratory {
     fn statements(&self) -> Vec<String> {
         let Route { transmit, receive, .. } = &self.route;
         let mut statements = self.statements.clone();
-        statements.push(format!(
-            "{transmit} sent and {receive} received, each counted by an agent there; they have no common clock, so \
-             one-way latency is unknown"
-        ));
+        statements.push(format!("{transmit} sent and {receive} received, each counted by an agent there"));
         if self.ports().is_ok_and(|(transmit, receive)| self.is_pair(transmit, receive)) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }

@@ -1,12 +1,14 @@
 //! Joins the two halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
 //! the host.
 
+mod clocks;
 mod cpu;
 mod disturbance;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::kernel_cpu_bounds;
@@ -22,6 +24,13 @@ use super::nic;
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
 
+/// The clocks of ends in two processes, which may be on two hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeparateClocks {
+    /// Error of one-way times that the user accepts; `None`: a tenth of the median.
+    pub accepted_error: Option<Duration>,
+}
+
 /// The link between the sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkFacts {
@@ -29,6 +38,8 @@ pub(super) struct LinkFacts {
     pub(super) is_virtual: bool,
     /// Highest frame rate in frames per second; `None` if it has no speed.
     pub(super) line_rate_pps: Option<f64>,
+    /// The clocks of its ends; `None`: one clock.
+    pub(super) clocks: Option<SeparateClocks>,
 }
 
 /// The measurements of a trial.
@@ -59,6 +70,7 @@ impl Halves<'_> {
             .map(|bounds| *bounds.start());
         let mut noise = self.noise(share);
         let cpu = self.cpu(&mut noise);
+        let clocks = self.clocks();
         Measured {
             intended: transmit.frames.intended,
             evidence: self.evidence(),
@@ -74,7 +86,9 @@ impl Halves<'_> {
             generator: transmit.generator.clone(),
             kernel_work_share: share,
             loss_pattern: receive.loss_pattern.clone(),
-            latency: received.latency.clone(),
+            latency: clocks.latency,
+            clock_class: clocks.class,
+            clock_error_ns: clocks.error_ns,
             noise,
             disturbance: self.disturbance(),
             line_rate_pps: self.link.line_rate_pps,

@@ -154,6 +154,8 @@ impl ReceiveSide {
             clocks: after.clocks.since(&before.clocks),
             tracer_cost: self.host.tracing.tracer().and_then(|tracer| tracer.cost()),
             untraced: self.host.tracing.why_not().map(String::from),
+            one_way: None,
+            clock: None,
         }
     }
 
@@ -278,7 +280,7 @@ impl ReceiveEnd for ReceiveSide {
         let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
         let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
         let placement = self.asked.cpus;
-        let Outcome { mut received, kernel, record } = outcome;
+        let Outcome { mut received, kernel, record, one_way } = outcome;
         let cpus = ReceiverCpus {
             placement,
             sending: sending_over.cpus_since(&armed.ready),
@@ -294,7 +296,11 @@ impl ReceiveEnd for ReceiveSide {
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
         received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
         let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
-        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
+        let began: Vec<_> =
+            finish.sent.began.map(|began| (finish.sent.stream.0, began)).into_iter().collect();
+        let one_way = one_way.map(|times| times.one_way(&began));
+        let half = self.half(&armed.before, &after, received, loss_pattern, cpus);
+        Ok(ReceiveHalf { one_way, ..half })
     }
 
     fn release(&mut self) {

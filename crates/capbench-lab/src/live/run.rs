@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::ends::{ReceiveEnd, TransmitEnd};
 use super::halves::{ReceiveHalf, TransmitHalf};
-use super::join::{LinkFacts, join};
+use super::join::{LinkFacts, SeparateClocks, join};
 use super::messages::{Arm, FinishReceiving, FinishSending, Go};
 use super::numbering::Numbering;
 use crate::Result;
@@ -40,6 +40,8 @@ pub struct LiveTrial<'l> {
     pub transmit: Box<dyn TransmitEnd + 'l>,
     /// The end that receives.
     pub receive: Box<dyn ReceiveEnd + 'l>,
+    /// The clocks of its ends; `None`: both ends are in this process and share its clock.
+    pub clocks: Option<SeparateClocks>,
     /// The location of a generator in another process, which is saved with its account. `None`: both ends are in this process and
     /// share its clock.
     pub generator: Option<String>,
@@ -87,7 +89,11 @@ impl LiveTrial<'_> {
         let is_first = self.numbering.advance();
         let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open };
         let (transmit, receive) = self.halves(arm).inspect_err(|_| self.release())?;
-        let link = LinkFacts { is_virtual: self.is_virtual, line_rate_pps: self.line_rate.map(Pps::get) };
+        let link = LinkFacts {
+            is_virtual: self.is_virtual,
+            line_rate_pps: self.line_rate.map(Pps::get),
+            clocks: self.clocks,
+        };
         let measured = join(link, &transmit, &receive);
         let profile = self.profile_after(&transmit);
         let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);

@@ -8,6 +8,7 @@ use capbench_frames::plan::FramePlan;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::cpu::{CpuSnapshot, CpuTimes};
 use capbench_host::bed::Side;
+use capbench_model::latency::Began;
 use capbench_model::trial::Departed;
 use capbench_sys::host::{affinity, clock};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
@@ -23,6 +24,7 @@ use super::messages::{Arm, FinishSending, Go, PrepareSending, Sent, not_armed};
 use super::nic;
 use super::tracing::End;
 use super::worker::Worker;
+use crate::latency::RealtimeReading;
 use crate::receiver::SharedStart;
 use crate::{LabError, Result};
 
@@ -44,6 +46,8 @@ struct Armed {
     arm: Arm,
     start: SharedStart,
     before: InterfaceSnapshot,
+    /// The clock by which a receiver on another host learns of the start; absent if the receiver shares `start`.
+    clock: Option<RealtimeReading>,
 }
 
 /// A phase to send.
@@ -124,6 +128,7 @@ impl TransmitSide {
             interface: after.since(before),
             driver_counters,
             notes,
+            clock: None,
         }
     }
 
@@ -192,18 +197,21 @@ impl TransmitEnd for TransmitSide {
         if self.generator.is_none() {
             self.generator = Some(self.open()?);
         }
-        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before });
+        let clock = start.is_none().then(RealtimeReading::now);
+        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before, clock });
         Ok(())
     }
 
     fn go(&mut self, go: Go) -> Result<Sent> {
         let armed = self.armed.as_ref().filter(|armed| armed.arm.trial == go.trial);
-        let (Some(Armed { arm, start, .. }), Some(generator)) = (armed, &mut self.generator) else {
+        let (Some(Armed { arm, start, clock, .. }), Some(generator)) = (armed, &mut self.generator) else {
             return Err(not_armed(go.trial));
         };
         let (sent, is_sent) = sync_channel(1);
         generator.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
-        is_sent.recv().map_err(|_| generator.failure())
+        let sent = is_sent.recv().map_err(|_| generator.failure())?;
+        let began = start.get().zip(*clock).map(|(start, clock)| began(*start, &clock));
+        Ok(Sent { began, ..sent })
     }
 
     fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
@@ -229,7 +237,17 @@ impl TransmitEnd for TransmitSide {
     }
 }
 
+/// The start by CLOCK_REALTIME, which was read before the trial and is now read again.
+fn began(start: Instant, clock: &RealtimeReading) -> Began {
+    Began {
+        realtime_ns: clock.realtime_at(start),
+        error_ns: clock.error_ns(),
+        set_by: clock.set_until(&RealtimeReading::now()),
+    }
+}
+
 fn sent_frames(stream: StreamId, arm: &Arm, report: &SendReport) -> Sent {
     let planned_ns = arm.schedule().planned_ns(report.sent);
-    Sent { stream, frames: report.sent, end_ns: planned_ns.unwrap_or(report.elapsed.as_nanos() as u64) }
+    let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
+    Sent { stream, frames: report.sent, end_ns, began: None }
 }

@@ -95,7 +95,7 @@ impl Verifier {
                     }
                 }
                 self.arrivals.delivered += 1;
-                timekeeper.note(stamp.planned_ns, frame.time_ns);
+                timekeeper.note(stamp.stream, stamp.planned_ns, frame.time_ns);
             }
             FrameClass::Corrupt => self.arrivals.corrupt += 1,
             FrameClass::Truncated => self.arrivals.truncated += 1,

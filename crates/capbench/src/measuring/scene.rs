@@ -99,6 +99,9 @@ pub struct PathFlags {
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
+    /// Largest error of the two hosts' clocks with which one-way latency is reported [default: a tenth of its median]
+    #[arg(long, value_name = "TIME", requires = "tx", value_parser = positive_duration)]
+    clock_error: Option<Duration>,
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
     /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
@@ -213,6 +216,7 @@ impl Scene {
                 transmit: transmit.clone(),
                 receive: receive.clone(),
                 isolated: flags.isolated,
+                clock_error: flags.clock_error,
             }),
             _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),
         };
