@@ -25,7 +25,7 @@ use crate::running::CaptureFacts;
 pub use emptying::Emptying;
 pub use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
-pub use load::{Load, LoadShape};
+pub use load::{Load, LoadShape, Share};
 pub use result::{CpuAccount, Departed, Generator, ProgramReport, TrialResult};
 
 /// Runs trials of one set-up.

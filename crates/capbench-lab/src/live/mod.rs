@@ -4,6 +4,7 @@
 mod calibration;
 pub mod ends;
 mod far_end;
+mod generators;
 pub mod halves;
 mod host;
 mod interface_counts;
@@ -16,6 +17,7 @@ mod pace;
 mod receive_side;
 mod run;
 mod scout;
+mod senders;
 mod tracing;
 mod transmit_side;
 mod worker;
@@ -49,6 +51,7 @@ pub use join::SeparateClocks;
 pub use numbering::Numbering;
 pub use receive_side::ReceiveSide;
 pub use run::LiveTrial;
+pub use senders::{Sender, Senders};
 pub use tracing::End;
 pub use transmit_side::TransmitSide;
 
@@ -270,9 +273,8 @@ impl LiveLaboratory {
             line_rate,
             burst: setup.burst,
             clocks: None,
-            transmit: Box::new(transmit),
+            senders: Senders::one(Box::new(transmit)),
             receive: Box::new(receive),
-            generator: None,
             tracer: self.host.tracing.tracer().cloned(),
         })
     }
@@ -288,6 +290,7 @@ impl LiveLaboratory {
     ) -> Result<(TransmitSide, ReceiveSide)> {
         let receiving = PrepareReceiving {
             setup: setup.clone(),
+            streams: 1,
             mtu,
             cpus: HostCpus {
                 generator: Some(placement.generator),

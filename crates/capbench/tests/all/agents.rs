@@ -91,18 +91,22 @@ impl Drop for Hosts {
     }
 }
 
-fn ip(arguments: &str) {
+pub fn ip(arguments: &str) {
     let output = program(&format!("ip {arguments}")).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {output:?}");
 }
 
-fn results(out: &Scratch) -> Value {
+pub fn results(out: &Scratch) -> Value {
     serde_json::from_slice(&std::fs::read(out.path().join("run/results.json")).unwrap()).unwrap()
+}
+
+/// A number of frames.
+pub fn count(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value:#}"))
 }
 
 /// What holds in every trial between agents, whatever was lost.
 fn check(trial: &Value) {
-    let count = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("{key}: {trial:#}"));
     let generators = trial["generators"].as_array().unwrap();
     assert_eq!(generators.len(), 1, "{trial:#}");
     for key in ["intended", "sent"] {

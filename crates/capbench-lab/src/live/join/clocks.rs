@@ -53,20 +53,25 @@ impl Halves<'_> {
         if let Some(reason) = &one_way.unusable_because {
             return Err(reason.clone());
         }
-        let (Some(sender), Some(receiver)) = (&self.transmit.clock, &self.receive.clock) else {
-            return Err("the hosts' clocks were not compared".into());
-        };
-        Ok(common_error(sender, receiver)?.saturating_add(one_way.reading_error_ns))
+        let mut largest = 0;
+        for half in self.each {
+            let (Some(sender), Some(receiver)) = (&half.clock, &self.receive.clock) else {
+                return Err("the hosts' clocks were not compared".into());
+            };
+            largest = common_error(sender, receiver)?.max(largest);
+        }
+        Ok(largest.saturating_add(one_way.reading_error_ns))
     }
 
     /// Relative delays. A skew that the clocks cannot have, as the exchanges around the trial show, is left in them.
     fn relative(&self, one_way: &OneWay) -> Option<Relative> {
         let relative = one_way.relative.clone()?;
-        let Some((sender, receiver)) = self.transmit.clock.as_ref().zip(self.receive.clock.as_ref()) else {
-            return Some(relative);
+        let can_be = |skew: &Skew| {
+            let half = self.each.iter().find(|half| half.stream.0 == skew.stream);
+            let clocks = half.and_then(|half| half.clock.as_ref()).zip(self.receive.clock.as_ref());
+            clocks.is_none_or(|(sender, receiver)| skew_bounds(sender, receiver).contains(&skew.ppm))
         };
-        let bounds = skew_bounds(sender, receiver);
-        if relative.skew.iter().all(|skew| bounds.contains(&skew.ppm)) {
+        if relative.skew.iter().all(can_be) {
             return Some(relative);
         }
         let skew = relative.skew.iter().map(|skew| Skew { removed: false, ..*skew }).collect();
@@ -83,8 +88,8 @@ mod tests {
     use capbench_model::latency::{Began, Recording, Sample, Samples};
     use capbench_model::trial::Measured;
 
-    use super::super::tests::{VIRTUAL, receive, transmit};
-    use super::super::{LinkFacts, SeparateClocks, join};
+    use super::super::tests::{VIRTUAL, join, receive, transmit};
+    use super::super::{LinkFacts, SeparateClocks};
     use super::*;
 
     const EPOCH: u64 = 1_795_000_000_000_000_000;
