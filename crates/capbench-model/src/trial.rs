@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use capbench_frames::LatenessSummary;
 use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
@@ -112,6 +113,15 @@ pub enum SizeLabel {
     Octets(u16),
     /// A list, range or mix, by the user's name for it.
     Named(String),
+}
+
+impl From<&Sizes> for SizeLabel {
+    fn from(sizes: &Sizes) -> Self {
+        match sizes {
+            Sizes::Fixed(size) => Self::Octets(size.octets()),
+            mixed => Self::Named(mixed.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for SizeLabel {

@@ -348,7 +348,7 @@ impl Laboratory for LiveLaboratory {
 pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &Placement) -> Profile {
     Profile {
         method: setup.method.to_string(),
-        frame_size: setup.label.clone(),
+        frame_size: setup.label(),
         mean_frame_size: plan.sizes().mean_octets(),
         traffic: describe_traffic(plan, setup.burst),
         transmit: setup.transmit.clone(),
