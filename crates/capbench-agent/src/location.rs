@@ -114,6 +114,24 @@ impl FromStr for Location {
     }
 }
 
+/// Locations in one text, separated by commas. An `exec:` among them has the rest of the text, as its command may have commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locations(pub Vec<Location>);
+
+impl FromStr for Locations {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut all, mut rest) = (Vec::new(), text);
+        while let Some((first, more)) = rest.split_once(',').filter(|_| !rest.starts_with("exec:")) {
+            all.push(first.parse()?);
+            rest = more;
+        }
+        all.push(rest.parse()?);
+        Ok(Self(all))
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -151,6 +169,17 @@ mod tests {
         }
         assert_eq!(location("exec:a  b,eth1").to_string(), "exec:a b,eth1");
         assert_eq!(location("ssh:gen1/eth1").interface(), "eth1");
+    }
+
+    #[test]
+    fn a_list_has_commas_between_locations() {
+        let read = |text: &str| text.parse::<Locations>().map(|Locations(all)| all);
+        for text in ["eth1", "ssh:gen1/eth1,netns:gen/veth0,eth2", "ssh:gen1/eth1,exec:a,b,eth1"] {
+            let written: Vec<_> = read(text).unwrap().iter().map(Location::to_string).collect();
+            assert_eq!(written.join(","), text);
+        }
+        assert_eq!(read("ssh:gen1/eth1,exec:a,b,eth1").unwrap().len(), 2);
+        assert!(read("eth1,,eth2").is_err() && read("eth1,").is_err());
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub struct Prepared {
 }
 
 /// Ends a trial.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// On the side that sends.

@@ -4,7 +4,8 @@ use crate::checksum::{fold, sum_native};
 use crate::head::Head;
 use crate::head_match::HeadMatch;
 use crate::layout::{
-    DESTINATION_PORT, ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, TAG_OCTETS,
+    DESTINATION_PORT, ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, STREAM_AT,
+    TAG_OCTETS,
 };
 use crate::stamp::STAMP_OCTETS;
 use crate::units::{FCS_OCTETS, LEAST_FRAME_OCTETS};
@@ -125,7 +126,7 @@ impl Classifier {
         if cut_short {
             return FrameClass::Truncated;
         }
-        if verified && self.fits_layout(captured, packet) && self.tag_fits(captured, inline, tag) {
+        if verified && self.fits_layout(captured, packet, stamp) && self.tag_fits(captured, inline, tag) {
             FrameClass::Own(stamp)
         } else {
             FrameClass::Corrupt
@@ -208,7 +209,7 @@ impl Classifier {
     }
 
     /// Whether the flow, and the fields that no checksum covers, match the layout.
-    fn fits_layout(&self, captured: &[u8], packet: &[u8]) -> bool {
+    fn fits_layout(&self, captured: &[u8], packet: &[u8], stamp: Stamp) -> bool {
         let expected = self.expected();
         let transport_at = self.transport_at();
         let flow = (get(packet, transport_at)).wrapping_sub(usize::from(FIRST_SOURCE_PORT));
@@ -225,7 +226,10 @@ impl Classifier {
                     && get(packet, 22) == get(expected, 22).wrapping_add(flow)
             }
         };
-        network && flow < self.layout.flows.get() as usize && captured[..12] == self.head.octets[..12]
+        let mut addresses = [0; 12];
+        addresses.copy_from_slice(&self.head.octets[..12]);
+        addresses[STREAM_AT] = addresses[STREAM_AT].wrapping_add(stamp.stream.0);
+        network && flow < self.layout.flows.get() as usize && captured[..12] == addresses
     }
 
     fn tag_fits(&self, captured: &[u8], inline: bool, tag: TagMetadata) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::checksum::{fold, sum_words};
 use crate::head::{HEAD_ROOM, Head};
-use crate::layout::NETWORK_V6_OCTETS;
+use crate::layout::{NETWORK_V6_OCTETS, STREAM_AT};
 use crate::stamp::STAMP_OCTETS;
 use crate::{Flow, FrameLayout, FrameSize, Network, Stamp, Transport};
 
@@ -55,6 +55,7 @@ impl FrameWriter {
             }
         }
         let frame = &mut slot[..length];
+        frame[STREAM_AT] = frame[STREAM_AT].wrapping_add(stamp.stream.0);
         self.finish_network(&mut frame[self.network_at..], head);
         self.finish_transport(&mut frame[self.transport_at..], head, stamp);
         length

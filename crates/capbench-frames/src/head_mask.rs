@@ -1,10 +1,10 @@
 //! The octets of the head that are equal in all frames of a layout.
 
 use crate::head::{HEAD_ROOM, Head};
-use crate::layout::{ETHERNET_OCTETS, TAG_OCTETS};
+use crate::layout::{ETHERNET_OCTETS, STREAM_AT, TAG_OCTETS};
 use crate::{Flow, FrameLayout, Network, Transport};
 
-/// The octets of a head that do not vary with size, flow and stamp.
+/// The octets of a head that do not vary with size, flow, stream and stamp.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadMask {
     /// The head. Octets where `mask` is 0 are arbitrary.
@@ -30,6 +30,7 @@ impl HeadMask {
         let mut mask = [0; HEAD_ROOM];
         mask[..head_end].fill(0xff);
         let mut varies = |at: usize, octets: usize| mask[at..at + octets].fill(0);
+        varies(STREAM_AT, 1);
         // Length, checksum if there is one, and the part of the source address that distinguishes flows.
         match layout.network {
             Network::V4 => [2, 10, 14].iter().for_each(|at| varies(network_at + at, 2)),

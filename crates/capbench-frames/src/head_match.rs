@@ -7,7 +7,7 @@
 use crate::checksum::{fold, sum_native};
 use crate::head::{HEAD_ROOM, Head};
 use crate::head_mask::HeadMask;
-use crate::layout::{ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS};
+use crate::layout::{ETHERNET_OCTETS, FIRST_SOURCE_PORT, NETWORK_V4_OCTETS, NETWORK_V6_OCTETS, STREAM_AT};
 use crate::stamp::STAMP_OCTETS;
 use crate::{FrameLayout, Network, Stamp, Transport};
 
@@ -27,6 +27,8 @@ pub struct HeadMatch {
     /// Low 16 bits of the source address of flow 0.
     first_source: u16,
     protocol: u8,
+    /// The octet of the source Ethernet address that a stream's number is added to, as stream 0 has it.
+    of_stream: u8,
 }
 
 impl HeadMatch {
@@ -53,6 +55,7 @@ impl HeadMatch {
             flows: layout.flows.get(),
             first_source: u16::from_be_bytes([expected[source_low], expected[source_low + 1]]),
             protocol: expected[protocol_at],
+            of_stream: expected[STREAM_AT],
         }
     }
 
@@ -102,7 +105,8 @@ impl HeadMatch {
                 stamp[8..].copy_from_slice(segment.get(18..24)?);
             }
         }
-        Some(Stamp::from_bytes(stamp))
+        let stamp = Stamp::from_bytes(stamp);
+        (captured[STREAM_AT] == self.of_stream.wrapping_add(stamp.stream.0)).then_some(stamp)
     }
 
     /// Whether the constant octets match the layout.

@@ -37,6 +37,9 @@ pub const NETWORK_V4_OCTETS: usize = 20;
 /// Octets of an IPv6 header.
 pub const NETWORK_V6_OCTETS: usize = 40;
 
+/// Offset of the octet of the source Ethernet address that a stream's number is added to. So a switch sees each sender at one port.
+pub(crate) const STREAM_AT: usize = 10;
+
 /// A 48-bit Ethernet address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MacAddress(pub [u8; 6]);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use capbench_capture::Batch;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, Mtu, Sizes, Stamp, StreamId, TrialId};
 use capbench_lab::latency::{LatencyRecorder, Timekeeper};
-use capbench_lab::receiver::Verifier;
+use capbench_lab::receiver::{Streams, Verifier};
 use capbench_model::latency::Recording;
 use capbench_model::running::TimeSource;
 use capbench_sys::packet::BlockGeometry;
@@ -37,8 +37,11 @@ type Cost = (f64, f64);
 /// Frames in a block, and the cost of taking alone, of taking with verification, and of recording latency, too.
 fn measure(plan: &FramePlan) -> Result<(usize, [Cost; 3]), Box<dyn std::error::Error>> {
     let (mut kernel, mut ring) = BlockKernel::with_ring(BlockGeometry::new(BLOCK, 4, 10)?)?;
-    let mut verifier =
-        Verifier::recording(Classifier::new(TrialId(1), plan.layout(), None)?, plan.flow_order(), true);
+    let mut verifier = Verifier::recording(
+        Classifier::new(TrialId(1), plan.layout(), None)?,
+        Streams::one(plan.flow_order()),
+        true,
+    );
     let start = OnceLock::from(Instant::now());
     let source = TimeSource::kernel("of the stand-in");
     let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), source);

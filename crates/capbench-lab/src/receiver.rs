@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::{Capture, Frame, Taker, Visitor};
 use capbench_frames::classify::Classifier;
-use capbench_frames::plan::FlowOrder;
 use capbench_model::counters::{Counters, LossMark, WaitCounts};
 use capbench_model::mark::Tally;
 use capbench_sys::host::{clock, thread};
@@ -25,7 +24,7 @@ use crate::work::Work;
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
-use capbench_model::arrivals::Arrivals;
+use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::evidence::QueueAccount;
 use capbench_model::latency::{Latency, Recording};
 use capbench_model::loss_pattern::LossRecord;
@@ -33,7 +32,7 @@ use capbench_model::running::CaptureFacts;
 use capbench_model::trial::{Emptying, ProgramReport, TICK};
 use queue::Queue;
 pub use queue::QueueSize;
-pub use verifier::{Verifier, verification_cost};
+pub use verifier::{Streams, Verifier, verification_cost};
 
 /// Longest drain, even if it still makes progress; the remaining frames count as unread.
 const LONGEST_DRAIN: Duration = Duration::from_secs(60);
@@ -85,6 +84,9 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// The number of sent frames where a generator did not report its own. Then a trial ends when no more frames come.
+    pub const UNKNOWN: u64 = u64::MAX;
+
     /// Nothing was sent yet.
     pub fn new(start: Option<SharedStart>) -> Self {
         Self { start, ..Self::default() }
@@ -97,7 +99,7 @@ impl Progress {
         self.finished.store(true, Ordering::Release);
     }
 
-    /// The number of sent frames, once sending is over.
+    /// The number of sent frames, or [`Self::UNKNOWN`], once sending is over.
     #[inline]
     pub fn sent(&self) -> Option<u64> {
         self.finished.load(Ordering::Acquire).then(|| self.sent.load(Ordering::Relaxed))
@@ -109,6 +111,8 @@ impl Progress {
 pub struct Received {
     /// The received frames.
     pub arrivals: Arrivals,
+    /// Those of each stream; empty if frames were not examined one by one.
+    pub streams: Vec<StreamArrivals>,
     /// The account of the application's queue; absent if it has none.
     pub queue: Option<QueueAccount>,
     /// Counters of the method, read once, after the last frame.
@@ -170,8 +174,8 @@ pub struct Order {
 /// Runs the application on a capture method: trials one after the other on one open capture.
 #[derive(Debug)]
 pub struct Application<'a> {
-    /// The order of flows.
-    pub flows: FlowOrder,
+    /// The streams of each trial.
+    pub streams: Streams,
     /// Work per frame.
     pub work: Work,
     /// The queue in front of the work, if a second thread does it.
@@ -212,7 +216,7 @@ impl Visitor for Application<'_> {
                 probe: &self.probe,
                 quiet: self.quiet,
             };
-            let verifier = Verifier::recording(recogniser, self.flows, capture.running().vlan_metadata);
+            let verifier = Verifier::recording(recogniser, self.streams, capture.running().vlan_metadata);
             let mut outcome = self.outcome(&mut capture, reception, verifier)?;
             outcome.received.verify_ns = self.verify_ns;
             outcome.received.iteration_ns = self.work.iteration_ns();
@@ -308,6 +312,7 @@ impl Reception<'_> {
         let running = capture.running().clone();
         let received = Received {
             arrivals: verifier.arrivals(),
+            streams: if tallied { Vec::new() } else { verifier.streams() },
             queue,
             counters,
             batches,

@@ -18,3 +18,26 @@ pub struct Arrivals {
     /// Damaged frames addressed like those of the trial.
     pub corrupt: u64,
 }
+
+/// Frames of one stream that the application read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StreamArrivals {
+    /// Its frames, intact, counted once each.
+    pub delivered: u64,
+    /// Repetitions of those.
+    pub duplicates: u64,
+    /// Frames that came after a later one of the stream.
+    pub reordered: u64,
+    /// The highest number that came, plus 1: so many were sent, or more.
+    pub reached: u64,
+    /// When its sending began, in nanoseconds after that of the stream that began first: by the first frame that came, less its
+    /// planned time. `None`: no frame came.
+    pub start_ns: Option<u64>,
+}
+
+/// How far apart the streams of a trial began, in nanoseconds; `None` if frames of fewer than two came.
+pub fn start_spread_ns(streams: &[StreamArrivals]) -> Option<u64> {
+    let starts: Vec<u64> = streams.iter().filter_map(|stream| stream.start_ns).collect();
+    // One of them is 0.
+    starts.iter().max().copied().filter(|_| starts.len() > 1)
+}

@@ -22,6 +22,10 @@ const READING_NS: f64 = 50_000.0;
 /// or its clock was lowered. Turbo clocks differ by less with the number of busy cores.
 const SLOW: f64 = 1.15;
 
+/// Generators that begin further apart than this share of the sending time spoil a trial: its load is not the planned one at both
+/// ends.
+const START_SPREAD: f64 = 0.01;
+
 /// Disturbances by the host during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Disturbance {
@@ -38,6 +42,10 @@ pub struct Disturbance {
     /// Absent at maximum load, where the path has no backlog, and where the backlog's size is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_lasts_ns: Option<u64>,
+    /// How far apart the generators began, in nanoseconds of the receiver's clock. Absent with one generator, and where frames
+    /// were not examined one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_spread_ns: Option<u64>,
 }
 
 /// Changes of the clocks between two moments, relative to CLOCK_MONOTONIC.
@@ -144,6 +152,10 @@ impl Disturbance {
             (
                 self.is_slow(),
                 "one of its CPUs ran slower than its best: it shares its core, or its clock was lowered",
+            ),
+            (
+                self.start_spread_ns.is_some_and(|ns| exceeds(ns, START_SPREAD)),
+                "its generators began more than 1 % of its time apart",
             ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, reason)| reason).collect()

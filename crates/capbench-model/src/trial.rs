@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use capbench_frames::LatenessSummary;
 use capbench_frames::rates::Pps;
+use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
@@ -24,7 +25,7 @@ use crate::running::CaptureFacts;
 pub use emptying::Emptying;
 pub use emptying::TICK;
 pub use guarding::{Guarding, Livelock, Recovery, Retried};
-pub use load::{Load, LoadShape};
+pub use load::{Load, LoadShape, Share};
 pub use result::{CpuAccount, Departed, Generator, ProgramReport, TrialResult};
 
 /// Runs trials of one set-up.
@@ -111,6 +112,15 @@ pub enum SizeLabel {
     Octets(u16),
     /// A list, range or mix, by the user's name for it.
     Named(String),
+}
+
+impl From<&Sizes> for SizeLabel {
+    fn from(sizes: &Sizes) -> Self {
+        match sizes {
+            Sizes::Fixed(size) => Self::Octets(size.octets()),
+            mixed => Self::Named(mixed.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for SizeLabel {

@@ -15,7 +15,7 @@ use capbench_frames::{
     Classifier, FlowOrder, FrameLayout, FramePlan, FrameSize, Mtu, Schedule, Sizes, StreamId, TrialId,
 };
 use capbench_host::bed::{Bed, BedOptions};
-use capbench_lab::receiver::Verifier;
+use capbench_lab::receiver::{Streams, Verifier};
 use capbench_lab::work::{LoopSpeed, Work};
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
@@ -62,7 +62,7 @@ const FRAMES: u64 = 50_000;
 
 fn verifier() -> Verifier {
     let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
-    Verifier::recording(recogniser, FlowOrder::default(), true)
+    Verifier::recording(recogniser, Streams { count: 8, flows: FlowOrder::default() }, true)
 }
 
 fn work() -> Work {

@@ -39,6 +39,13 @@ pub struct Connection {
     is_lost: bool,
 }
 
+/// A call whose answer is outstanding.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begun {
+    id: u64,
+    call: &'static str,
+}
+
 impl Connection {
     /// Starts the agent of a location and greets it. `arguments` are for an agent whose command line the location leaves open.
     ///
@@ -124,9 +131,27 @@ impl Connection {
         params: &impl Serialize,
         patience: Duration,
     ) -> Result<A> {
+        let begun = self.begin(call, params)?;
+        self.answer(begun, patience)
+    }
+
+    /// Calls the agent, and does not wait for its answer.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn begin(&mut self, call: &'static str, params: &impl Serialize) -> Result<Begun> {
         self.last_id += 1;
         let id = self.last_id;
         self.send(Some(id), call, params)?;
+        Ok(Begun { id, call })
+    }
+
+    /// Waits up to `patience` for the answer to a call. No thread of this process runs meanwhile.
+    ///
+    /// # Errors
+    /// The agent refuses, is gone, or does not answer in time.
+    pub fn answer<A: DeserializeOwned>(&mut self, begun: Begun, patience: Duration) -> Result<A> {
+        let Begun { id, call } = begun;
         let deadline = Instant::now() + patience;
         loop {
             let octets = match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

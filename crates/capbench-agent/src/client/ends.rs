@@ -11,7 +11,7 @@ use capbench_lab::live::messages::{
 use capbench_lab::receiver::SharedStart;
 use serde_json::Value;
 
-use super::connection::{Connection, PATIENCE};
+use super::connection::{Begun, Connection, PATIENCE};
 use crate::Result;
 use crate::message::{Finish, Prepare, PrepareSide, Prepared};
 
@@ -31,6 +31,8 @@ pub struct RemoteSender<'c> {
     held: Held<'c>,
     /// Length of the armed trial.
     duration: Duration,
+    /// The call whose answer says that the last frame was sent.
+    going: Option<Begun>,
 }
 
 /// An agent that receives.
@@ -74,7 +76,7 @@ impl<'c> RemoteSender<'c> {
     /// What the agent refuses, or cannot do.
     pub fn prepare(agent: &'c mut Connection, asked: PrepareSending) -> Result<Self> {
         let held = Held::prepare(agent, PrepareSide::Transmit(asked))?;
-        Ok(Self { held, duration: Duration::ZERO })
+        Ok(Self { held, duration: Duration::ZERO, going: None })
     }
 
     /// What the agent said of the prepared side.
@@ -106,8 +108,14 @@ impl TransmitEnd for RemoteSender<'_> {
         Ok(self.held.arm(arm)?)
     }
 
-    fn go(&mut self, go: Go) -> capbench_lab::Result<Sent> {
-        Ok(self.held.agent.call("go", &go, self.duration + PATIENCE)?)
+    fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
+        self.going = Some(self.held.agent.begin("go", &go)?);
+        Ok(())
+    }
+
+    fn sent(&mut self) -> capbench_lab::Result<Sent> {
+        let going = self.going.take().unwrap_or_default();
+        Ok(self.held.agent.answer(going, self.duration + PATIENCE)?)
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
@@ -116,6 +124,10 @@ impl TransmitEnd for RemoteSender<'_> {
 
     fn release(&mut self) {
         self.held.tell("abandon");
+    }
+
+    fn is_lost(&self) -> bool {
+        self.held.agent.is_lost()
     }
 }
 

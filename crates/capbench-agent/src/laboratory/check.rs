@@ -13,18 +13,21 @@ use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
 use capbench_lab::live::messages::Arm;
 use capbench_lab::programs::Programs;
 use capbench_lab::subject;
+use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
-use super::{AgentLaboratory, placement};
+use super::AgentLaboratory;
+use super::generator::Generator;
 use crate::{AgentError, Result};
 
-/// Frames of the check: enough to exceed the other traffic of a quiet host.
-const FRAMES: NonZeroU64 = NonZeroU64::new(2000).unwrap();
+/// Frames of the check: enough to exceed the other traffic of a quiet host, and of one generator among many.
+const FRAMES: u64 = 2000;
+const FRAMES_OF_ONE: u64 = 100;
 /// Their rate in frames per second, unless the agent allows less: low enough for every path.
 const RATE: f64 = 20_000.0;
 
@@ -49,7 +52,6 @@ impl AgentLaboratory {
         let size = setup.layout.minimum_size().max(FrameSize::LEAST);
         let setup = Setup {
             method: MethodSpec::plain("packet-v3"),
-            label: SizeLabel::Octets(size.octets()),
             sizes: Sizes::Fixed(size),
             work: WorkModel::None.into(),
             capture: CaptureOptions::default(),
@@ -60,17 +62,18 @@ impl AgentLaboratory {
             ..setup.clone()
         };
         let subject = subject::find(&setup.method, &Programs::default())?.subject;
-        let (sending, receiving) = (&self.transmit.hello().cpus, &self.receive.hello().cpus);
-        let placement = placement::of_check(sending, receiving);
+        let placement = self.placement_of_check();
         let is_first = self.numbering.last == 0;
-        let most = self.transmit.hello().max_rate.map_or(RATE, |most| RATE.min(most.get()));
-        let rate = Pps::new(most).map_err(LabError::from)?;
+        let rate = self.rate_of_check()?;
+        let lightest = self.generators.iter().map(|generator| self.parts_of(generator)).fold(1.0, f64::max);
+        let frames = FRAMES.max((lightest * FRAMES_OF_ONE as f64).ceil() as u64);
+        let frames = NonZeroU64::new(frames).unwrap_or(NonZeroU64::MIN);
         let mut trial = self.prepared(&setup, &subject, &placement)?;
         let arm = Arm {
             trial: trial.base,
-            load: Load::Burst { frames: FRAMES, rate },
+            load: Load::Burst { frames, rate },
             burst: None,
-            duration: Duration::from_secs_f64(FRAMES.get() as f64 / rate.get()),
+            duration: Duration::from_secs_f64(frames.get() as f64 / rate.get()),
             is_first,
             stays_open: false,
         };
@@ -80,18 +83,24 @@ impl AgentLaboratory {
             // The user cut it short: it shows nothing, and no trial follows.
             return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
         }
-        if let Some(reason) = objection(&transmit, &receive) {
-            let (transmit, receive) = (self.route.transmit.to_string(), self.route.receive.to_string());
-            return Err(AgentError::Link { transmit, receive, reason });
+        for half in &transmit {
+            let Some(reason) = objection(half, &receive) else { continue };
+            let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
+            let transmit = sender.map_or(String::new(), |sender| sender.agent.location().to_string());
+            return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
         }
         let arrivals = receive.received.arrivals;
         let foreign = match arrivals.foreign {
             0 => "no foreign frame".into(),
             some => format!("{some} foreign frames"),
         };
+        let by = match transmit.len() {
+            1 => String::new(),
+            generators => format!(" by {generators} generators"),
+        };
         self.statements.push(format!(
-            "cable check: {} frames were sent, each arrived once and intact, with {foreign}",
-            transmit.frames.sent
+            "cable check: {} frames were sent{by}, each arrived once and intact, with {foreign}",
+            transmit.iter().map(|half| half.frames.sent).sum::<u64>()
         ));
         let busiest = receive.softnet.iter().max_by_key(|cpu| cpu.processed);
         let kernel = busiest.map_or(placement.kernel, |cpu| cpu.cpu);
@@ -99,22 +108,30 @@ impl AgentLaboratory {
         self.checked = Some(checked);
         Ok(checked)
     }
+
+    /// The rate of the check, which every agent allows.
+    fn rate_of_check(&self) -> Result<Pps> {
+        let most =
+            |generator: &Generator| Some(generator.agent.hello().max_rate?.get() * self.parts_of(generator));
+        let rate = self.generators.iter().filter_map(most).fold(RATE, f64::min);
+        Ok(Pps::new(rate).map_err(LabError::from)?)
+    }
 }
 
-/// Why the link cannot be measured on.
+/// Why the link from a generator cannot be measured on.
 fn objection(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<String> {
-    let (sent, arrivals) = (transmit.frames.sent, receive.received.arrivals);
-    if arrivals.delivered == sent && arrivals.duplicates == 0 && sent > 0 {
+    let sent = transmit.frames.sent;
+    let Arrivals { corrupt, truncated, .. } = receive.received.arrivals;
+    let stream = receive.received.streams.get(usize::from(transmit.stream.0)).copied().unwrap_or_default();
+    let StreamArrivals { delivered, duplicates, .. } = stream;
+    if delivered == sent && duplicates == 0 && sent > 0 {
         return None;
     }
-    Some(match (arrivals.delivered, arrivals.duplicates) {
-        (0, 0) if arrivals.corrupt + arrivals.truncated == 0 => {
-            format!("of {sent} frames that were sent none arrived; are the two connected?")
-        }
-        (delivered, duplicates) => format!(
-            "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {} \
-             damaged; look for a bad cable, a loop or a switch that alters frames",
-            arrivals.corrupt + arrivals.truncated
+    Some(match (delivered, duplicates, corrupt + truncated) {
+        (0, 0, 0) => format!("of {sent} frames that were sent none arrived; are the two connected?"),
+        (_, _, damaged) => format!(
+            "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} \
+             damaged; look for a bad cable, a loop or a switch that alters frames"
         ),
     })
 }

@@ -1,25 +1,28 @@
-//! The laboratory whose two ends are agents: on other hosts, in other network namespaces, or next to this process.
+//! The laboratory whose ends are agents: on other hosts, in other network namespaces, or next to this process. One or more of
+//! them send, and one receives.
 //!
 //! | file | what |
 //! |---|---|
+//! | `generator` | an agent that sends, and its share of the load |
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
 //! | `placement` | the CPUs of both hosts |
 
 mod check;
+mod generator;
 mod placement;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use capbench_frames::plan::FramePlan;
-use capbench_frames::rates::Pps;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
-use capbench_lab::live::messages::{HostCpus, PrepareReceiving, PrepareSending};
-use capbench_lab::live::{self, LiveTrial, Numbering, line_rate};
+use capbench_lab::live::messages::{HostCpus, PrepareReceiving};
+use capbench_lab::live::{self, LiveTrial, Numbering, Senders, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy, Subject};
 use capbench_model::environment::interface::Role;
@@ -27,12 +30,13 @@ use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
 
-use crate::client::{Connection, Interrupt, RemoteReceiver, RemoteSender};
+use crate::client::{Connection, Interrupt, RemoteReceiver};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
 use crate::{AgentError, Result};
 use check::Checked;
+use generator::Generator;
 
 /// Pauses before an agent that was lost is started again.
 const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
@@ -46,13 +50,22 @@ const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 /// The interfaces of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The interface that sends.
-    pub transmit: Location,
+    /// The interfaces that send, 1 to 256, each with the weight of its share of the load.
+    pub transmit: Vec<(Location, NonZeroU32)>,
     /// The interface that receives.
     pub receive: Location,
     /// The user's assertion that the link carries no other traffic (RFC 6815). It reaches agents whose command line the location
     /// leaves open; the others have their owner's.
     pub isolated: bool,
+    /// How many generators may end, or not be reached again, while the run goes on without them.
+    pub tolerated: usize,
+}
+
+impl Route {
+    /// The interfaces that send, in a list.
+    pub fn senders(&self) -> String {
+        self.transmit.iter().map(|(location, _)| location.to_string()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Runs trials between two agents.
@@ -63,7 +76,8 @@ pub struct AgentLaboratory {
     programs: Programs,
     interrupt: Interrupt,
     stop: Arc<AtomicBool>,
-    transmit: Connection,
+    /// In the order of their streams.
+    generators: Vec<Generator>,
     receive: Connection,
     /// First trial id of this run; differs between runs.
     base: u16,
@@ -73,7 +87,7 @@ pub struct AgentLaboratory {
 }
 
 impl AgentLaboratory {
-    /// Starts both agents.
+    /// Starts all agents.
     ///
     /// # Errors
     /// An agent cannot be started, or its interface cannot be used.
@@ -84,8 +98,12 @@ impl AgentLaboratory {
         interrupt: Interrupt,
         stop: Arc<AtomicBool>,
     ) -> Result<Self> {
-        let transmit = connect(&route, Role::Transmit, trace, &interrupt)?;
-        let receive = connect(&route, Role::Receive, trace, &interrupt)?;
+        let start = |role, location: &Location| connect(&route, role, location, trace, &interrupt);
+        let mut generators = Vec::new();
+        for (stream, (location, weight)) in (0..=u8::MAX).zip(&route.transmit) {
+            generators.push(Generator::new(StreamId(stream), *weight, start(Role::Transmit, location)?));
+        }
+        let receive = start(Role::Receive, &route.receive)?;
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Ok(Self {
             route,
@@ -93,7 +111,7 @@ impl AgentLaboratory {
             programs,
             interrupt,
             stop,
-            transmit,
+            generators,
             receive,
             base,
             numbering: Numbering::default(),
@@ -102,7 +120,7 @@ impl AgentLaboratory {
         })
     }
 
-    /// The facts about the host that receives, and about both as `hosts`.
+    /// The facts about the host that receives, and about all as `hosts`.
     pub fn environment(&self) -> Environment {
         let host = |role, agent: &Connection| RunHost {
             role,
@@ -113,7 +131,8 @@ impl AgentLaboratory {
                 ..agent.hello().environment.clone()
             },
         };
-        let hosts = vec![host(Role::Transmit, &self.transmit), host(Role::Receive, &self.receive)];
+        let senders = self.generators.iter().map(|generator| host(Role::Transmit, &generator.agent));
+        let hosts: Vec<_> = senders.chain([host(Role::Receive, &self.receive)]).collect();
         let interfaces = hosts.iter().filter_map(|host| host.environment.interfaces.clone()).flatten();
         Environment {
             interfaces: Some(interfaces.collect()),
@@ -122,18 +141,27 @@ impl AgentLaboratory {
         }
     }
 
-    /// Highest frame rate of the link for frames of this mean size; `None` if an interface has no speed.
+    /// Speed of the links in bits per second: up to it no share exceeds the speed of its generator, nor the whole that of the
+    /// receiver. `None` if an interface has no speed.
     ///
     /// # Errors
     /// An interface that cannot be used.
-    pub fn line_rate(&self, mean_octets: f64) -> Result<Option<Pps>> {
-        let (transmit, receive) = self.ports()?;
-        if self.is_pair(transmit, receive) {
+    pub fn bits_per_second(&self) -> Result<Option<f64>> {
+        if self.is_pair()? {
             return Ok(None);
         }
-        let speeds = transmit.bits_per_second.zip(receive.bits_per_second);
-        let rate = |bits: f64| line_rate::frames_per_second((bits / 1e6) as u32, mean_octets);
-        Ok(speeds.and_then(|(one, other)| Pps::new(rate(one.min(other))).ok()))
+        let mut lowest = self.receive_port()?.bits_per_second;
+        for generator in &self.generators {
+            let own = generator.port()?.bits_per_second;
+            lowest = lowest.zip(own).map(|(lowest, own)| lowest.min(own * self.parts_of(generator)));
+        }
+        Ok(lowest)
+    }
+
+    /// How many times a generator's share the whole load is.
+    fn parts_of(&self, generator: &Generator) -> f64 {
+        let all: f64 = self.generators.iter().map(|generator| f64::from(generator.weight.get())).sum();
+        all / f64::from(generator.weight.get())
     }
 
     /// What each agent says of itself and its interface, a line each with the location first.
@@ -160,31 +188,36 @@ impl AgentLaboratory {
             }
             (agent.location().to_string(), text)
         };
-        vec![line(Role::Transmit, &self.transmit), line(Role::Receive, &self.receive)]
+        let senders = self.generators.iter().map(|generator| line(Role::Transmit, &generator.agent));
+        senders.chain([line(Role::Receive, &self.receive)]).collect()
     }
 
-    fn ports(&self) -> Result<(&PortState, &PortState)> {
-        Ok((port(&self.transmit, Role::Transmit)?, port(&self.receive, Role::Receive)?))
+    fn receive_port(&self) -> Result<&PortState> {
+        port(&self.receive, Role::Receive)
     }
 
-    /// Whether both agents run on one kernel, and so share CPUs.
-    fn is_one_kernel(&self) -> bool {
-        self.transmit.hello().boot_id == self.receive.hello().boot_id
+    /// Whether a generator runs on the receiver's kernel, and so shares its CPUs.
+    fn is_on_its_kernel(&self, generator: &Generator) -> bool {
+        generator.agent.hello().boot_id == self.receive.hello().boot_id
     }
 
     /// Whether the interfaces are the ends of one veth pair: each names the other's number, on one kernel. The check before the
     /// first trial shows that they are connected.
-    fn is_pair(&self, transmit: &PortState, receive: &PortState) -> bool {
+    fn is_pair(&self) -> Result<bool> {
+        let [generator] = &self.generators[..] else { return Ok(false) };
+        let (transmit, receive) = (generator.port()?, self.receive_port()?);
         let are_tied = transmit.peer == Some(receive.index) && receive.peer == Some(transmit.index);
-        self.is_one_kernel() && are_tied
+        Ok(self.is_on_its_kernel(generator) && are_tied)
     }
 
-    /// Starts agents again that were lost.
+    /// Starts agents again that were lost. A generator that cannot be reached again is given up for the rest of the run, as far
+    /// as that is tolerated.
     fn reconnect(&mut self) -> Result<()> {
-        for (role, agent) in [(Role::Transmit, &mut self.transmit), (Role::Receive, &mut self.receive)] {
+        let Self { route, trace, interrupt, generators, receive, statements, .. } = self;
+        let again = |role, agent: &mut Connection| {
             let mut pauses = RECONNECT.iter();
             while agent.is_lost() {
-                match connect(&self.route, role, self.trace, &self.interrupt) {
+                match connect(route, role, agent.location(), *trace, interrupt) {
                     Ok(new) => *agent = new,
                     Err(error) => match pauses.next() {
                         Some(pause) => std::thread::sleep(*pause),
@@ -192,8 +225,20 @@ impl AgentLaboratory {
                     },
                 }
             }
+            Ok(())
+        };
+        let mut given_up = generators.iter().filter(|generator| generator.failure.is_some()).count();
+        for generator in generators.iter_mut().filter(|generator| generator.failure.is_none()) {
+            match again(Role::Transmit, &mut generator.agent) {
+                Err(error) if given_up < route.tolerated => {
+                    given_up += 1;
+                    statements.push(format!("the run went on without a generator: {error}"));
+                    generator.failure = Some(error.to_string());
+                }
+                reached => reached?,
+            }
         }
-        Ok(())
+        again(Role::Receive, receive)
     }
 
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
@@ -214,35 +259,40 @@ impl AgentLaboratory {
         self.prepared(setup, &named.subject, &placement)
     }
 
-    /// A trial with both sides prepared on these CPUs.
+    /// A trial with all sides prepared on these CPUs.
     fn prepared(&mut self, setup: &Setup, subject: &Subject, placement: &Placement) -> Result<LiveTrial<'_>> {
-        let (transmit, receive) = self.ports()?;
-        let (mtu, is_virtual) = (Mtu(transmit.mtu.min(receive.mtu)), self.is_pair(transmit, receive));
+        let is_virtual = self.is_pair()?;
+        let mtu = self.mtu()?;
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), mtu).map_err(LabError::from)?;
-        let line_rate = self.line_rate(plan.sizes().mean_octets())?;
-        let generator = self.is_one_kernel().then_some(placement.generator);
-        let Self { transmit, receive, numbering, statements, base, route, .. } = self;
-        let sending = PrepareSending {
-            stream: StreamId(0),
-            transmit: setup.transmit.clone(),
-            layout: setup.layout,
-            sizes: setup.sizes.clone(),
-            mtu,
-            cpu: placement.generator,
-            is_virtual,
-        };
+        let mean_octets = plan.sizes().mean_octets();
+        let line_rate = self.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets));
+        let cpus: Vec<_> =
+            self.generators.iter().map(|generator| self.cpu_of(generator, placement)).collect();
+        let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
+        let on_its_host: Vec<bool> = on_its_host.collect();
+        let generator = on_its_host.contains(&true).then_some(placement.generator);
+        let Self { generators, receive, numbering, statements, base, route, .. } = self;
+        let streams = generators.len() as u16;
         let receiving = PrepareReceiving {
             setup: setup.clone(),
+            streams,
             mtu,
             cpus: HostCpus { generator, kernel: placement.kernel, application: placement.application },
             is_virtual,
             polls_by_thread: false,
         };
         let receive = RemoteReceiver::prepare(receive, receiving)?;
-        let transmit = RemoteSender::prepare(transmit, sending)?;
         let tracing = receive.prepared().tracing.as_ref();
         let statement = tracing.map(|tracing| format!("{}: {tracing}", route.receive));
         statements.extend(statement.filter(|statement| !statements.contains(statement)));
+        let absent: Vec<_> = generators.iter().filter_map(|generator| generator.failure.clone()).collect();
+        let mut senders = Vec::new();
+        for ((generator, cpu), is_on_its_host) in generators.iter_mut().zip(cpus).zip(on_its_host) {
+            if generator.failure.is_none() {
+                senders.push(generator.prepare(setup, mtu, cpu, is_virtual, is_on_its_host)?);
+            }
+        }
+        let tolerated = route.tolerated - absent.len();
         Ok(LiveTrial {
             numbering,
             base: TrialId(*base),
@@ -250,11 +300,19 @@ impl AgentLaboratory {
             is_virtual,
             line_rate,
             burst: setup.burst,
-            transmit: Box::new(transmit),
+            senders: Senders::new(senders, streams, absent, tolerated),
             receive: Box::new(receive),
-            generator: Some(route.transmit.to_string()),
             tracer: None,
         })
+    }
+
+    /// The smallest MTU of all interfaces.
+    fn mtu(&self) -> Result<Mtu> {
+        let mut least = self.receive_port()?.mtu;
+        for generator in &self.generators {
+            least = least.min(generator.port()?.mtu);
+        }
+        Ok(Mtu(least))
     }
 }
 
@@ -273,7 +331,9 @@ impl Laboratory for AgentLaboratory {
             }
             if shown.elapsed() >= SHOW_LIFE {
                 // The next trial starts a lost agent again, or says why it cannot.
-                let _ = self.transmit.show_life();
+                for generator in self.generators.iter_mut().filter(|generator| generator.failure.is_none()) {
+                    let _ = generator.agent.show_life();
+                }
                 let _ = self.receive.show_life();
                 shown = Instant::now();
             }
@@ -286,13 +346,14 @@ impl Laboratory for AgentLaboratory {
     }
 
     fn statements(&self) -> Vec<String> {
-        let Route { transmit, receive, .. } = &self.route;
         let mut statements = self.statements.clone();
         statements.push(format!(
-            "{transmit} sent and {receive} received, each counted by an agent there; they have no common clock, so \
-             one-way latency is unknown"
+            "{} sent and {} received, each counted by an agent there; they have no common clock, so one-way latency is \
+             unknown",
+            self.route.senders(),
+            self.route.receive
         ));
-        if self.ports().is_ok_and(|(transmit, receive)| self.is_pair(transmit, receive)) {
+        if matches!(self.is_pair(), Ok(true)) {
             statements.push("the link is virtual (veth): its rates are not those of a network card".into());
         }
         statements
@@ -300,11 +361,13 @@ impl Laboratory for AgentLaboratory {
 }
 
 /// Starts the agent of one end, and checks that it may use its interface.
-fn connect(route: &Route, role: Role, trace: bool, interrupt: &Interrupt) -> Result<Connection> {
-    let location = match role {
-        Role::Transmit => &route.transmit,
-        Role::Receive => &route.receive,
-    };
+fn connect(
+    route: &Route,
+    role: Role,
+    location: &Location,
+    trace: bool,
+    interrupt: &Interrupt,
+) -> Result<Connection> {
     let mut arguments = vec!["--allow".into(), Allowed::Port(role, location.interface().into()).to_string()];
     if route.isolated {
         arguments.extend(["--isolated".into(), location.interface().into()]);

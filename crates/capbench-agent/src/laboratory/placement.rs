@@ -8,6 +8,7 @@ use capbench_sys::host::CpuId;
 
 use super::AgentLaboratory;
 use super::check::Checked;
+use super::generator::Generator;
 use crate::Result;
 
 /// The hosts' CPUs.
@@ -18,24 +19,13 @@ struct Cpus<'h> {
     is_one_kernel: bool,
 }
 
-/// The CPUs of the check, before it is known which one does the kernel's receive work.
-pub(super) fn of_check(sending: &[CpuId], receiving: &[CpuId]) -> Placement {
-    let generator = first(sending);
-    let application = receiving.last().copied().unwrap_or(generator);
-    Placement::stated("same", generator, application, application)
-}
-
 impl AgentLaboratory {
     /// The CPUs for a choice. The kernel's receive work stays where the check found it.
     ///
     /// # Errors
     /// The user names CPUs that do not exist, or another CPU for the kernel's work.
     pub(super) fn placement(&self, choice: PlacementChoice, checked: Checked) -> Result<Placement> {
-        let cpus = Cpus {
-            sending: &self.transmit.hello().cpus,
-            receiving: &self.receive.hello().cpus,
-            is_one_kernel: self.is_one_kernel(),
-        };
+        let cpus = self.cpus();
         let (generator, kernel, application) = cpus.choose(choice, checked)?;
         let name = match choice {
             PlacementChoice::Same => "same",
@@ -46,12 +36,54 @@ impl AgentLaboratory {
         if cpus.is_one_kernel {
             return Ok(placement);
         }
+        let generate = |generator: &Generator| {
+            format!("CPU {} of {}", self.cpu_of(generator, &placement), generator.agent.location())
+        };
+        let generators: Vec<_> = self.generators.iter().map(generate).collect();
+        let verb = if generators.len() == 1 { "generates" } else { "generate" };
         let statement = format!(
-            "CPU {generator} of {} generates, CPU {kernel} of {} does the kernel's receive work, CPU {application} there \
-             runs the application: the load does not depend on the receiver",
-            self.route.transmit, self.route.receive
+            "{} {verb}, CPU {kernel} of {} does the kernel's receive work, CPU {application} there runs the application: \
+             the load does not depend on the receiver",
+            generators.join(", "),
+            self.route.receive
         );
         Ok(Placement { load_independent: true, statement, ..placement })
+    }
+
+    /// The CPUs of the receiver's host, and of a generator's: one on the receiver's kernel, if there is one.
+    fn cpus(&self) -> Cpus<'_> {
+        let receiving = &self.receive.hello().cpus;
+        let on_its_kernel = self.generators.iter().find(|generator| self.is_on_its_kernel(generator));
+        let sending = on_its_kernel.or(self.generators.first());
+        Cpus {
+            sending: sending.map_or(&[], |generator| &generator.agent.hello().cpus),
+            receiving,
+            is_one_kernel: on_its_kernel.is_some(),
+        }
+    }
+
+    /// The CPUs of the check, before it is known which one does the kernel's receive work.
+    pub(super) fn placement_of_check(&self) -> Placement {
+        let Cpus { sending, receiving, .. } = self.cpus();
+        let generator = first(sending);
+        let application = receiving.last().copied().unwrap_or(generator);
+        Placement::stated("same", generator, application, application)
+    }
+
+    /// Where a generator runs: on the receiver's kernel on the CPU of the placement, with all others there. On another one the
+    /// first has that CPU if there is one, and the others have the next ones.
+    pub(super) fn cpu_of(&self, generator: &Generator, placement: &Placement) -> CpuId {
+        if self.is_on_its_kernel(generator) {
+            return placement.generator;
+        }
+        let hello = generator.agent.hello();
+        let is_before = |other: &&Generator| {
+            other.stream < generator.stream && other.agent.hello().boot_id == hello.boot_id
+        };
+        let before = self.generators.iter().filter(is_before).count();
+        let named = hello.cpus.iter().position(|cpu| *cpu == placement.generator).unwrap_or(0);
+        let cpu = hello.cpus.get((named + before) % hello.cpus.len().max(1));
+        cpu.copied().unwrap_or(placement.generator)
     }
 }
 

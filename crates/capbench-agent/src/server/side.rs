@@ -100,7 +100,10 @@ impl OpenPort {
     /// Sends the trial's frames.
     pub(super) fn go(&mut self, go: Go) -> Result<Sent> {
         match &mut self.side {
-            OpenSide::Transmit(side) => Ok(side.go(go)?),
+            OpenSide::Transmit(side) => {
+                side.go(go)?;
+                Ok(side.sent()?)
+            }
             OpenSide::Receive(_) => Err(Refusal::new(Kind::Usage, "go: this side receives").into()),
         }
     }

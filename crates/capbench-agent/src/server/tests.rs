@@ -93,6 +93,7 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
     let cpu = CpuId::new(0);
     let receiving = |method: &str| PrepareReceiving {
         setup: Setup { method: method.parse().unwrap(), ..setup(64) },
+        streams: 1,
         mtu: Mtu(1500),
         cpus: HostCpus { generator: None, kernel: cpu, application: cpu },
         is_virtual: false,

@@ -60,6 +60,15 @@ macro_rules! link_stats {
                 Some(Self { $($name: words.next()?,)+ rx_otherhost_dropped: words.next() })
             }
 
+            /// The counts of two interfaces together.
+            pub fn plus(&self, other: &Self) -> Self {
+                let otherhost = self.rx_otherhost_dropped.zip(other.rx_otherhost_dropped);
+                Self {
+                    $($name: self.$name + other.$name,)+
+                    rx_otherhost_dropped: otherhost.map(|(one, other)| one + other),
+                }
+            }
+
             /// Counts since `before`; `None` if a counter decreased, because the interface was recreated or its driver reset.
             pub fn since(&self, before: &Self) -> Option<Self> {
                 let otherhost = match (self.rx_otherhost_dropped, before.rx_otherhost_dropped) {

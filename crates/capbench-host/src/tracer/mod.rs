@@ -102,6 +102,20 @@ impl InterfaceTrace {
             missed: self.missed.saturating_sub(before.missed),
         }
     }
+
+    /// The counts of two interfaces together.
+    pub fn plus(mut self, other: &Self) -> Self {
+        for (kind, count) in &other.drops {
+            match self.drops.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, all)) => *all += count,
+                None => self.drops.push((kind.clone(), *count)),
+            }
+        }
+        self.xdp_exceptions += other.xdp_exceptions;
+        self.xdp_redirect_errors += other.xdp_redirect_errors;
+        self.missed += other.missed;
+        self
+    }
 }
 
 /// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, including hard interrupts during it.

@@ -17,11 +17,17 @@ pub trait TransmitEnd {
     /// When it cannot send.
     fn arm(&mut self, arm: Arm, start: Option<SharedStart>) -> Result<()>;
 
-    /// Sends the frames of the armed trial, and returns when the last was sent.
+    /// Begins to send the frames of the armed trial, and returns at once.
+    ///
+    /// # Errors
+    /// When it cannot begin.
+    fn go(&mut self, go: Go) -> Result<()>;
+
+    /// Waits until the last frame of the trial that began was sent.
     ///
     /// # Errors
     /// Why sending failed.
-    fn go(&mut self, go: Go) -> Result<Sent>;
+    fn sent(&mut self) -> Result<Sent>;
 
     /// Closes the generator unless it stays open, and reads the counters.
     ///
@@ -31,6 +37,11 @@ pub trait TransmitEnd {
 
     /// Gives up the armed trial, and closes the generator.
     fn release(&mut self);
+
+    /// Whether its process ended or cannot be reached, so that no message reaches it any more.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// The end that receives.

@@ -92,8 +92,8 @@ pub struct GeneratorCpu {
 pub struct ReceiveHalf {
     /// The application's results.
     pub received: Received,
-    /// When and how frames were lost; absent if frames were not examined.
-    pub loss_pattern: Option<LossPattern>,
+    /// When and how frames of each stream were lost; empty if frames were not examined.
+    pub loss_patterns: Vec<LossPattern>,
     /// Counts of its interface.
     pub interface: InterfaceCounts,
     /// The account of its driver.

@@ -70,6 +70,16 @@ impl InterfaceSnapshot {
 }
 
 impl InterfaceCounts {
+    /// The counts of two interfaces together: a sum is unknown where a part is.
+    pub(super) fn plus(self, other: &Self) -> Self {
+        let Self { stats, traced, .. } = self;
+        Self {
+            stats: stats.zip(other.stats).map(|(one, other)| one.plus(&other)),
+            traced: traced.zip(other.traced.as_ref()).map(|(one, other)| one.plus(other)),
+            ..self
+        }
+    }
+
     /// Whether an XDP program was attached to the driver before or after the trial.
     pub(super) fn had_native_xdp(&self) -> bool {
         [self.xdp_before, self.xdp_after].contains(&Some(XdpAttachment::Driver))

@@ -1,23 +1,28 @@
-//! Joins the two halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
+//! Joins the halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
 //! the host.
 
 mod cpu;
 mod disturbance;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use std::collections::BTreeMap;
 
+use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::kernel_cpu_bounds;
 use capbench_host::links::{LinkStats, XdpAttachment};
 use capbench_host::tracer::losses;
+use capbench_model::arrivals::StreamArrivals;
 use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::Measured;
 
 use super::halves::{ReceiveHalf, TransmitHalf};
+use super::interface_counts::InterfaceCounts;
 use super::nic;
+use together::together;
 
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
@@ -31,9 +36,39 @@ pub(super) struct LinkFacts {
     pub(super) line_rate_pps: Option<f64>,
 }
 
+/// What the sides of a trial reported.
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'h> {
+    pub(super) link: LinkFacts,
+    /// The halves of the generators that reported: one or more.
+    pub(super) transmit: &'h [TransmitHalf],
+    /// Streams whose generators run on the receiver's host. They share a CPU.
+    pub(super) on_its_host: &'h [StreamId],
+    /// Streams whose generators ended while they sent.
+    pub(super) unreported: &'h [StreamId],
+    pub(super) receive: &'h ReceiveHalf,
+}
+
 /// The measurements of a trial.
-pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
-    Halves { link, transmit, receive, traced: traced(transmit, receive) }.measured()
+pub(super) fn join(sides: &Sides<'_>) -> Measured {
+    let Sides { link, receive, .. } = *sides;
+    let transmit = transmitted(sides);
+    let traced = traced(&transmit, receive);
+    Halves { link, each: sides.transmit, transmit, receive, traced }.measured()
+}
+
+/// All generators as one. What those that did not report sent at least is known by their frames that came; nothing else of them.
+fn transmitted(sides: &Sides<'_>) -> TransmitHalf {
+    let all = together(sides.transmit, |half| sides.on_its_host.contains(&half.stream));
+    let arrivals = |stream: &StreamId| sides.receive.received.streams.get(usize::from(stream.0));
+    let unreported = sides.unreported.iter().filter_map(arrivals);
+    let unknown = |all: TransmitHalf, arrivals: &StreamArrivals| TransmitHalf {
+        frames: all.frames.with_unreported(arrivals),
+        interface: InterfaceCounts::default(),
+        departed: None,
+        ..all
+    };
+    unreported.fold(all, unknown)
 }
 
 /// Losses that the tracer saw on both sides.
@@ -46,7 +81,10 @@ fn traced(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<TracedLosses
 /// Both halves of an account.
 struct Halves<'h> {
     link: LinkFacts,
-    transmit: &'h TransmitHalf,
+    /// Of each generator.
+    each: &'h [TransmitHalf],
+    /// Of all generators together.
+    transmit: TransmitHalf,
     receive: &'h ReceiveHalf,
     traced: Option<TracedLosses>,
 }
@@ -73,7 +111,10 @@ impl Halves<'_> {
             report: received.report,
             generator: transmit.generator.clone(),
             kernel_work_share: share,
-            loss_pattern: receive.loss_pattern.clone(),
+            loss_pattern: match &receive.loss_patterns[..] {
+                [only] => Some(only.clone()),
+                _ => None,
+            },
             latency: received.latency.clone(),
             noise,
             disturbance: self.disturbance(),

@@ -23,12 +23,12 @@ pub(super) fn of(bed: &Bed, mean_octets: f64) -> Result<Option<Pps>> {
     }
     let speeds = [megabits(bed.transmit_side())?, megabits(bed.receive_side())?];
     let slower = speeds.into_iter().collect::<Option<Vec<_>>>().and_then(|speeds| speeds.into_iter().min());
-    Ok(slower.map(|megabits| Pps::new(frames_per_second(megabits, mean_octets))).transpose()?)
+    Ok(slower.and_then(|megabits| of_bits(f64::from(megabits) * 1e6, mean_octets)))
 }
 
-/// Frames per second of this mean size in octets, FCS included, at a speed in megabits per second.
-pub fn frames_per_second(megabits: u32, mean_octets: f64) -> f64 {
-    f64::from(megabits) * 1e6 / ((mean_octets + WIRE_OVERHEAD_OCTETS) * 8.0)
+/// Highest frame rate of a link with this speed in bits per second, for frames of this mean size in octets, FCS included.
+pub fn of_bits(bits_per_second: f64, mean_octets: f64) -> Option<Pps> {
+    Pps::new(bits_per_second / ((mean_octets + WIRE_OVERHEAD_OCTETS) * 8.0)).ok()
 }
 
 /// The speed of a physical interface in bits per second; `None` if it is unknown.
@@ -79,7 +79,7 @@ mod tests {
 
     use capbench_traffic::transmit::TransmitFacts;
 
-    use super::{departed, frames_per_second, parse};
+    use super::{departed, of_bits, parse};
     use capbench_model::trial::Departed;
 
     #[test]
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_gigabit_carries_1488095_of_the_shortest_frames() {
-        assert_eq!(frames_per_second(1000, 64.0) as u64, 1_488_095);
-        assert_eq!(frames_per_second(10_000, 1518.0) as u64, 812_743);
+        assert_eq!(of_bits(1e9, 64.0).unwrap().get() as u64, 1_488_095);
+        assert_eq!(of_bits(1e10, 1518.0).unwrap().get() as u64, 812_743);
     }
 
     #[test]

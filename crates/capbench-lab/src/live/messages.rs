@@ -3,14 +3,14 @@
 //!
 //! | message | to | does | answer |
 //! |---|---|---|---|
-//! | [`PrepareSending`] | transmit side | checks what can run | |
+//! | [`PrepareSending`] | each transmit side | checks what can run | |
 //! | [`PrepareReceiving`] | receive side | the same; settings of the interface | |
-//! | [`Arm`] | transmit side, then receive side | reads counters, opens, is ready | |
-//! | [`Go`] | transmit side | sends the intended frames | [`Sent`] when it is over |
+//! | [`Arm`] | each transmit side, then receive side | reads counters, opens, is ready | |
+//! | [`Go`] | each transmit side | sends the intended frames | [`Sent`] when it is over |
 //! | [`FinishReceiving`] | receive side | drains, closes, reads counters | [`ReceiveHalf`](super::halves::ReceiveHalf) |
-//! | [`FinishSending`] | transmit side | closes, reads counters | [`TransmitHalf`](super::halves::TransmitHalf) |
+//! | [`FinishSending`] | each transmit side | closes, reads counters | [`TransmitHalf`](super::halves::TransmitHalf) |
 //!
-//! Between `Go` and its answer there is no message. After an error both sides are released, which closes what they opened.
+//! Between `Go` and its answer there is no message. After an error all sides are released, which closes what they opened.
 //!
 //! Three things pass between a side and the rest of the process in another way. A side in another process has none of them:
 //! - the moment when sending begins ([`SharedStart`](crate::receiver::SharedStart)): sides in one process share a clock, so that
@@ -58,6 +58,8 @@ pub struct PrepareSending {
 pub struct PrepareReceiving {
     /// The set-up.
     pub setup: Setup,
+    /// How many streams there are, 1 to 256, numbered from 0.
+    pub streams: u16,
     /// The smaller MTU of the two interfaces.
     pub mtu: Mtu,
     /// The CPUs of the trial on this side's host.
@@ -71,7 +73,7 @@ pub struct PrepareReceiving {
 /// The CPUs of a trial on the receive side's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCpus {
-    /// Where a generator runs, if it runs on this host.
+    /// Where generators run that run on this host; `None` if none does.
     pub generator: Option<CpuId>,
     /// Where the kernel does its receive work.
     pub kernel: CpuId,
@@ -87,11 +89,11 @@ impl HostCpus {
 }
 
 /// Makes a side ready for a trial.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Arm {
     /// The id in the trial's frames.
     pub trial: TrialId,
-    /// The load.
+    /// The load: on a transmit side the part of its generator.
     pub load: Load,
     /// Frames that are sent at once if the load is a constant rate.
     pub burst: Option<NonZeroU32>,
@@ -122,12 +124,12 @@ pub struct Sent {
 }
 
 /// Ends the trial on the receive side.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FinishReceiving {
     /// The trial.
     pub trial: TrialId,
-    /// What was sent.
-    pub sent: Sent,
+    /// What was sent in each stream whose generator reported it.
+    pub sent: Vec<Sent>,
 }
 
 /// Ends the trial on the transmit side.
@@ -137,6 +139,18 @@ pub struct FinishSending {
     pub trial: TrialId,
     /// Frames of the trial that reached the application.
     pub delivered: u64,
+}
+
+impl FinishReceiving {
+    /// Frames sent in all streams.
+    pub fn frames(&self) -> u64 {
+        self.sent.iter().map(|sent| sent.frames).sum()
+    }
+
+    /// What was sent in a stream; `None` if its generator did not report it.
+    pub fn of(&self, stream: usize) -> Option<Sent> {
+        self.sent.iter().copied().find(|sent| usize::from(sent.stream.0) == stream)
+    }
 }
 
 impl Arm {

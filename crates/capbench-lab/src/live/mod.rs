@@ -4,6 +4,7 @@
 mod calibration;
 pub mod ends;
 mod far_end;
+mod generators;
 pub mod halves;
 mod host;
 mod interface_counts;
@@ -16,6 +17,7 @@ mod pace;
 mod receive_side;
 mod run;
 mod scout;
+mod senders;
 mod tracing;
 mod transmit_side;
 mod worker;
@@ -48,6 +50,7 @@ pub use host::Host;
 pub use numbering::Numbering;
 pub use receive_side::ReceiveSide;
 pub use run::LiveTrial;
+pub use senders::{Sender, Senders};
 pub use tracing::End;
 pub use transmit_side::TransmitSide;
 
@@ -268,9 +271,8 @@ impl LiveLaboratory {
             is_virtual: bed.is_virtual(),
             line_rate,
             burst: setup.burst,
-            transmit: Box::new(transmit),
+            senders: Senders::one(Box::new(transmit)),
             receive: Box::new(receive),
-            generator: None,
             tracer: self.host.tracing.tracer().cloned(),
         })
     }
@@ -286,6 +288,7 @@ impl LiveLaboratory {
     ) -> Result<(TransmitSide, ReceiveSide)> {
         let receiving = PrepareReceiving {
             setup: setup.clone(),
+            streams: 1,
             mtu,
             cpus: HostCpus {
                 generator: Some(placement.generator),
@@ -343,7 +346,7 @@ impl Laboratory for LiveLaboratory {
 pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &Placement) -> Profile {
     Profile {
         method: setup.method.to_string(),
-        frame_size: setup.label.clone(),
+        frame_size: setup.label(),
         mean_frame_size: plan.sizes().mean_octets(),
         traffic: describe_traffic(plan, setup.burst),
         transmit: setup.transmit.clone(),

@@ -25,14 +25,14 @@ use super::far_end::FarEnd;
 use super::halves::{ReceiveHalf, ReceiverCpus};
 use super::host::Host;
 use super::interface_counts::InterfaceSnapshot;
-use super::messages::{Arm, FinishReceiving, HostCpus, PrepareReceiving, Sent, not_armed};
+use super::messages::{Arm, FinishReceiving, HostCpus, PrepareReceiving, not_armed};
 use super::nic::{Circumstances, NicAccount};
 use super::worker::Worker;
 use super::{pace, tracing};
 use crate::mark::mark;
 use crate::programs;
 use crate::receiver::{
-    Application, Order, Outcome, Progress, QueueSize, Received, SharedStart, verification_cost,
+    Application, Order, Outcome, Progress, QueueSize, Received, SharedStart, Streams, verification_cost,
 };
 use crate::subject::Subject;
 use crate::{LabError, Result};
@@ -119,7 +119,7 @@ impl ReceiveSide {
         before: &Snapshot,
         after: &Snapshot,
         received: Received,
-        loss_pattern: Option<LossPattern>,
+        loss_patterns: Vec<LossPattern>,
         cpus: ReceiverCpus,
     ) -> ReceiveHalf {
         let own_xdp = self.subject.takes_in_driver();
@@ -143,7 +143,7 @@ impl ReceiveSide {
         ReceiveHalf {
             filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),
             received,
-            loss_pattern,
+            loss_patterns,
             interface: counts,
             nic,
             softnet,
@@ -174,7 +174,8 @@ impl ReceiveSide {
         let mut setup = self.asked.setup.clone();
         setup.capture.mark = Some(mark(arm.trial, self.plan.layout()));
         let (subject, side, of_thread) = (self.subject.clone(), self.side.clone(), probe.clone());
-        let (flows, samples) = (self.plan.flow_order(), sample_frames(&self.plan, arm.trial));
+        let streams = Streams { count: self.asked.streams.into(), flows: self.plan.flow_order() };
+        let samples = sample_frames(&self.plan, arm.trial);
         let expected = programs::Expected::of(arm.load, arm.duration, self.plan.sizes().mean_octets());
         let (calibration, is_held) = (self.host.calibration.clone(), arm.stays_open);
         let work = move |orders: Receiver<Order>, done: SyncSender<Outcome>| {
@@ -189,7 +190,7 @@ impl ReceiveSide {
                         interface: &interface,
                         capture: &setup.capture,
                         recogniser,
-                        flows,
+                        streams,
                         expected,
                         progress: &progress,
                         stop: &stop,
@@ -203,7 +204,7 @@ impl ReceiveSide {
                 }
             };
             let visitor = Application {
-                flows,
+                streams,
                 work: calibration.ready_work(setup.work.model, application),
                 verify_ns: verification_cost(&recogniser, &samples),
                 orders,
@@ -262,7 +263,8 @@ impl ReceiveEnd for ReceiveSide {
             return Err(not_armed(finish.trial));
         };
         let sending_over = open.probe.snapshot()?;
-        open.progress.finish(finish.sent.frames);
+        let has_all = finish.sent.len() == usize::from(self.asked.streams);
+        open.progress.finish(if has_all { finish.frames() } else { Progress::UNKNOWN });
         let outcome = open.worker.done()?;
         let start = open.progress.start.as_ref().and_then(|start| start.get().copied());
         if armed.arm.stays_open {
@@ -270,7 +272,7 @@ impl ReceiveEnd for ReceiveSide {
         } else {
             drop(open);
         }
-        if !self.asked.is_virtual && outcome.received.arrivals.delivered < finish.sent.frames {
+        if !self.asked.is_virtual && outcome.received.arrivals.delivered < finish.frames() {
             // Some drivers update their counters only at intervals, and those drivers decide where a loss is booked.
             std::thread::sleep(armed.before.interface.settling());
         }
@@ -293,8 +295,9 @@ impl ReceiveEnd for ReceiveSide {
         };
         received.capture.moderation = self.moderated.as_ref().map(Moderated::granted);
         received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
-        let loss_pattern = record.and_then(|record| shape(record, &armed.arm, finish.sent, &received));
-        Ok(self.half(&armed.before, &after, received, loss_pattern, cpus))
+        let loss_patterns =
+            record.map_or(Vec::new(), |record| patterns(record, &armed.arm, &finish, &received));
+        Ok(self.half(&armed.before, &after, received, loss_patterns, cpus))
     }
 
     fn release(&mut self) {
@@ -314,14 +317,24 @@ fn interface(side: &Side) -> Interface {
     Interface { name: side.name().into(), index: side.index(), mtu: side.mtu() }
 }
 
-/// The shape of loss, with the facts about the trial's end that the record of its frames lacks.
-fn shape(record: LossRecord, arm: &Arm, sent: Sent, received: &Received) -> Option<LossPattern> {
-    record.shape(&End {
-        sent: sent.frames,
-        at_ns: sent.end_ns,
-        clock: arm.clock(),
-        damaged: received.arrivals.corrupt + received.arrivals.truncated,
-        ring_drops: received.counters.lost_at(Place::Ring),
+/// The pattern of each stream's loss, with the facts about the trial's end that the record of its frames lacks. A stream whose
+/// generator reported nothing ends with its last frame that came.
+fn patterns(
+    record: LossRecord,
+    arm: &Arm,
+    finish: &FinishReceiving,
+    received: &Received,
+) -> Vec<LossPattern> {
+    record.patterns(|stream| {
+        let reached = received.streams.get(stream).map_or(0, |arrivals| arrivals.reached);
+        let (sent, at_ns) = finish.of(stream).map_or((reached, 0), |sent| (sent.frames, sent.end_ns));
+        End {
+            sent,
+            at_ns,
+            clock: arm.clock(),
+            damaged: received.arrivals.corrupt + received.arrivals.truncated,
+            ring_drops: received.counters.lost_at(Place::Ring),
+        }
     })
 }
 

@@ -1,20 +1,22 @@
-//! One trial: drives its two ends in step, and joins their halves of the account.
+//! One trial: drives its ends in step, and joins their halves of the account.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ends::{ReceiveEnd, TransmitEnd};
+use super::ends::ReceiveEnd;
+use super::generators::generators;
 use super::halves::{ReceiveHalf, TransmitHalf};
-use super::join::{LinkFacts, join};
-use super::messages::{Arm, FinishReceiving, FinishSending, Go};
+use super::join::{LinkFacts, Sides, join};
+use super::messages::{Arm, FinishReceiving};
 use super::numbering::Numbering;
+use super::senders::{Sender, Senders};
 use crate::Result;
 use crate::receiver::SharedStart;
 use capbench_frames::rates::Pps;
-use capbench_frames::stamp::TrialId;
+use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::tracer::Tracer;
-use capbench_model::trial::{Generator, Load, Phase, Profile, Trial, TrialResult};
+use capbench_model::trial::{Load, Phase, Profile, Trial, TrialResult};
 
 /// Duration of the load that measures the tracer's cost, and its smallest number of frames unless that takes too long.
 const TRACER_LOAD: Duration = Duration::from_millis(50);
@@ -36,13 +38,10 @@ pub struct LiveTrial<'l> {
     pub line_rate: Option<Pps>,
     /// Frames that the generator sends at once if the load is a constant rate.
     pub burst: Option<NonZeroU32>,
-    /// The end that sends.
-    pub transmit: Box<dyn TransmitEnd + 'l>,
+    /// The generators.
+    pub senders: Senders<'l>,
     /// The end that receives.
     pub receive: Box<dyn ReceiveEnd + 'l>,
-    /// The location of a generator in another process, which is saved with its account. `None`: both ends are in this process and
-    /// share its clock.
-    pub generator: Option<String>,
     /// The tracer of this process, whose cost is measured before the first trial.
     pub tracer: Option<Arc<Tracer>>,
 }
@@ -87,50 +86,51 @@ impl LiveTrial<'_> {
         let is_first = self.numbering.advance();
         let arm = Arm { trial: self.id(), load, burst: self.burst, duration, is_first, stays_open };
         let (transmit, receive) = self.halves(arm).inspect_err(|_| self.release())?;
-        let link = LinkFacts { is_virtual: self.is_virtual, line_rate_pps: self.line_rate.map(Pps::get) };
-        let measured = join(link, &transmit, &receive);
-        let profile = self.profile_after(&transmit);
-        let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
-        Ok(TrialResult { generators: self.generators(&transmit), ..result })
-    }
-
-    /// The account of a generator in another process.
-    fn generators(&self, transmit: &TransmitHalf) -> Vec<Generator> {
-        let TransmitHalf { stream, frames, lateness, cpu, .. } = transmit;
-        let of = |location: &String| Generator {
-            stream: stream.0,
-            location: location.clone(),
-            intended: frames.intended,
-            sent: frames.sent,
-            unsent: frames.unsent,
-            cpu: cpu.cpu.number(),
-            cpu_ns: cpu.own_ns,
-            lateness: *lateness,
+        let streams = |is_it: fn(&Sender<'_>) -> bool| -> Vec<StreamId> {
+            self.senders.each().iter().filter(|sender| is_it(sender)).map(Sender::stream).collect()
         };
-        self.generator.iter().map(of).collect()
+        let sides = Sides {
+            link: LinkFacts { is_virtual: self.is_virtual, line_rate_pps: self.line_rate.map(Pps::get) },
+            transmit: &transmit,
+            on_its_host: &streams(|sender| sender.is_on_its_host()),
+            unreported: &streams(|sender| sender.part().is_some() && sender.failure().is_some()),
+            receive: &receive,
+        };
+        let measured = join(&sides);
+        let profile = self.profile_after(transmit.iter().all(|half| half.outruns));
+        let result = measured.result(self.numbering.last, Phase::FixedLoad, &profile, load, duration);
+        let mut result =
+            TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
+        result.noise.extend(self.senders.absence());
+        let ended = result.generators.iter().find_map(|generator| generator.failure.clone());
+        if let Some(failure) = ended {
+            result.invalidate(format!("a generator ended while it sent: {failure}"));
+            self.release();
+        }
+        Ok(result)
     }
 
     /// Runs one trial up to the halves of its account, in the order of RFC 2544 section 23: snapshot, open, barrier, send on
-    /// schedule, drain, read every counter once. After an error, the next trial still has to arm both ends.
+    /// schedule, drain, read every counter once. After an error, the next trial still has to arm all ends. There is a half of
+    /// each generator that did not end.
     ///
     /// # Errors
     /// When an end cannot send or receive.
-    pub fn halves(&mut self, arm: Arm) -> Result<(TransmitHalf, ReceiveHalf)> {
+    pub fn halves(&mut self, arm: Arm) -> Result<(Vec<TransmitHalf>, ReceiveHalf)> {
         let trial = arm.trial;
-        let start = self.generator.is_none().then(SharedStart::default);
+        let start = self.senders.are_here().then(SharedStart::default);
         // The receiver last: its windows begin when it is ready.
-        self.transmit.arm(arm, start.clone())?;
+        self.senders.arm(arm, start.as_ref())?;
         self.receive.arm(arm, start)?;
-        let sent = self.transmit.go(Go { trial })?;
+        let sent = self.senders.send(trial)?;
         let receive = self.receive.finish(FinishReceiving { trial, sent })?;
-        let delivered = receive.received.arrivals.delivered;
-        let transmit = self.transmit.finish(FinishSending { trial, delivered })?;
+        let transmit = self.senders.finish(trial, &receive)?;
         Ok((transmit, receive))
     }
 
     fn release(&mut self) {
         self.receive.release();
-        self.transmit.release();
+        self.senders.release();
     }
 
     /// Before the first trial: measures the tracer's cost under the trial's load, without a capture. No later trial uses the id
@@ -146,8 +146,8 @@ impl LiveTrial<'_> {
         let trial = self.id();
         let arm = Arm { trial, load, burst: self.burst, duration, is_first: false, stays_open: false };
         tracer.measure_cost(|| {
-            let sent = self.transmit.arm(arm, None).and_then(|()| self.transmit.go(Go { trial }));
-            self.transmit.release();
+            let sent = self.senders.arm(arm, None).and_then(|()| self.senders.send(trial));
+            self.senders.release();
             sent.map(drop)
         })
     }
@@ -157,10 +157,10 @@ impl LiveTrial<'_> {
         TrialId(self.base.0.wrapping_add(self.numbering.last as u16))
     }
 
-    /// The profile, with the properties of the generator found during the trial.
-    fn profile_after(&self, transmit: &TransmitHalf) -> Profile {
+    /// The profile, with the properties of the generators found during the trial: whether a slow receiver could not slow them.
+    fn profile_after(&self, they_outrun: bool) -> Profile {
         let mut profile = self.profile.clone();
-        if self.is_virtual && profile.load_independent && !transmit.outruns {
+        if self.is_virtual && profile.load_independent && !they_outrun {
             profile.load_independent = false;
             profile.load_depends_because = Some(
                 "the generator's send buffer and ring hold fewer frames than the receiver's backlog, or its size \

@@ -37,6 +37,8 @@ pub struct TransmitSide {
     plan: Arc<FramePlan>,
     generator: Option<Worker<SendOrder, Sending>>,
     armed: Option<Armed>,
+    /// Where the generator says that the last frame was sent, once it sends.
+    is_sent: Option<Receiver<Sent>>,
 }
 
 /// A trial that can begin, or has begun.
@@ -82,7 +84,15 @@ impl TransmitSide {
             reason,
         })?;
         let plan = Arc::new(FramePlan::new(asked.layout, asked.sizes.clone(), asked.mtu)?);
-        Ok(Self { host: host.clone(), side: side.clone(), asked, plan, generator: None, armed: None })
+        Ok(Self {
+            host: host.clone(),
+            side: side.clone(),
+            asked,
+            plan,
+            generator: None,
+            armed: None,
+            is_sent: None,
+        })
     }
 
     fn half(
@@ -196,14 +206,24 @@ impl TransmitEnd for TransmitSide {
         Ok(())
     }
 
-    fn go(&mut self, go: Go) -> Result<Sent> {
+    fn go(&mut self, go: Go) -> Result<()> {
         let armed = self.armed.as_ref().filter(|armed| armed.arm.trial == go.trial);
         let (Some(Armed { arm, start, .. }), Some(generator)) = (armed, &mut self.generator) else {
             return Err(not_armed(go.trial));
         };
         let (sent, is_sent) = sync_channel(1);
         generator.order(SendOrder { arm: *arm, start: Arc::clone(start), sent });
-        is_sent.recv().map_err(|_| generator.failure())
+        self.is_sent = Some(is_sent);
+        Ok(())
+    }
+
+    fn sent(&mut self) -> Result<Sent> {
+        let is_sent = self.is_sent.take().and_then(|is_sent| is_sent.recv().ok());
+        match (is_sent, &mut self.generator) {
+            (Some(sent), _) => Ok(sent),
+            (None, Some(generator)) => Err(generator.failure()),
+            (None, None) => Err(not_begun()),
+        }
     }
 
     fn finish(&mut self, finish: FinishSending) -> Result<TransmitHalf> {
@@ -225,8 +245,14 @@ impl TransmitEnd for TransmitSide {
 
     fn release(&mut self) {
         self.armed = None;
+        self.is_sent = None;
         self.generator = None;
     }
+}
+
+/// The error of waiting for the end of a trial that did not begin.
+fn not_begun() -> LabError {
+    LabError::Unsupported { what: "the trial".into(), reason: "it has not begun".into() }
 }
 
 fn sent_frames(stream: StreamId, arm: &Arm, report: &SendReport) -> Sent {

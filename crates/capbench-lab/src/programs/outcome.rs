@@ -14,9 +14,9 @@ use super::program::Program;
 use super::report::Report;
 use super::run::{Job, Window, stillness};
 use super::scratch::Scratch;
-use crate::receiver::{self, Received, Verifier};
+use crate::receiver::{self, Progress, Received, Verifier};
 use crate::{LabError, Result};
-use capbench_model::arrivals::Arrivals;
+use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::latency::Latency;
 use capbench_model::loss_pattern::LossRecord;
 
@@ -31,6 +31,7 @@ pub(super) struct Outcome<'a> {
 /// Result of verifying every frame of its file.
 struct Verified {
     arrivals: Arrivals,
+    streams: Vec<StreamArrivals>,
     /// Highest number of the trial's frames in it, plus 1.
     reached: u64,
     summary: Summary,
@@ -74,6 +75,7 @@ impl Outcome<'_> {
         let received = Received {
             queue: None,
             arrivals,
+            streams: verified.as_ref().map_or(Vec::new(), |verified| verified.streams.clone()),
             counters: report.counters(self.program),
             batches: 0,
             waits: WaitCounts::default(),
@@ -139,12 +141,13 @@ impl Outcome<'_> {
     /// Verifies every frame in its file.
     fn verify(&self, file: &Path) -> Result<Verified> {
         // libpcap reinserts a VLAN tag that the kernel removed into the frame; other programs may omit it.
-        let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.flows, false);
+        let mut verifier = Verifier::recording(self.job.recogniser.clone(), self.job.streams, false);
         let summary = capture_file::read(file, |frame| verifier.note(frame)).map_err(|reason| {
             self.failed(format!("its capture file {reason}; {}", self.output.last_words()))
         })?;
-        let (arrivals, reached) = (verifier.arrivals(), verifier.reached());
-        Ok(Verified { arrivals, reached, summary, record: verifier.into_record() })
+        let (arrivals, streams) = (verifier.arrivals(), verifier.streams());
+        let reached = verifier.reached();
+        Ok(Verified { arrivals, streams, reached, summary, record: verifier.into_record() })
     }
 
     /// Uses the program's own counts.
@@ -158,9 +161,9 @@ impl Outcome<'_> {
         Ok(Arrivals { read: captured, delivered: captured, ..Arrivals::default() })
     }
 
-    /// Frames that were sent; unknown if the trial was given up.
+    /// Frames that were sent; unknown if the trial was given up, or a generator did not report its own.
     fn sent(&self) -> Option<u64> {
-        self.job.progress.sent()
+        self.job.progress.sent().filter(|sent| *sent != Progress::UNKNOWN)
     }
 
     /// Compares its report with its file, and with the frames that it could capture.

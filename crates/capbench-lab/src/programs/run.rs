@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use capbench_capture::Interface;
 use capbench_frames::classify::Classifier;
-use capbench_frames::plan::FlowOrder;
 use capbench_model::options::CaptureOptions;
 
 use super::arguments::Values;
@@ -21,7 +20,7 @@ use super::scratch::Scratch;
 use super::sockets::Sockets;
 use super::tree::{Member, Usage};
 use super::version;
-use crate::receiver::{self, Progress};
+use crate::receiver::{self, Progress, Streams};
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::threads::ThreadTimes;
@@ -71,8 +70,8 @@ pub struct Job<'a> {
     pub capture: &'a CaptureOptions,
     /// Recognises the trial's frames.
     pub recogniser: Classifier,
-    /// The order of their flows.
-    pub flows: FlowOrder,
+    /// Their streams.
+    pub streams: Streams,
     /// The expected traffic.
     pub expected: Expected,
     /// State of the sender.

@@ -9,7 +9,7 @@ use capbench_sys::packet::stand_in::{BlockKernel, FrameKernel};
 use capbench_sys::packet::{BlockGeometry, FrameBatch, FrameGeometry, FrameVersion};
 use proptest::prelude::*;
 
-use super::Verifier;
+use super::{Streams, Verifier};
 
 /// A trial on heap memory: frames written by the plan, verified as in a trial.
 struct Bench {
@@ -23,7 +23,7 @@ impl Bench {
     fn new() -> Self {
         let plan = FramePlan::new(FrameLayout::default(), "64".parse().unwrap(), Mtu(1500)).unwrap();
         let recogniser = Classifier::new(TrialId(1), plan.layout(), None).unwrap();
-        let verifier = Verifier::recording(recogniser, plan.flow_order(), true);
+        let verifier = Verifier::recording(recogniser, Streams::one(plan.flow_order()), true);
         Self { plan, verifier, sent: 0, drops: 0 }
     }
 
@@ -69,7 +69,7 @@ impl Bench {
             damaged: 0,
             ring_drops: Some(self.drops + drops),
         };
-        self.verifier.into_record().unwrap().shape(&end).unwrap()
+        self.verifier.into_record().unwrap().patterns(|_| end).remove(0)
     }
 }
 

@@ -322,12 +322,13 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::receiver::Streams;
     use crate::work::LoopSpeed;
     use capbench_model::work::WorkModel;
 
     fn queue(length: &str, model: WorkModel) -> Queue {
         let recogniser = Classifier::new(TrialId(1), &FrameLayout::default(), None).unwrap();
-        let verifier = Verifier::recording(recogniser, FlowOrder::default(), true);
+        let verifier = Verifier::recording(recogniser, Streams::one(FlowOrder::default()), true);
         let size = QueueSize::new(length.parse().unwrap(), 64).unwrap();
         Queue::start(size, verifier, Work::new(model, LoopSpeed { iterations_per_ns: 1.0 })).unwrap()
     }

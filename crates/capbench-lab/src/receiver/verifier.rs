@@ -11,42 +11,79 @@ use capbench_model::mark::Tally;
 use capbench_model::places::Place;
 
 use crate::latency::Timekeeper;
-use capbench_model::arrivals::Arrivals;
-use capbench_model::loss_pattern::{Arrival, SequenceTracker};
-use capbench_model::loss_pattern::{LossRecord, Watch};
+use capbench_model::arrivals::{Arrivals, StreamArrivals};
+use capbench_model::loss_pattern::{Arrival, LossRecord, SequenceTracker, Watch};
+use capbench_sys::host::clock;
+
+/// The streams of a trial: each has a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Streams {
+    /// How many there are, 1 to 256. Their numbers are those below.
+    pub count: usize,
+    /// The order of the flows in each.
+    pub flows: FlowOrder,
+}
+
+impl Streams {
+    /// A single stream with this order of flows.
+    pub fn one(flows: FlowOrder) -> Self {
+        Self { count: 1, flows }
+    }
+}
+
+/// One stream's frames so far.
+#[derive(Debug)]
+struct Stream {
+    tracker: SequenceTracker,
+    delivered: u64,
+    duplicates: u64,
+    reordered: u64,
+    /// When its sending began, by its first frame, in nanoseconds since the epoch.
+    began_ns: i64,
+}
 
 /// Verifies frames: whether a frame belongs to this trial, is intact, and which number it has.
 #[derive(Debug)]
 pub struct Verifier {
     recogniser: Classifier,
     vlan_metadata: bool,
-    streams: Vec<SequenceTracker>,
+    streams: Vec<Stream>,
     arrivals: Arrivals,
     watch: Watch,
 }
 
 impl Verifier {
-    /// A verifier for the frames that `recogniser` recognises, in `streams` streams.
-    pub fn new(recogniser: Classifier, streams: u8, vlan_metadata: bool) -> Self {
-        let streams = (0..streams).map(|_| SequenceTracker::default()).collect();
-        let watch = Watch::new(FlowOrder::default());
-        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch }
+    /// A verifier for the frames that `recogniser` recognises, in this many streams.
+    pub fn new(recogniser: Classifier, streams: usize, vlan_metadata: bool) -> Self {
+        let trackers = (0..streams).map(|_| SequenceTracker::default());
+        Self::of(recogniser, trackers, FlowOrder::default(), vlan_metadata)
     }
 
-    /// A verifier for the frames of one stream that records which of them never arrive: see [`Verifier::into_record`].
-    pub fn recording(recogniser: Classifier, flows: FlowOrder, vlan_metadata: bool) -> Self {
-        Self {
-            streams: vec![SequenceTracker::recording(flows)],
-            watch: Watch::new(flows),
-            ..Self::new(recogniser, 0, vlan_metadata)
-        }
+    /// A verifier that records which frames of the streams never arrive: see [`Verifier::into_record`].
+    pub fn recording(recogniser: Classifier, streams: Streams, vlan_metadata: bool) -> Self {
+        let Streams { count, flows } = streams;
+        let trackers = (0..count).map(|_| SequenceTracker::recording_one_of(count, flows));
+        Self::of(recogniser, trackers, flows, vlan_metadata)
     }
 
-    /// Begins a batch: later frames belong to it.
+    fn of(
+        recogniser: Classifier,
+        trackers: impl Iterator<Item = SequenceTracker>,
+        flows: FlowOrder,
+        vlan_metadata: bool,
+    ) -> Self {
+        let stream = |tracker| Stream { tracker, delivered: 0, duplicates: 0, reordered: 0, began_ns: 0 };
+        let streams = trackers.map(stream).collect();
+        Self { recogniser, vlan_metadata, streams, arrivals: Arrivals::default(), watch: Watch::new(flows) }
+    }
+
+    /// Begins a batch: later frames belong to it. Marks and queues are followed in a single stream: which of several streams
+    /// lost frames before a mark is unknown.
     #[inline]
     pub fn begin(&mut self, mark: LossMark, queue: Option<u32>) {
-        let next = self.streams.first().map_or(0, SequenceTracker::next);
-        self.watch.begin(mark, queue, &self.arrivals, next);
+        if let [only] = &self.streams[..] {
+            self.watch.begin(mark, queue, &self.arrivals, only.tracker.next());
+        }
     }
 
     /// Whether the method's counters must be read now, because it marks frames or blocks until they are read.
@@ -81,19 +118,27 @@ impl Verifier {
                     self.arrivals.foreign += 1;
                     return;
                 };
-                match stream.note(stamp.sequence, stamp.planned_ns) {
+                if stream.tracker.next() == 0 {
+                    stream.began_ns = began_ns(frame, stamp.planned_ns);
+                }
+                match stream.tracker.note(stamp.sequence, stamp.planned_ns) {
                     Arrival::InOrder => {}
                     Arrival::AfterGap { missing } => {
                         if self.watch.gap(frame, missing, &self.arrivals) {
-                            stream.note_mark(stamp.sequence);
+                            stream.tracker.note_mark(stamp.sequence);
                         }
                     }
-                    Arrival::Reordered => self.arrivals.reordered += 1,
+                    Arrival::Reordered => {
+                        self.arrivals.reordered += 1;
+                        stream.reordered += 1;
+                    }
                     Arrival::Duplicate => {
                         self.arrivals.duplicates += 1;
+                        stream.duplicates += 1;
                         return;
                     }
                 }
+                stream.delivered += 1;
                 self.arrivals.delivered += 1;
                 timekeeper.note(stamp.planned_ns, frame.time_ns);
             }
@@ -118,16 +163,33 @@ impl Verifier {
         self.arrivals
     }
 
-    /// Which frames arrived; absent if it was not recorded.
+    /// The arrivals of each stream so far.
+    pub fn streams(&self) -> Vec<StreamArrivals> {
+        let began = |stream: &Stream| (stream.tracker.next() > 0).then_some(stream.began_ns);
+        let first_ns = self.streams.iter().filter_map(began).min();
+        let arrivals = |stream: &Stream| StreamArrivals {
+            delivered: stream.delivered,
+            duplicates: stream.duplicates,
+            reordered: stream.reordered,
+            reached: stream.tracker.next(),
+            start_ns: began(stream).zip(first_ns).map(|(began, first)| began.abs_diff(first)),
+        };
+        self.streams.iter().map(arrivals).collect()
+    }
+
+    /// Which frames of each stream arrived; absent if it was not recorded.
     pub fn into_record(mut self) -> Option<LossRecord> {
-        let stream = self.streams.pop().filter(SequenceTracker::is_recording)?;
-        self.watch.end(&self.arrivals, stream.next());
-        Some(LossRecord::new(stream, self.watch))
+        if let [only] = &self.streams[..] {
+            self.watch.end(&self.arrivals, only.tracker.next());
+        }
+        let trackers: Vec<_> = self.streams.into_iter().map(|stream| stream.tracker).collect();
+        let is_recorded = trackers.first().is_some_and(SequenceTracker::is_recording);
+        is_recorded.then(|| LossRecord::new(trackers, self.watch))
     }
 
     /// Highest received sequence number plus 1, summed over streams: later sent frames are missing at the end.
     pub fn reached(&self) -> u64 {
-        self.streams.iter().map(SequenceTracker::next).sum()
+        self.streams.iter().map(|stream| stream.tracker.next()).sum()
     }
 
     /// Counts frames that were read from the method and will not be verified.
@@ -141,13 +203,21 @@ impl Verifier {
     }
 }
 
+/// When the sending of a stream began, in nanoseconds since the epoch, by its first frame that came: the time of the frame, less
+/// the planned one. A frame without a timestamp has the present time.
+#[cold]
+fn began_ns(frame: &Frame<'_>, planned_ns: u64) -> i64 {
+    let came_ns = if frame.time_ns > 0 { frame.time_ns } else { clock::realtime_ns() };
+    came_ns.wrapping_sub(planned_ns).cast_signed()
+}
+
 /// Cost of verifying a frame on the calling thread's CPU in nanoseconds: the fastest of several runs over `frames` (without FCS)
 /// in memory that was just written.
 pub fn verification_cost(recogniser: &Classifier, frames: &[Vec<u8>]) -> f64 {
     const ROUNDS: usize = 20;
     let mut fastest = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let mut verifier = Verifier::recording(recogniser.clone(), FlowOrder::default(), true);
+        let mut verifier = Verifier::recording(recogniser.clone(), Streams::one(FlowOrder::default()), true);
         // The first frame touches the verifier's memory for the first time. In a trial that happens once in thousands of frames.
         let (first, frames) =
             frames.split_first().map_or((None, frames), |(first, rest)| (Some(first), rest));

@@ -158,10 +158,10 @@ pub struct MarkedLoss {
     pub frames_beyond_drops: Option<u64>,
 }
 
-/// Records made while frames arrived.
+/// Records made while frames arrived, of each stream.
 #[derive(Debug)]
 pub struct LossRecord {
-    tracker: SequenceTracker,
+    trackers: Vec<SequenceTracker>,
     watch: Watch,
 }
 
@@ -181,19 +181,21 @@ pub struct End {
 }
 
 impl LossRecord {
-    /// The record of a trial whose frames `tracker` and `watch` have followed.
-    pub fn new(tracker: SequenceTracker, watch: Watch) -> Self {
-        Self { tracker, watch }
+    /// The record of a trial whose streams `trackers` have followed, and `watch` if there is only one.
+    pub fn new(trackers: Vec<SequenceTracker>, watch: Watch) -> Self {
+        Self { trackers, watch }
     }
 
-    /// The shape of the loss; absent where nothing was recorded.
-    pub fn shape(self, end: &End) -> Option<LossPattern> {
-        shape(self.tracker, &self.watch, end)
+    /// The pattern of each stream's loss, with these ends; empty where nothing was recorded.
+    pub fn patterns(self, end_of: impl Fn(usize) -> End) -> Vec<LossPattern> {
+        let Self { trackers, watch } = self;
+        let pattern = |(stream, tracker)| shape(tracker, &watch, &end_of(stream));
+        trackers.into_iter().enumerate().filter_map(pattern).collect()
     }
 }
 
-/// The same for a tracker of any size.
-fn shape<const N: usize>(tracker: SequenceTracker<N>, watch: &Watch, end: &End) -> Option<LossPattern> {
+/// The pattern of one stream's loss.
+fn shape(tracker: SequenceTracker, watch: &Watch, end: &End) -> Option<LossPattern> {
     let recorded = tracker.finish(end.sent)?.finish(end.at_ns);
     let time = recorded.in_time();
     let has_marks = watch.marks.of_batches || watch.marks.of_frames;

@@ -6,7 +6,7 @@ use super::recorder::{Anchor, LossRecorder};
 
 /// Numbers per word of the memory.
 const BITS: u64 = u64::BITS as u64;
-/// Words remembered of a stream: 2^24 numbers, in 2 MiB. An older number cannot be distinguished from a duplicate.
+/// Words remembered of all streams together: 2^24 numbers, in 2 MiB. An older number cannot be distinguished from a duplicate.
 const WORDS: usize = 1 << 18;
 
 /// Meaning of a frame's sequence number.
@@ -25,18 +25,20 @@ pub enum Arrival {
     Duplicate,
 }
 
-/// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64.
+/// Follows one stream with bounded memory: one bit for each of the last 16 million sequence numbers, give or take 64, or for its
+/// share of them where there are several streams.
 ///
 /// A late number counts as received if it is still remembered; later it counts as a duplicate and stays lost. So a number's
 /// outcome is final when it is forgotten. A tracker that records loss then passes the outcome to [`crate::loss_pattern`]: a number
 /// recorded as lost never arrived in time.
 #[derive(Debug)]
-pub struct SequenceTracker<const N: usize = WORDS> {
+pub struct SequenceTracker {
     /// Highest number seen plus 1: the next number of an ordered stream.
     next: u64,
-    /// Number of words begun: those from `top - N` on are remembered.
+    /// Number of words begun: as many as `seen` has are remembered.
     top: u64,
-    seen: Box<[u64; N]>,
+    /// A power of two of them.
+    seen: Box<[u64]>,
     recording: Option<Recording>,
 }
 
@@ -73,27 +75,31 @@ impl Notes {
 
 impl Default for SequenceTracker {
     fn default() -> Self {
-        Self::sized()
+        Self::sized(WORDS)
     }
 }
 
 impl SequenceTracker {
-    /// A tracker that records missing numbers, for a stream with this order of flows.
+    /// A tracker that records missing numbers, for the only stream, with this order of flows.
     pub fn recording(flows: FlowOrder) -> Self {
-        Self::sized_recording(flows)
-    }
-}
-
-impl<const N: usize> SequenceTracker<N> {
-    fn sized() -> Self {
-        let seen = vec![0; N].into_boxed_slice().try_into().expect("as many words as were made");
-        Self { next: 0, top: 0, seen, recording: None }
+        Self::recording_one_of(1, flows)
     }
 
-    /// A tracker that records missing numbers, by flow.
-    pub fn sized_recording(flows: FlowOrder) -> Self {
-        let words = vec![Notes::default(); N].into_boxed_slice();
-        Self { recording: Some(Recording { words, recorder: LossRecorder::new(flows) }), ..Self::sized() }
+    /// A tracker that records missing numbers, for one of this many streams, which share the memory of one.
+    pub fn recording_one_of(streams: usize, flows: FlowOrder) -> Self {
+        Self::sized_recording((WORDS / streams.next_power_of_two()).max(1), flows)
+    }
+
+    /// A tracker that remembers this many words, a power of two.
+    fn sized(words: usize) -> Self {
+        Self { next: 0, top: 0, seen: vec![0; words].into_boxed_slice(), recording: None }
+    }
+
+    /// A tracker of this size that records missing numbers, by flow.
+    pub(super) fn sized_recording(words: usize, flows: FlowOrder) -> Self {
+        let notes = vec![Notes::default(); words].into_boxed_slice();
+        let recording = Recording { words: notes, recorder: LossRecorder::new(flows) };
+        Self { recording: Some(recording), ..Self::sized(words) }
     }
 
     /// Records the arrival of a frame with this planned time.
@@ -121,7 +127,7 @@ impl<const N: usize> SequenceTracker<N> {
     /// Records that the frame, which has just arrived after a gap, has a mark that frames before it were lost.
     pub fn note_mark(&mut self, sequence: u64) {
         if let Some(recording) = &mut self.recording {
-            recording.words[Self::slot(sequence / BITS)].marks |= 1 << (sequence % BITS);
+            recording.words[slot_in(&self.seen, sequence / BITS)].marks |= 1 << (sequence % BITS);
         }
     }
 
@@ -138,11 +144,12 @@ impl<const N: usize> SequenceTracker<N> {
 
     /// Ends the stream after `sent` frames. Returns the recorded data, if any.
     pub fn finish(self, sent: u64) -> Option<LossRecorder> {
-        let Recording { words, mut recorder } = self.recording?;
+        let Self { top, seen, recording, .. } = self;
+        let Recording { words, mut recorder } = recording?;
         recorder.limit(sent);
-        for word in self.top.saturating_sub(N as u64)..self.top {
-            let (slot, notes) = (Self::slot(word), words[Self::slot(word)]);
-            recorder.word(self.seen[slot], notes.marks, notes.anchor(word));
+        for word in top.saturating_sub(seen.len() as u64)..top {
+            let slot = slot_in(&seen, word);
+            recorder.word(seen[slot], words[slot].marks, words[slot].anchor(word));
         }
         Some(recorder)
     }
@@ -159,12 +166,12 @@ impl<const N: usize> SequenceTracker<N> {
             self.next = sequence + 1;
             return if missing > 0 { Arrival::AfterGap { missing } } else { Arrival::InOrder };
         }
-        if word + (N as u64) < self.top || self.is_marked(sequence) {
+        if word + (self.seen.len() as u64) < self.top || self.is_marked(sequence) {
             return Arrival::Duplicate;
         }
         self.mark(sequence);
         if let Some(recording) = &mut self.recording {
-            let notes = &mut recording.words[Self::slot(word)];
+            let notes = &mut recording.words[slot_in(&self.seen, word)];
             if notes.anchor == 0 {
                 *notes = Notes::at(sequence, planned_ns);
             }
@@ -174,38 +181,47 @@ impl<const N: usize> SequenceTracker<N> {
 
     /// Begins a word and those before it, and forgets as many old ones.
     fn begin(&mut self, word: u64, notes: Notes) {
-        let first = (word + 1).saturating_sub(N as u64);
+        let remembered = self.seen.len() as u64;
+        let first = (word + 1).saturating_sub(remembered);
         if let Some(Recording { words, recorder }) = &mut self.recording {
-            for leaving in self.top.saturating_sub(N as u64)..first.min(self.top) {
-                let (slot, notes) = (Self::slot(leaving), words[Self::slot(leaving)]);
-                recorder.word(self.seen[slot], notes.marks, notes.anchor(leaving));
+            for leaving in self.top.saturating_sub(remembered)..first.min(self.top) {
+                let slot = slot_in(&self.seen, leaving);
+                recorder.word(self.seen[slot], words[slot].marks, words[slot].anchor(leaving));
             }
             recorder.skip(first.saturating_sub(self.top) * BITS);
             for begun in first.max(self.top)..word {
-                words[Self::slot(begun)] = Notes::default();
+                words[slot_in(&self.seen, begun)] = Notes::default();
             }
-            words[Self::slot(word)] = notes;
+            words[slot_in(&self.seen, word)] = notes;
         }
         for begun in first.max(self.top)..=word {
-            self.seen[Self::slot(begun)] = 0;
+            let slot = self.slot(begun);
+            self.seen[slot] = 0;
         }
         self.top = word + 1;
     }
 
     #[inline]
-    fn slot(word: u64) -> usize {
-        (word % N as u64) as usize
+    fn slot(&self, word: u64) -> usize {
+        slot_in(&self.seen, word)
     }
 
     #[inline]
     fn mark(&mut self, sequence: u64) {
-        self.seen[Self::slot(sequence / BITS)] |= 1 << (sequence % BITS);
+        let slot = self.slot(sequence / BITS);
+        self.seen[slot] |= 1 << (sequence % BITS);
     }
 
     #[inline]
     fn is_marked(&self, sequence: u64) -> bool {
-        self.seen[Self::slot(sequence / BITS)] & 1 << (sequence % BITS) != 0
+        self.seen[self.slot(sequence / BITS)] & 1 << (sequence % BITS) != 0
     }
+}
+
+/// The place of a word among those that are remembered.
+#[inline]
+fn slot_in(seen: &[u64], word: u64) -> usize {
+    word as usize & (seen.len() - 1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::figures::grouped;
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use capbench_frames::rates::Pps;
@@ -29,6 +29,22 @@ pub enum Load {
 }
 
 impl Load {
+    /// The part of one of several generators, which send it together. `None` if it is too small: a burst with fewer frames than
+    /// generators, or a rate that no schedule has.
+    pub fn part(self, share: Share) -> Option<Self> {
+        Some(match self {
+            Self::Rate(rate) => Self::Rate(share.of_rate(rate)?),
+            Self::Maximum => Self::Maximum,
+            Self::Burst { frames, rate } => {
+                let frames = NonZeroU64::new(share.of_frames(frames.get()))?;
+                Self::Burst { frames, rate: share.of_rate(rate)? }
+            }
+            Self::Step(Step { before, at, after }) => {
+                Self::Step(Step { before: share.of_rate(before)?, at, after: share.of_rate(after)? })
+            }
+        })
+    }
+
     /// The rate in frames per second, if there is a constant one.
     pub fn pps(self) -> Option<f64> {
         match self {
@@ -85,6 +101,38 @@ impl Load {
     }
 }
 
+/// The share of one of several generators in a load: `weight` of `all`, after `before` of the generators before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    before: u64,
+    weight: u64,
+    all: u64,
+}
+
+impl Share {
+    /// The shares of generators with these weights. A single one has all of it.
+    pub fn of_each(weights: &[NonZeroU32]) -> Vec<Self> {
+        let all = weights.iter().map(|weight| u64::from(weight.get())).sum();
+        let mut before = 0;
+        let share = |weight: &NonZeroU32| {
+            let share = Self { before, weight: weight.get().into(), all };
+            before += share.weight;
+            share
+        };
+        weights.iter().map(share).collect()
+    }
+
+    fn of_rate(self, rate: Pps) -> Option<Pps> {
+        Pps::new(rate.get() * (self.weight as f64 / self.all as f64)).ok()
+    }
+
+    /// Its frames; those of all shares add up to `frames`.
+    fn of_frames(self, frames: u64) -> u64 {
+        let until = |weights: u64| (u128::from(frames) * u128::from(weights) / u128::from(self.all)) as u64;
+        until(self.before + self.weight) - until(self.before)
+    }
+}
+
 /// A load that is not a constant rate, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -118,5 +166,42 @@ impl fmt::Display for Load {
                 write!(f, "{before} packets/s for {at:?}, then {after} packets/s")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn shares(weights: &[u32]) -> Vec<Share> {
+        Share::of_each(&weights.iter().map(|weight| NonZeroU32::new(*weight).unwrap()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_parts_of_a_burst_are_all_of_it() {
+        let rate = Pps::new(1000.0).unwrap();
+        for (weights, frames, parts) in [
+            (&[1][..], 17, vec![Some(17)]),
+            (&[1, 1, 1], 100, vec![Some(33), Some(33), Some(34)]),
+            (&[3, 1], 8, vec![Some(6), Some(2)]),
+            (&[1, 1, 1], 2, vec![None, Some(1), Some(1)]),
+        ] {
+            let load = Load::Burst { frames: NonZeroU64::new(frames).unwrap(), rate };
+            let split = shares(weights).into_iter().map(|share| load.part(share));
+            let split: Vec<_> = split.map(|part| part?.intended(Duration::ZERO)).collect();
+            assert_eq!(split, parts, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn rates_are_split_by_weight_and_one_generator_sends_exactly_the_load() {
+        let pps = |load: Option<Load>| load.unwrap().pps().unwrap();
+        let load = Load::Rate(Pps::new(1e6 / 3.0).unwrap());
+        assert_eq!(load.part(shares(&[7])[0]), Some(load));
+        let parts: Vec<_> = shares(&[3, 1]).into_iter().map(|share| pps(load.part(share))).collect();
+        assert_eq!(parts, [1e6 / 3.0 * 0.75, 1e6 / 3.0 * 0.25]);
+        assert_eq!(Load::Maximum.part(shares(&[1, 1])[1]), Some(Load::Maximum));
     }
 }

@@ -36,23 +36,51 @@ pub struct Departed {
     pub under_way: u64,
 }
 
-/// What one generator did whose interface was named by a location.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+/// What one generator did whose interface was named by a location, and what came of it. Counts that nobody reported are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Generator {
     /// The stream in its frames' stamps.
     pub stream: u8,
     /// The location of its interface, as the user named it.
     pub location: String,
+    /// Why it did not report, if it ended while it sent. The sums of the trial then count the frames that it sent at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// Frames that it should send.
-    pub intended: u64,
+    #[serde(default)]
+    pub intended: Option<u64>,
     /// Frames that it passed to its kernel.
-    pub sent: u64,
+    #[serde(default)]
+    pub sent: Option<u64>,
     /// Frames that it did not send before the phase ended.
-    pub unsent: u64,
+    #[serde(default)]
+    pub unsent: Option<u64>,
+    /// Its frames that reached the application intact, counted once each.
+    #[serde(default)]
+    pub delivered: Option<u64>,
+    /// Its sent frames that did not.
+    #[serde(default)]
+    pub lost: Option<u64>,
+    /// Repetitions of its frames.
+    #[serde(default)]
+    pub duplicates: Option<u64>,
+    /// Its frames that arrived after a later one of it.
+    #[serde(default)]
+    pub reordered: Option<u64>,
+    /// When it began, in nanoseconds after the first of the generators, by the receiver's clock: its first frame that came, less
+    /// that frame's planned time.
+    #[serde(default)]
+    pub start_ns: Option<u64>,
+    /// When and how its frames were lost; absent if it was the only generator, as the trial has it then. `damaged` counts those
+    /// of all generators: nobody knows whose a damaged frame was.
+    #[serde(rename = "loss_shape", default, skip_serializing_if = "Option::is_none")]
+    pub loss_pattern: Option<LossPattern>,
     /// Its CPU, on its host.
-    pub cpu: u32,
+    #[serde(default)]
+    pub cpu: Option<u32>,
     /// CPU time of its thread in nanoseconds.
-    pub cpu_ns: u64,
+    #[serde(default)]
+    pub cpu_ns: Option<u64>,
     /// Lateness of its frames; absent if nothing was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<LatenessSummary>,
@@ -189,7 +217,8 @@ pub struct TrialResult {
     pub ledger: Vec<Entry>,
     /// Sent frames that no place explains.
     pub unexplained: i64,
-    /// When frames were lost and how many in a row; absent if frames were not examined one by one.
+    /// When frames were lost and how many in a row; absent if frames were not examined one by one, and with several generators:
+    /// `generators` has it for each.
     #[serde(rename = "loss_shape", default, skip_serializing_if = "Option::is_none")]
     pub loss_pattern: Option<LossPattern>,
     /// The delay of the frames; absent if it was not recorded.
@@ -202,7 +231,7 @@ pub struct TrialResult {
     pub invalid_because: Option<String>,
     /// CPU time.
     pub cpu: CpuAccount,
-    /// Lateness of the generator; absent at maximum load, which has no plan.
+    /// Lateness of the generator, of several the largest of each figure; absent at maximum load, which has no plan.
     pub lateness: Option<LatenessSummary>,
     /// Share of the kernel's receive work that ran on the CPU chosen for it.
     pub kernel_work_share: Option<f64>,

@@ -120,7 +120,14 @@ pub(crate) fn disturbance(which: u32) -> Disturbance {
         3 => (cpu(0, 0), clocks(0, 700.0, 0)),
         _ => (cpu(0, 0), clocks(0, 0.0, 3_000_000)),
     };
-    Disturbance { cpus, tick_ns: 10 * MS, clocks, sending_ns: 1000 * MS, backlog_lasts_ns: None }
+    Disturbance {
+        cpus,
+        tick_ns: 10 * MS,
+        clocks,
+        sending_ns: 1000 * MS,
+        backlog_lasts_ns: None,
+        start_spread_ns: None,
+    }
 }
 
 /// Loses everything in this many trials after an overload.

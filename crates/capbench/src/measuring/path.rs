@@ -1,12 +1,15 @@
 //! The path that trials run on, and the laboratory on it: in this process, or between agents.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Result;
+use capbench_agent::client::Interrupt;
 use capbench_agent::laboratory::{AgentLaboratory, Route};
 use capbench_frames::Pps;
 use capbench_host::bed::prepare_process;
-use capbench_lab::live::{self, LiveLaboratory};
+use capbench_lab::live::{self, LiveLaboratory, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_model::environment::Environment;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -21,15 +24,52 @@ pub enum Path {
     /// Both interfaces are used by this process.
     Here(live::Path),
     /// Each interface is used by an agent.
-    Agents(Route),
+    Agents(AgentPath),
+}
+
+/// A path between agents.
+#[derive(Clone, Debug)]
+pub struct AgentPath {
+    pub route: Route,
+    /// Speed of its links in bits per second, once the agents were asked.
+    bits_per_second: Arc<OnceLock<Option<f64>>>,
+}
+
+impl AgentPath {
+    pub fn new(route: Route) -> Self {
+        Self { route, bits_per_second: Arc::default() }
+    }
+
+    fn open(
+        &self,
+        programs: &Programs,
+        trace: bool,
+        interrupt: Interrupt,
+        stop: Arc<AtomicBool>,
+    ) -> Result<AgentLaboratory> {
+        Ok(AgentLaboratory::open(self.route.clone(), programs.clone(), trace, interrupt, stop)?)
+    }
+
+    /// Asks the agents for the speed of the links, once.
+    fn bits_per_second(&self) -> Result<Option<f64>> {
+        if let Some(known) = self.bits_per_second.get() {
+            return Ok(*known);
+        }
+        let agents = self.open(&Programs::default(), false, Interrupt::default(), Arc::default())?;
+        let bits = agents.bits_per_second()?;
+        Ok(*self.bits_per_second.get_or_init(|| bits))
+    }
 }
 
 impl Path {
-    /// Highest frame rate for a set-up's sizes, as far as it is known without contact to an agent.
+    /// Highest frame rate for a set-up's sizes. Agents are contacted for it.
     pub fn line_rate(&self, setup: &Setup) -> Result<Option<Pps>> {
         match self {
             Self::Here(path) => Ok(path.line_rate(setup)?),
-            Self::Agents(_) => Ok(None),
+            Self::Agents(agents) => {
+                let mean_octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
+                Ok(agents.bits_per_second()?.and_then(|bits| line_rate::of_bits(bits, mean_octets)))
+            }
         }
     }
 
@@ -40,7 +80,7 @@ impl Path {
             Self::Here(live::Path::Interfaces { transmit, receive, .. }) => {
                 format!("{transmit} to {receive}")
             }
-            Self::Agents(Route { transmit, receive, .. }) => format!("{transmit} to {receive}"),
+            Self::Agents(AgentPath { route, .. }) => format!("{} to {}", route.senders(), route.receive),
         }
     }
 }
@@ -71,11 +111,9 @@ impl Site {
                 let laboratory = if trace { laboratory.with_tracer() } else { laboratory };
                 Ok((Self::Here(Box::new(laboratory), Box::new(environment)), stop))
             }
-            Path::Agents(route) => {
+            Path::Agents(agents) => {
                 let stop = Stop::install()?;
-                let (route, programs) = (route.clone(), programs.clone());
-                let laboratory =
-                    AgentLaboratory::open(route, programs, trace, stop.interrupt(), stop.flag())?;
+                let laboratory = agents.open(programs, trace, stop.interrupt(), stop.flag())?;
                 Ok((Self::Agents(Box::new(laboratory)), stop))
             }
         }

@@ -80,7 +80,7 @@ pub fn run(flags: &ReproduceFlags) -> Result<Exit> {
         Ok(Part { publication, conditions, estimate })
     };
     let parts = publications.into_iter().map(part).collect::<Result<_>>()?;
-    super::run(Scene::of_path(&flags.path, MTU, &flags.run), Reproduce { parts, base, absent })
+    super::run(Scene::of_path(&flags.path, MTU, &flags.run)?, Reproduce { parts, base, absent })
 }
 
 fn publications(key: &str) -> Result<Vec<&'static Publication>, Usage> {

@@ -1,12 +1,13 @@
 //! What every measuring command needs: methods, frame sizes and placements, the path, and how the run is saved.
 
 use std::fmt::Display;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use capbench_agent::laboratory::Route;
-use capbench_agent::location::Location;
+use capbench_agent::location::{Location, Locations};
 use capbench_frames::units::WIRE_OVERHEAD_OCTETS;
 use capbench_frames::{Classifier, FrameLayout, FramePlan, FrameSize, Mtu, Pps, Sizes, StatedRate, TrialId};
 use capbench_host::bed::Placement;
@@ -18,13 +19,12 @@ use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::SizeLabel;
 use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
 use clap::{Arg, Args};
 
-use super::path::Path;
+use super::path::{AgentPath, Path};
 use super::words;
 use crate::exit::Usage;
 use crate::flags::{CaptureFlags, LayoutFlags, transmit};
@@ -90,19 +90,52 @@ pub struct PathFlags {
     #[arg(long, value_name = "WAY", default_value = "rps", conflicts_with_all = ["tx", "rx"])]
     receive_by: ReceiveBy,
     /// Send on this interface instead of a virtual link; the link must be isolated (RFC 6815). On another host it is
-    /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent
+    /// ssh:[USER@]HOST/IF, in another network namespace netns:NAME/IF; exec:COMMAND,IF starts any agent. Several, separated
+    /// by commas, share the load
     #[arg(long, value_name = "IF", requires = "rx")]
-    tx: Option<Location>,
+    tx: Vec<Locations>,
     /// Capture on this interface instead of a virtual link; it is named as for --tx
     #[arg(long, value_name = "IF", requires = "tx")]
     rx: Option<Location>,
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
+    /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
+    weights: Vec<NonZeroU32>,
+    /// Go on when up to this many of the generators of --tx end or are out of reach
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "tx")]
+    tolerate: usize,
     /// Transmit method: sendto, sendmmsg, packet-tx, af-xdp-tx or xdp-live; with +qdisc behind it, one of the first three goes
     /// through the queueing discipline
     #[arg(long, value_name = "METHOD", default_value = "packet-tx", value_parser = transmit)]
     transmit: String,
+}
+
+impl PathFlags {
+    /// The generators, each with its weight.
+    fn weighted(&self, generators: Vec<Location>) -> Result<Vec<(Location, NonZeroU32)>, Usage> {
+        const MOST: usize = 256;
+        once("--tx", &generators)?;
+        let count = generators.len();
+        if count > MOST {
+            return Err(Usage(format!("--tx: {count} generators; up to {MOST} can send to one receiver")));
+        }
+        if self.tolerate >= count {
+            return Err(Usage(format!(
+                "--tolerate {}: of {count} generators one must be left",
+                self.tolerate
+            )));
+        }
+        let weights = match self.weights.len() {
+            0 => vec![NonZeroU32::MIN; count],
+            named if named == count => self.weights.clone(),
+            named => {
+                return Err(Usage(format!("--weights: {named} for {count} generators; name one for each")));
+            }
+        };
+        Ok(generators.into_iter().zip(weights).collect())
+    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -190,7 +223,7 @@ impl Scene {
         let quiet = flags.quiet.unwrap_or(Duration::from_millis(defaults.quiet_ms));
         let sizes = setups(flags, sizes, quiet)?;
         let placements = placements(flags, defaults.placements)?;
-        once("--size", &sizes.iter().map(|setup| &setup.label).collect::<Vec<_>>())?;
+        once("--size", &sizes.iter().map(Setup::label).collect::<Vec<_>>())?;
         once("--placement", &placements)?;
         Ok(Self {
             methods,
@@ -198,25 +231,27 @@ impl Scene {
             sizes,
             placements,
             programs,
-            ..Self::of_path(&flags.path, flags.mtu, &flags.run)
+            ..Self::of_path(&flags.path, flags.mtu, &flags.run)?
         })
     }
 
     /// A path without methods, for a command that tests them itself.
-    pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Self {
-        let path = match (&flags.tx, &flags.rx) {
-            (Some(Location::Here { interface: transmit }), Some(Location::Here { interface: receive })) => {
+    pub fn of_path(flags: &PathFlags, mtu: u32, run: &RunFlags) -> Result<Self, Usage> {
+        let transmit: Vec<Location> = flags.tx.iter().flat_map(|Locations(all)| all).cloned().collect();
+        let path = match (&transmit[..], &flags.rx) {
+            ([Location::Here { interface: transmit }], Some(Location::Here { interface: receive })) => {
                 let (transmit, receive) = (transmit.clone(), receive.clone());
                 Path::Here(live::Path::Interfaces { transmit, receive, isolated: flags.isolated })
             }
-            (Some(transmit), Some(receive)) => Path::Agents(Route {
-                transmit: transmit.clone(),
+            ([_, ..], Some(receive)) => Path::Agents(AgentPath::new(Route {
+                transmit: flags.weighted(transmit)?,
                 receive: receive.clone(),
                 isolated: flags.isolated,
-            }),
+                tolerated: flags.tolerate,
+            })),
             _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),
         };
-        Self {
+        Ok(Self {
             methods: Vec::new(),
             named: Vec::new(),
             sizes: Vec::new(),
@@ -225,7 +260,7 @@ impl Scene {
             path,
             programs: Programs::default(),
             run: run.clone(),
-        }
+        })
     }
 
     /// Whether the user named this method, not only a set that contains it.
@@ -258,8 +293,11 @@ impl Scene {
             return Err(Usage(format!("{flag}: {why}")).into());
         };
         let mean_octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
-        let line =
-            self.path.line_rate(setup)?.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
+        let line = match rate {
+            StatedRate::OfLine(_) => self.path.line_rate(setup)?,
+            _ => None,
+        };
+        let line = line.map(|most| most.get() * 8.0 * (mean_octets + WIRE_OVERHEAD_OCTETS));
         Ok(rate.of_frames(mean_octets, line).map_err(|error| Usage(format!("{flag}: {error}")))?)
     }
 
@@ -267,7 +305,7 @@ impl Scene {
     pub fn describe(&self) -> String {
         let mut text = String::new();
         words::row(&mut text, "methods", words::list(&self.methods));
-        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(|setup| &setup.label)));
+        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(Setup::label)));
         words::row(&mut text, "placements", words::list(&self.placements));
         if let Some(first) = self.sizes.first() {
             words::row(&mut text, "work", first.work);
@@ -320,7 +358,7 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
     let snap = capture.snap_length;
     Classifier::new(TrialId(0), &layout, snap.cuts().then(|| snap.octets()))?;
     // The MTU of real interfaces is read later.
-    let mtu = if flags.path.tx.is_some() { u16::MAX.into() } else { flags.mtu };
+    let mtu = if !flags.path.tx.is_empty() { u16::MAX.into() } else { flags.mtu };
     let setup = |sizes: Sizes| {
         FramePlan::new(layout, sizes.clone(), Mtu(mtu))?;
         let base = plain_setup(sizes, &flags.path, quiet);
@@ -333,10 +371,6 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
 pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
     Setup {
         method: MethodSpec::plain(""),
-        label: match &sizes {
-            Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
-            mixed => SizeLabel::Named(mixed.to_string()),
-        },
         sizes,
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,

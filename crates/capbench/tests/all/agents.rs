@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
+    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root, signal,
 };
 
 /// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.
@@ -91,18 +91,18 @@ impl Drop for Hosts {
     }
 }
 
-fn ip(arguments: &str) {
+pub fn ip(arguments: &str) {
     let output = program(&format!("ip {arguments}")).output().unwrap();
     assert!(output.status.success(), "ip {arguments}: {output:?}");
 }
 
-fn results(out: &Scratch) -> Value {
-    serde_json::from_slice(&std::fs::read(out.path().join("run/results.json")).unwrap()).unwrap()
+/// A number of frames.
+pub fn count(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key}: {value:#}"))
 }
 
 /// What holds in every trial between agents, whatever was lost.
 fn check(trial: &Value) {
-    let count = |value: &Value, key: &str| value[key].as_u64().unwrap_or_else(|| panic!("{key}: {trial:#}"));
     let generators = trial["generators"].as_array().unwrap();
     assert_eq!(generators.len(), 1, "{trial:#}");
     for key in ["intended", "sent"] {
@@ -136,7 +136,7 @@ fn root_two_namespaces_account_for_every_frame() {
     let hosts = Hosts::make();
     let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    let results = results(&out);
+    let results = results(&out.file("run")).unwrap();
     assert_eq!(results["complete"], true);
     let trials = results["trials"].as_array().unwrap();
     assert!(!trials.is_empty());
@@ -162,7 +162,7 @@ fn root_a_search_between_agents_accounts_for_every_frame() {
     command.args(["--tx", &hosts.location("gen"), "--rx", &hosts.location("dut")]);
     let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn root_an_agent_that_is_killed_costs_its_trial_and_nothing_else() {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
         let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-        results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+        results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
         let _ = std::fs::remove_dir_all(out.path().join("run"));
     }
 }
@@ -322,7 +322,7 @@ fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     let g = hosts.interface("gen");
     let ended = run(HOST, bench(&g, "--rate 20k --duration 1s"));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
     refused(&mut bench("other", "--rate 20k"), 6, &["does not allow send:other"]);
     refused(&mut bench(&g, "--rate 2M"), 6, &["up to 1000000 frames/s"]);
     std::fs::write(server.folder.path().join("known"), "").unwrap();
@@ -353,5 +353,5 @@ fn root_an_interface_serves_one_controller_at_a_time() {
     assert!(second.errors.contains("another controller uses it"), "{second:#?}");
     let first = first.end();
     assert!(matches!(first.code, Some(0 | 4)), "{first:#?}");
-    results(&out)["trials"].as_array().unwrap().iter().for_each(check);
+    results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
 }

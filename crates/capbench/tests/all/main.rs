@@ -12,6 +12,7 @@ mod extcap;
 mod foreign_code;
 mod foreign_folders;
 mod generate;
+mod generators;
 mod hostile;
 mod libpcap;
 mod memory_limits;

@@ -89,8 +89,8 @@ impl Halves<'_> {
         let cpus = &self.receive.cpus;
         let of_receiver =
             cpus.sending.largest_steal_share(&[cpus.placement.kernel, cpus.placement.application]);
-        let of_generator = self.transmit.cpu.times.and_then(|times| times.steal_share());
-        of_receiver.into_iter().chain(of_generator).reduce(f64::max)
+        let of_generators = self.each.iter().filter_map(|half| half.cpu.times?.steal_share());
+        of_receiver.into_iter().chain(of_generators).reduce(f64::max)
     }
 
     /// Whether foreign work kept the application's CPU busy, on which the kernel also receives.

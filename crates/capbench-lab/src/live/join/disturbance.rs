@@ -2,6 +2,7 @@
 
 use capbench_host::accounts::cpu::CpuTimes;
 use capbench_host::accounts::kernel_work::foreign_ns;
+use capbench_model::arrivals::start_spread_ns;
 use capbench_model::disturbance::{CpuDisturbance, Disturbance};
 use capbench_sys::host::CpuId;
 
@@ -20,6 +21,7 @@ impl Halves<'_> {
             clocks: self.receive.clocks,
             sending_ns: self.transmit.cpu.window_ns,
             backlog_lasts_ns: self.backlog_lasts_ns(),
+            start_spread_ns: start_spread_ns(&self.receive.received.streams),
         }
     }
 

@@ -100,6 +100,7 @@ fn receive() -> ReceiveHalf {
         nic: NicAccount::new(&nic, &nic, Some(stats), 2, &circumstances),
         received: Received {
             arrivals,
+            streams: vec![StreamArrivals { delivered: 990, reached: 1000, ..StreamArrivals::default() }],
             queue: None,
             counters,
             batches: 33,
@@ -129,7 +130,7 @@ fn receive() -> ReceiveHalf {
             verify_ns: 100.0,
             iteration_ns: None,
         },
-        loss_pattern: None,
+        loss_patterns: Vec::new(),
         interface: InterfaceCounts {
             stats: Some(stats),
             traced: Some(traced),
@@ -180,6 +181,19 @@ fn receive() -> ReceiveHalf {
 }
 
 const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
+
+/// The trial of one generator, on the receiver's host if the receive side says so.
+fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
+    let on_its_host = receive.cpus.placement.generator.map(|_| transmit.stream);
+    let sides = Sides {
+        link,
+        transmit: std::slice::from_ref(transmit),
+        on_its_host: on_its_host.as_slice(),
+        unreported: &[],
+        receive,
+    };
+    super::join(&sides)
+}
 
 fn through_json<T: Serialize + DeserializeOwned>(half: &T) -> T {
     serde_json::from_str(&serde_json::to_string(half).unwrap()).unwrap()

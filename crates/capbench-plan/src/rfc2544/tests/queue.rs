@@ -116,7 +116,7 @@ impl Trial for QueueTrial<'_> {
             damaged: 0,
             ring_drops: Some(sent - delivered),
         };
-        let record = LossRecord::new(tracker, Watch::new(FlowOrder::default()));
+        let record = LossRecord::new(vec![tracker], Watch::new(FlowOrder::default()));
         let losses =
             vec![Loss { place: Place::Ring, count: Some(sent - delivered), source: "the queue".into() }];
         let measured = Measured {
@@ -131,7 +131,7 @@ impl Trial for QueueTrial<'_> {
             },
             arrivals: Arrivals { read: delivered, delivered, ..Arrivals::default() },
             sending: duration,
-            loss_pattern: record.shape(&end),
+            loss_pattern: record.patterns(|_| end).pop(),
             latency: self.setup.latency.map(|recording| Latency {
                 total: Delays::of(&delays),
                 ..Latency::unknown(recording, "a queue stamps no frames")

@@ -146,7 +146,7 @@ impl Tallies {
             each: each.collect::<Result<_>>()?,
             in_none: Sum::default(),
             trial: classifier.map(|classifier| Trial {
-                verifier: Verifier::new(classifier.clone(), u8::MAX, metadata.tags == Tags::InMetadata),
+                verifier: Verifier::new(classifier.clone(), 256, metadata.tags == Tags::InMetadata),
                 classifier,
                 others: OtherTrials::default(),
             }),

@@ -1,0 +1,42 @@
+//! The account of each generator in another process: what it reported, and what came of it.
+
+use capbench_model::trial::Generator;
+
+use super::halves::{ReceiveHalf, TransmitHalf};
+use super::senders::Sender;
+
+/// The accounts of the generators that took part in a trial and have a location.
+pub(super) fn generators(
+    senders: &[Sender<'_>],
+    transmit: &[TransmitHalf],
+    receive: &ReceiveHalf,
+) -> Vec<Generator> {
+    senders.iter().filter_map(|sender| generator(sender, transmit, receive)).collect()
+}
+
+fn generator(sender: &Sender<'_>, transmit: &[TransmitHalf], receive: &ReceiveHalf) -> Option<Generator> {
+    let (part, location) = (sender.part()?, sender.location()?);
+    let stream = sender.stream();
+    let half = transmit.iter().find(|half| half.stream == stream);
+    let arrivals = receive.received.streams.get(usize::from(stream.0));
+    let sent = half.map(|half| half.frames.sent);
+    let delivered = arrivals.map(|arrivals| arrivals.delivered);
+    let pattern = receive.loss_patterns.get(usize::from(stream.0));
+    Some(Generator {
+        stream: stream.0,
+        location: location.into(),
+        failure: sender.failure().map(String::from),
+        intended: half.map(|half| half.frames.intended).or_else(|| part.load.intended(part.duration)),
+        sent,
+        unsent: half.map(|half| half.frames.unsent),
+        delivered,
+        lost: sent.zip(delivered).map(|(sent, delivered)| sent.saturating_sub(delivered)),
+        duplicates: arrivals.map(|arrivals| arrivals.duplicates),
+        reordered: arrivals.map(|arrivals| arrivals.reordered),
+        start_ns: arrivals.and_then(|arrivals| arrivals.start_ns),
+        loss_pattern: pattern.filter(|_| receive.loss_patterns.len() > 1).cloned(),
+        cpu: half.map(|half| half.cpu.cpu.number()),
+        cpu_ns: half.map(|half| half.cpu.own_ns),
+        lateness: half.and_then(|half| half.lateness),
+    })
+}

@@ -1,0 +1,85 @@
+//! The generators of a trial as one: their halves together.
+
+use capbench_frames::LatenessSummary;
+use capbench_model::arrivals::StreamArrivals;
+use capbench_model::trial::Departed;
+
+use crate::live::halves::{GeneratorCpu, SentFrames, TransmitHalf};
+
+/// The halves of several generators as that of one. Sums are unknown where a part is; of durations it is the longest.
+///
+/// CPU times are those of the CPU of the first half in `on_cpu`: generators on the receiver's host share a CPU, and those of other
+/// hosts are not examined.
+///
+/// # Panics
+/// Without a half: a trial of which no generator reports is an error before.
+pub(super) fn together(halves: &[TransmitHalf], on_cpu: impl Fn(&TransmitHalf) -> bool) -> TransmitHalf {
+    let cpu = halves.iter().filter(|half| on_cpu(half)).map(|half| half.cpu.clone()).reduce(shared);
+    let all = halves.iter().cloned().reduce(both).expect("one generator or more reports");
+    TransmitHalf { cpu: cpu.unwrap_or_else(|| all.cpu.clone()), ..all }
+}
+
+fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
+    let mut driver_counters = one.driver_counters;
+    for (name, count) in other.driver_counters {
+        *driver_counters.entry(name).or_default() += count;
+    }
+    let mut notes = one.notes;
+    notes.extend(other.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+    TransmitHalf {
+        stream: one.stream,
+        frames: one.frames.plus(&other.frames),
+        elapsed: one.elapsed.max(other.elapsed),
+        sending: one.sending.max(other.sending),
+        lateness: one.lateness.zip(other.lateness).map(|(one, other)| latest(one, other)),
+        departed: one.departed.zip(other.departed).map(|(one, other)| Departed {
+            after_s: one.after_s.max(other.after_s),
+            under_way: one.under_way + other.under_way,
+        }),
+        generator: match one.generator.split("; ").any(|known| known == other.generator) {
+            true => one.generator,
+            false => format!("{}; {}", one.generator, other.generator),
+        },
+        outruns: one.outruns && other.outruns,
+        needs_far_napi: one.needs_far_napi || other.needs_far_napi,
+        cpu: one.cpu,
+        interface: one.interface.plus(&other.interface),
+        driver_counters,
+        notes,
+    }
+}
+
+fn latest(one: LatenessSummary, other: LatenessSummary) -> LatenessSummary {
+    LatenessSummary {
+        p50_ns: one.p50_ns.max(other.p50_ns),
+        p99_ns: one.p99_ns.max(other.p99_ns),
+        max_ns: one.max_ns.max(other.max_ns),
+    }
+}
+
+/// Two generators on one CPU: both threads' time, in the longer window.
+fn shared(one: GeneratorCpu, other: GeneratorCpu) -> GeneratorCpu {
+    let own_ns = one.own_ns + other.own_ns;
+    let longer = if other.window_ns > one.window_ns { other } else { one };
+    GeneratorCpu { own_ns, ..longer }
+}
+
+impl SentFrames {
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            intended: self.intended + other.intended,
+            sent: self.sent + other.sent,
+            unsent: self.unsent + other.unsent,
+            accepted: self.accepted + other.accepted,
+            refused_lost: self.refused_lost + other.refused_lost,
+            refused_repeated: self.refused_repeated + other.refused_repeated,
+            in_flight: self.in_flight + other.in_flight,
+        }
+    }
+
+    /// With the frames of a generator that ended before it reported them: those that it sent at least.
+    pub(super) fn with_unreported(&self, arrivals: &StreamArrivals) -> Self {
+        let sent = arrivals.reached;
+        self.plus(&Self { intended: sent, sent, accepted: sent, ..Self::default() })
+    }
+}

@@ -1,0 +1,251 @@
+//! The generators of a trial, which send its load together.
+//!
+//! A generator whose process ends while it sends spoils the trial, and its frames are no longer awaited; the others send on. It
+//! takes part in no later trial of the set-up. An error of a generator that can still be reached is the trial's.
+
+use std::num::NonZeroU32;
+
+use capbench_frames::stamp::{StreamId, TrialId};
+use capbench_model::trial::Share;
+
+use super::ends::TransmitEnd;
+use super::halves::{ReceiveHalf, TransmitHalf};
+use super::messages::{Arm, FinishSending, Go, Sent};
+use crate::receiver::SharedStart;
+use crate::{LabError, Result};
+
+/// One generator.
+#[allow(missing_debug_implementations)]
+pub struct Sender<'l> {
+    end: Box<dyn TransmitEnd + 'l>,
+    stream: StreamId,
+    weight: NonZeroU32,
+    location: Option<String>,
+    is_on_its_host: bool,
+    /// Its part of the current trial; `None` if it does not take part.
+    part: Option<Arm>,
+    /// Why it takes part in no further trial.
+    failure: Option<String>,
+}
+
+/// All generators of a set-up's trials.
+#[allow(missing_debug_implementations)]
+pub struct Senders<'l> {
+    each: Vec<Sender<'l>>,
+    /// How many streams the receiver follows.
+    streams: u16,
+    /// Why generators take no part at all.
+    absent: Vec<String>,
+    /// How many more may end.
+    tolerated: usize,
+}
+
+/// Errors of generators during a trial.
+#[derive(Default)]
+struct Errors {
+    /// The first of those whose process ended.
+    lost: Option<LabError>,
+    /// The first of the others.
+    other: Option<LabError>,
+}
+
+impl<'l> Sender<'l> {
+    /// The generator of a stream, which sends this weight's share of the load. A generator in another process has a location,
+    /// which is saved with its account; `None`: the receiver shares its clock.
+    pub fn new(
+        end: Box<dyn TransmitEnd + 'l>,
+        stream: StreamId,
+        weight: NonZeroU32,
+        location: Option<String>,
+        is_on_its_host: bool,
+    ) -> Self {
+        Self { end, stream, weight, location, is_on_its_host, part: None, failure: None }
+    }
+
+    /// The stream in its frames' stamps.
+    pub(super) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Whether it runs on the receiver's host.
+    pub(super) fn is_on_its_host(&self) -> bool {
+        self.is_on_its_host
+    }
+
+    /// Where it is, if it is in another process.
+    pub(super) fn location(&self) -> Option<&str> {
+        self.location.as_deref()
+    }
+
+    /// Its part of the current trial; `None` if it does not take part.
+    pub(super) fn part(&self) -> Option<&Arm> {
+        self.part.as_ref()
+    }
+
+    /// Why it ended, if it did.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Whether it still takes part in the current trial.
+    fn sends(&self) -> bool {
+        self.part.is_some() && self.failure.is_none()
+    }
+}
+
+impl Errors {
+    /// The value, if there is no error.
+    fn note<T>(&mut self, sender: &mut Sender<'_>, result: Result<T>) -> Option<T> {
+        let error = match result {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        if sender.end.is_lost() {
+            sender.failure = Some(error.to_string());
+            self.lost.get_or_insert(error);
+        } else {
+            self.other.get_or_insert(error);
+        }
+        None
+    }
+
+    /// What some generators returned, unless an error is the trial's: one of a generator that is still there, or all ended.
+    fn or<T>(self, values: Vec<T>) -> Result<Vec<T>> {
+        match self.other.or(self.lost.filter(|_| values.is_empty())) {
+            Some(error) => Err(error),
+            None => Ok(values),
+        }
+    }
+}
+
+impl<'l> Senders<'l> {
+    /// These generators, of which `tolerated` may end before the trials are over. `absent` says why others of the `streams` take
+    /// no part.
+    pub fn new(each: Vec<Sender<'l>>, streams: u16, absent: Vec<String>, tolerated: usize) -> Self {
+        Self { each, streams, absent, tolerated }
+    }
+
+    /// The only generator, in this process.
+    pub fn one(end: Box<dyn TransmitEnd + 'l>) -> Self {
+        let sender = Sender::new(end, StreamId(0), NonZeroU32::MIN, None, true);
+        Self::new(vec![sender], 1, Vec::new(), 0)
+    }
+
+    pub(super) fn each(&self) -> &[Sender<'l>] {
+        &self.each
+    }
+
+    /// Whether all of them share this process's clock.
+    pub(super) fn are_here(&self) -> bool {
+        self.each.iter().all(|sender| sender.location.is_none())
+    }
+
+    /// Which generators do not take part in the current trial, and why; `None` if all do.
+    pub(super) fn absence(&self) -> Option<String> {
+        let left = self.each.iter().filter(|sender| sender.part.is_none());
+        let reasons = left.filter_map(|sender| sender.failure.as_deref());
+        let reasons: Vec<&str> = self.absent.iter().map(String::as_str).chain(reasons).collect();
+        let (absent, all) = (reasons.len(), self.streams);
+        (absent > 0).then(|| {
+            format!("{absent} of {all} generators took no part, as --tolerate allows: {}", reasons.join("; "))
+        })
+    }
+
+    /// Makes them ready, each for its part of the load. If one ends meanwhile that may, the others get its part.
+    ///
+    /// # Errors
+    /// Why one cannot send, or the failure of more than may end.
+    pub(super) fn arm(&mut self, arm: Arm, start: Option<&SharedStart>) -> Result<()> {
+        loop {
+            let before = self.failures().count();
+            if before > self.tolerated || before == self.each.len() {
+                let failure = self.failures().next().unwrap_or_default();
+                return Err(LabError::Remote(failure.into()));
+            }
+            match self.arm_each(arm, start) {
+                Err(error) if self.failures().count() == before => return Err(error),
+                Err(_) => self.release(),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    fn arm_each(&mut self, arm: Arm, start: Option<&SharedStart>) -> Result<()> {
+        self.each.iter_mut().for_each(|sender| sender.part = None);
+        let left = self.each.iter_mut().filter(|sender| sender.failure.is_none());
+        let left: Vec<&mut Sender<'l>> = left.collect();
+        let weights: Vec<_> = left.iter().map(|sender| sender.weight).collect();
+        let mut errors = Errors::default();
+        for (sender, share) in left.into_iter().zip(Share::of_each(&weights)) {
+            let load = arm.load.part(share).ok_or_else(|| LabError::Unsupported {
+                what: arm.load.to_string(),
+                reason: format!("it is too little for {} generators", weights.len()),
+            })?;
+            let part = Arm { load, ..arm };
+            let armed = sender.end.arm(part, start.cloned());
+            if errors.note(sender, armed).is_none() {
+                break;
+            }
+            sender.part = Some(part);
+        }
+        errors.other.or(errors.lost).map_or(Ok(()), Err)
+    }
+
+    /// Sends the trial's frames. What was sent in each stream; of a generator that ended there is nothing.
+    ///
+    /// # Errors
+    /// Why one could not send, or all ended.
+    pub(super) fn send(&mut self, trial: TrialId) -> Result<Vec<Sent>> {
+        let mut errors = Errors::default();
+        for sender in self.sending() {
+            let begun = sender.end.go(Go { trial });
+            errors.note(sender, begun);
+        }
+        let mut all = Vec::new();
+        // Also after an error: no message may reach a generator that sends.
+        for sender in self.sending() {
+            let sent = sender.end.sent();
+            all.extend(errors.note(sender, sent));
+        }
+        let mut all = errors.or(all)?;
+        let took_part =
+            |stream| self.each.iter().any(|sender| sender.stream == stream && sender.part.is_some());
+        // A stream without a generator has no frame to wait for.
+        let streams = (0..self.streams).filter_map(|stream| u8::try_from(stream).ok()).map(StreamId);
+        let empty = streams.filter(|stream| !took_part(*stream));
+        all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0 }));
+        Ok(all)
+    }
+
+    /// Ends the trial; the halves of the account.
+    ///
+    /// # Errors
+    /// Why one could not read its counters, or all ended.
+    pub(super) fn finish(&mut self, trial: TrialId, receive: &ReceiveHalf) -> Result<Vec<TransmitHalf>> {
+        let mut errors = Errors::default();
+        let mut halves = Vec::new();
+        for sender in self.sending() {
+            let delivered = match &receive.received.streams[..] {
+                // Nobody knows whose the frames are. Without a loss, all are delivered.
+                [] => receive.received.arrivals.delivered,
+                streams => streams.get(usize::from(sender.stream.0)).map_or(0, |stream| stream.delivered),
+            };
+            let half = sender.end.finish(FinishSending { trial, delivered });
+            halves.extend(errors.note(sender, half));
+        }
+        errors.or(halves)
+    }
+
+    /// Gives up the armed trial on all of them, and closes the generators.
+    pub(super) fn release(&mut self) {
+        self.each.iter_mut().for_each(|sender| sender.end.release());
+    }
+
+    fn sending(&mut self) -> impl Iterator<Item = &mut Sender<'l>> {
+        self.each.iter_mut().filter(|sender| sender.sends())
+    }
+
+    fn failures(&self) -> impl Iterator<Item = String> {
+        self.each.iter().filter_map(|sender| sender.failure.clone())
+    }
+}
