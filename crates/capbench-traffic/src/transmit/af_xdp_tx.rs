@@ -17,7 +17,9 @@ use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
 
-use super::{Finish, LAST_WAIT, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts, missing};
+use super::{
+    Finish, LAST_WAIT, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts, missing,
+};
 use crate::{Result, TrafficError};
 
 /// Frames that every kernel sends in one call, if nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
