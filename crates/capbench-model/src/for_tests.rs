@@ -24,7 +24,6 @@ use crate::work::WorkModel;
 pub fn setup(octets: u16) -> Setup {
     Setup {
         method: MethodSpec::plain("packet-v3"),
-        label: SizeLabel::Octets(octets),
         sizes: Sizes::Fixed(FrameSize::new(octets.into()).expect("a legal frame size")),
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,

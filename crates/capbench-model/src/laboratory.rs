@@ -21,8 +21,6 @@ use crate::work::WorkPlan;
 pub struct Setup {
     /// The method under test.
     pub method: MethodSpec,
-    /// Name of the sizes in results.
-    pub label: SizeLabel,
     /// Frame sizes.
     pub sizes: Sizes,
     /// Headers and flows.
@@ -44,6 +42,13 @@ pub struct Setup {
     pub quiet: Duration,
     /// Whether and how the latency of frames is recorded. Recording costs time per frame.
     pub latency: Option<Recording>,
+}
+
+impl Setup {
+    /// Name of the sizes in results.
+    pub fn label(&self) -> SizeLabel {
+        (&self.sizes).into()
+    }
 }
 
 /// A path with a sender at one end and a capture at the other.

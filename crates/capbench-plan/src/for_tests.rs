@@ -13,7 +13,7 @@ use crate::search::{Ratio, SearchOutcome};
 use crate::session::{NotMeasured, Observer};
 use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::soak;
-use crate::sweep::{self, Axis, AxisKind, Probe, SweepOutcome, SweepPlan};
+use crate::sweep::{self, Axis, Probe, SweepOutcome, SweepPlan};
 use capbench_model::TrialError;
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
@@ -247,9 +247,8 @@ pub fn searching_bench_plan(methods: &[&str]) -> BenchPlan {
 /// A sweep of 64-byte frames at 100,000 packets/s on the same CPU, unless these are its axis: trials of a second, one visit, no
 /// refinement.
 pub fn sweep_plan(axis: Axis, methods: &[&str]) -> SweepPlan {
-    let placements =
-        if axis.kind() == AxisKind::Placement { Vec::new() } else { vec![PlacementChoice::Same] };
-    let loads = if axis.kind() == AxisKind::Load { Vec::new() } else { vec![at(100_000.0)] };
+    let placements = if axis.kind().replaces_placements() { Vec::new() } else { vec![PlacementChoice::Same] };
+    let loads = if axis.kind().replaces_loads() { Vec::new() } else { vec![at(100_000.0)] };
     SweepPlan {
         axis,
         methods: specs(methods),

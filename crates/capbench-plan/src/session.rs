@@ -147,7 +147,7 @@ impl<'s> Session<'s> {
                 return Ok(None);
             }
         };
-        let what = format!("{}, {} B, {}", setup.method, setup.label, setup.placement);
+        let what = format!("{}, {} B, {}", setup.method, setup.label(), setup.placement);
         let finished = plan.run_nth(nth, &what, trial.as_mut(), Stored::default(), self.observer)?;
         drop(trial);
         let outcome = finished.outcome;
@@ -173,5 +173,5 @@ impl<'s> Session<'s> {
 
 /// The announcement of a trial.
 pub fn describe(setup: &Setup, load: Load) -> String {
-    format!("{}, {} B, {}, {load}", setup.method, setup.label, setup.placement)
+    format!("{}, {} B, {}, {load}", setup.method, setup.label(), setup.placement)
 }

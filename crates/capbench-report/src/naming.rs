@@ -158,15 +158,6 @@ pub fn load(trial: &TrialResult) -> String {
     }
 }
 
-/// The name of a value in results files.
-pub fn key<T: serde::Serialize>(value: T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-        Err(error) => error.to_string(),
-    }
-}
-
 /// The purpose of a trial in words.
 pub fn phase(phase: Phase) -> &'static str {
     match phase {

@@ -11,10 +11,9 @@ use capbench_sys::host::trust::Trust;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ReportError, Result};
+use crate::trial_columns::{COLUMNS, lost, place_keys};
 use capbench_model::csv_text::CsvText;
 use capbench_model::environment::Environment;
-use capbench_model::loss_pattern::LossPattern;
-use capbench_model::places;
 use capbench_model::trial::TrialResult;
 use capbench_plan::comparison::Comparison;
 use capbench_plan::recommendation::Recommendation;
@@ -235,157 +234,13 @@ impl RunDirectory {
 /// # Errors
 /// Only when memory is exhausted.
 pub fn trials_csv(trials: &[TrialResult]) -> io::Result<Vec<u8>> {
-    let mut table = CsvText::new(trial_heads())?;
+    let keys = COLUMNS.iter().map(|(key, _)| (*key).to_string());
+    let mut table = CsvText::new(keys.chain(place_keys()))?;
     for trial in trials {
-        table.row(trial_fields(trial))?;
+        let lost = lost(trial).map(|count| count.map_or_else(String::new, |count| count.to_string()));
+        table.row(COLUMNS.iter().map(|(_, of)| of.field(trial)).chain(lost))?;
     }
     Ok(table.into_octets()?)
-}
-
-/// The column names of [`trials_csv`].
-pub fn trial_heads() -> Vec<String> {
-    let mut head: Vec<String> = [
-        "number",
-        "phase",
-        "method",
-        "frame_size",
-        "mean_frame_size",
-        "placement",
-        "generator_cpu",
-        "kernel_cpu",
-        "application_cpu",
-        "load_independent",
-        "work",
-        "intended_pps",
-        "duration_s",
-        "sending_s",
-        "drain_s",
-        "intended",
-        "sent",
-        "delivered",
-        "duplicates",
-        "reordered",
-        "foreign",
-        "truncated",
-        "corrupt",
-        "offered_pps",
-        "delivered_pps",
-        "loss_ratio",
-        "unexplained",
-        "loss_bursts",
-        "longest_burst",
-        "worst_100ms_loss_ratio",
-        "latency_min_ns",
-        "latency_p50_ns",
-        "latency_p99_9_ns",
-        "latency_max_ns",
-        "latency_pdv_ns",
-        "latency_to_kernel_p50_ns",
-        "latency_to_kernel_p99_9_ns",
-        "latency_to_application_p50_ns",
-        "latency_to_application_p99_9_ns",
-        "verdict",
-        "app_ns_per_packet",
-        "app_ns_per_packet_at_most",
-        "kernel_ns_per_packet",
-        "total_ns_per_packet",
-        "busy_cores",
-        "waits",
-        "frames_per_wakeup",
-        "voluntary_switches",
-        "involuntary_switches",
-        "steal_ratio",
-        "attempt",
-        "probes",
-    ]
-    .map(String::from)
-    .to_vec();
-    head.extend(places::ALL.map(|place| format!("lost_{}", name(place))));
-    head
-}
-
-/// The name of a value in `results.json`.
-fn name<T: Serialize>(value: T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        Ok(other) => other.to_string(),
-        Err(error) => error.to_string(),
-    }
-}
-
-/// The unescaped fields of a trial, one for each of [`trial_heads`].
-pub fn trial_fields(trial: &TrialResult) -> Vec<String> {
-    fn text<T: ToString>(value: Option<T>) -> String {
-        value.map_or_else(String::new, |value| value.to_string())
-    }
-    let profile = &trial.profile;
-    let cpu = &trial.cpu;
-    let shape = trial.loss_pattern.as_ref();
-    let guarding = trial.guarding.as_deref();
-    let latency = trial.latency.as_ref();
-    let total = latency.and_then(|latency| latency.total.as_ref());
-    let to_kernel = latency.and_then(|latency| latency.to_kernel.as_ref());
-    let to_application = latency.and_then(|latency| latency.to_application.as_ref());
-    let mut row = vec![
-        trial.number.to_string(),
-        name(trial.phase),
-        profile.method.clone(),
-        profile.frame_size.to_string(),
-        profile.mean_frame_size.to_string(),
-        profile.placement.clone(),
-        profile.cpus.generator.to_string(),
-        text(profile.cpus.kernel),
-        profile.cpus.application.to_string(),
-        profile.load_independent.to_string(),
-        profile.work.clone(),
-        text(trial.intended_pps),
-        trial.duration_s.to_string(),
-        trial.sending_s.to_string(),
-        trial.drain_s.to_string(),
-        trial.intended.to_string(),
-        trial.sent.to_string(),
-        trial.delivered.to_string(),
-        trial.duplicates.to_string(),
-        trial.reordered.to_string(),
-        trial.foreign.to_string(),
-        trial.truncated.to_string(),
-        trial.corrupt.to_string(),
-        trial.offered_pps.to_string(),
-        trial.delivered_pps.to_string(),
-        trial.loss_ratio.to_string(),
-        trial.unexplained.to_string(),
-        text(shape.map(|shape| shape.bursts.count)),
-        text(shape.map(|shape| shape.bursts.max.unwrap_or(0))),
-        text(shape.map(LossPattern::worst_ratio)),
-        text(total.map(|delays| delays.min_ns)),
-        text(total.map(|delays| delays.p50_ns)),
-        text(total.map(|delays| delays.p99_9_ns)),
-        text(total.map(|delays| delays.max_ns)),
-        text(total.map(|delays| delays.pdv_ns)),
-        text(to_kernel.map(|delays| delays.p50_ns)),
-        text(to_kernel.map(|delays| delays.p99_9_ns)),
-        text(to_application.map(|delays| delays.p50_ns)),
-        text(to_application.map(|delays| delays.p99_9_ns)),
-        name(trial.verdict),
-        text(cpu.app_ns_per_packet),
-        text(cpu.app_ns_per_packet_at_most),
-        text(cpu.kernel_ns_per_packet),
-        text(trial.total_ns_per_packet()),
-        text(cpu.busy_cores),
-        cpu.waits.to_string(),
-        text(cpu.frames_per_wakeup),
-        text(cpu.voluntary_switches),
-        text(cpu.involuntary_switches),
-        text(cpu.steal_ratio),
-        guarding.map_or(1, |guarding| guarding.attempt).to_string(),
-        guarding
-            .and_then(|guarding| guarding.recovery.as_ref())
-            .map_or(0, |kept| kept.probes.len())
-            .to_string(),
-    ];
-    let count = |place| trial.ledger.iter().find(|entry| entry.place == place).and_then(|entry| entry.count);
-    row.extend(places::ALL.map(|place| text(count(place))));
-    row
 }
 
 #[cfg(test)]
@@ -394,8 +249,9 @@ mod tests {
 
     use capbench_testing::Scratch;
 
-    use super::{RunDirectory, places, trials_csv};
+    use super::{RunDirectory, trials_csv};
     use capbench_model::for_tests::{measured, profile};
+    use capbench_model::places;
     use capbench_model::trial::{Load, Phase, TrialResult};
 
     fn trial() -> TrialResult {

@@ -5,13 +5,13 @@
 
 use capbench_model::trial::TrialResult;
 
-use crate::naming::key;
 use crate::read::Run;
+use crate::trial_columns::{COLUMNS, Of, key};
 
 /// A row of a trial at a place of its ledger, `delivered` or `unexplained`.
 pub(crate) struct TidyRow<'r> {
     run: &'r str,
-    trial: &'r TrialResult,
+    pub(crate) trial: &'r TrialResult,
     /// `result`, `set_aside` or `probe`.
     kept: &'static str,
     /// The trial that this one belongs to; itself if it is a result.
@@ -23,52 +23,64 @@ pub(crate) struct TidyRow<'r> {
     source: &'r str,
 }
 
-/// The type of a column, and the function that returns its value in a row. `None` is unknown; text and flags are always known.
-pub(crate) enum Of {
-    Text(fn(&TidyRow<'_>) -> String),
-    Count(fn(&TidyRow<'_>) -> Option<u64>),
-    Signed(fn(&TidyRow<'_>) -> Option<i64>),
-    Number(fn(&TidyRow<'_>) -> Option<f64>),
-    Flag(fn(&TidyRow<'_>) -> bool),
+/// A column of tidy rows: of the row itself, or of its trial.
+pub(crate) enum Column<'r> {
+    Row(Of<TidyRow<'r>>),
+    Trial(&'static Of<TrialResult>),
 }
-use Of::{Count, Flag, Number, Signed, Text};
+use Column::{Row, Trial};
+
+impl<'r> Column<'r> {
+    /// The value in a CSV file; empty if it is unknown.
+    pub(crate) fn field(&self, row: &TidyRow<'r>) -> String {
+        match self {
+            Row(of) => of.field(row),
+            Trial(of) => of.field(row.trial),
+        }
+    }
+}
+
+/// The columns of a trial that are between those of the row, in order.
+const OF_TRIAL: [&str; 22] = [
+    "frame_size",
+    "mean_frame_size",
+    "placement",
+    "generator_cpu",
+    "kernel_cpu",
+    "application_cpu",
+    "load_independent",
+    "work",
+    "intended_pps",
+    "duration_s",
+    "sending_s",
+    "intended",
+    "sent",
+    "delivered",
+    "duplicates",
+    "reordered",
+    "foreign",
+    "truncated",
+    "corrupt",
+    "loss_ratio",
+    "total_ns_per_packet",
+    "verdict",
+];
 
 /// All columns, in order, by their names.
-#[rustfmt::skip]
-pub(crate) const COLUMNS: [(&str, Of); 32] = [
-    ("run", Text(|row| row.run.into())),
-    ("number", Count(|row| Some(row.trial.number.into()))),
-    ("kept", Text(|row| row.kept.into())),
-    ("belongs_to", Count(|row| Some(row.belongs_to.into()))),
-    ("phase", Text(|row| key(row.trial.phase))),
-    ("method", Text(|row| row.trial.profile.method.clone())),
-    ("engine", Text(|row| row.trial.engine.clone())),
-    ("frame_size", Text(|row| row.trial.profile.frame_size.to_string())),
-    ("mean_frame_size", Number(|row| Some(row.trial.profile.mean_frame_size))),
-    ("placement", Text(|row| row.trial.profile.placement.clone())),
-    ("generator_cpu", Count(|row| Some(row.trial.profile.cpus.generator.into()))),
-    ("kernel_cpu", Count(|row| row.trial.profile.cpus.kernel.map(u64::from))),
-    ("application_cpu", Count(|row| Some(row.trial.profile.cpus.application.into()))),
-    ("load_independent", Flag(|row| row.trial.profile.load_independent)),
-    ("work", Text(|row| row.trial.profile.work.clone())),
-    ("intended_pps", Number(|row| row.trial.intended_pps)),
-    ("duration_s", Number(|row| Some(row.trial.duration_s))),
-    ("sending_s", Number(|row| Some(row.trial.sending_s))),
-    ("intended", Count(|row| Some(row.trial.intended))),
-    ("sent", Count(|row| Some(row.trial.sent))),
-    ("delivered", Count(|row| Some(row.trial.delivered))),
-    ("duplicates", Count(|row| Some(row.trial.duplicates))),
-    ("reordered", Count(|row| Some(row.trial.reordered))),
-    ("foreign", Count(|row| Some(row.trial.foreign))),
-    ("truncated", Count(|row| Some(row.trial.truncated))),
-    ("corrupt", Count(|row| Some(row.trial.corrupt))),
-    ("loss_ratio", Number(|row| Some(row.trial.loss_ratio))),
-    ("total_ns_per_packet", Number(|row| row.trial.total_ns_per_packet())),
-    ("verdict", Text(|row| key(row.trial.verdict))),
-    ("place", Text(|row| row.place.clone())),
-    ("count", Signed(|row| row.count)),
-    ("source", Text(|row| row.source.into())),
-];
+pub(crate) fn columns<'r>() -> Vec<(&'static str, Column<'r>)> {
+    let of = |wanted: &str| COLUMNS.iter().find(|(key, _)| *key == wanted).map(|(key, of)| (*key, Trial(of)));
+    let mut columns: Vec<(&str, Column<'r>)> = vec![("run", Row(Of::Text(|row| row.run.into())))];
+    columns.extend(of("number"));
+    columns.push(("kept", Row(Of::Text(|row| row.kept.into()))));
+    columns.push(("belongs_to", Row(Of::Count(|row| Some(row.belongs_to.into())))));
+    columns.extend(["phase", "method"].into_iter().filter_map(of));
+    columns.push(("engine", Row(Of::Text(|row| row.trial.engine.clone()))));
+    columns.extend(OF_TRIAL.into_iter().filter_map(of));
+    columns.push(("place", Row(Of::Text(|row| row.place.clone()))));
+    columns.push(("count", Row(Of::Signed(|row| row.count))));
+    columns.push(("source", Row(Of::Text(|row| row.source.into()))));
+    columns
+}
 
 /// The rows of a run.
 pub(crate) fn rows(run: &Run) -> Vec<TidyRow<'_>> {

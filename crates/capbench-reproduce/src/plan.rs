@@ -15,7 +15,7 @@ use crate::conditions::Conditions;
 use crate::step::{Action, Case, Step};
 use capbench_model::laboratory::Setup;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_plan::search::{Goal, Ratio, SearchPlan, Strategy, Width};
 use capbench_plan::sweep::{Axis, Point, Probe, RingSize, SweepPlan};
@@ -138,11 +138,10 @@ impl StepPlan {
         let mut setup = Setup { placement: PlacementChoice::Same, ..conditions.base.clone() };
         if let Some(sizes) = &self.sizes {
             setup.sizes = sizes.parse()?;
-            setup.label = SizeLabel::Named(setup.sizes.to_string());
         }
         if self.frames_of_dain {
             setup.layout = FrameLayout::dain_2004();
-            (setup.label, setup.sizes) = fixed(setup.layout.minimum_size());
+            setup.sizes = Sizes::Fixed(setup.layout.minimum_size());
         }
         if let Some(flows) = self.flows {
             setup.layout.flows = Flows::new(flows)?;
@@ -178,7 +177,7 @@ impl StepPlan {
                 for (nth, size) in sizes.iter().enumerate() {
                     let mut setup = Setup { method: method.clone(), placement, ..base.clone() };
                     if let Some(octets) = size {
-                        (setup.label, setup.sizes) = fixed(FrameSize::new(*octets)?);
+                        setup.sizes = Sizes::Fixed(FrameSize::new(*octets)?);
                     }
                     setups.push((nth, setup));
                 }
@@ -197,10 +196,7 @@ impl StepPlan {
     fn sweep(&self, conditions: &Conditions, visits: u32) -> Result<SweepPlan> {
         let point = |point: &u32| -> Result<Point> {
             Ok(match self.vary {
-                Vary::Size => {
-                    let (label, sizes) = fixed(FrameSize::new(*point)?);
-                    Point::Size(label, sizes)
-                }
+                Vary::Size => Point::Size(Sizes::Fixed(FrameSize::new(*point)?)),
                 Vary::Loops => Point::Work(WorkModel::Loop(*point)),
                 Vary::LoopTime => Point::Work(self.as_long_as(*point)),
                 Vary::Slots => Point::Ring(RingSize::of_frames(*point, SLOT)?),
@@ -245,11 +241,6 @@ impl StepPlan {
 
 fn parsed<T: FromStr<Err = String>>(names: &[String]) -> Result<Vec<T>> {
     names.iter().map(|name| name.parse().map_err(|reason| PlanError::Sweep { reason })).collect()
-}
-
-/// Frames of one size, and their name in results.
-fn fixed(size: FrameSize) -> (SizeLabel, Sizes) {
-    (SizeLabel::Octets(size.octets()), Sizes::Fixed(size))
 }
 
 fn rate(load: &str, setup: &Setup) -> Result<Load> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use capbench_model::clocks::ClockState;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -119,6 +120,14 @@ impl Connection {
     pub fn show_life(&mut self) -> Result<()> {
         self.hello = self.call("hello", &Greeting { protocol: PROTOCOL, trace: false }, PATIENCE)?;
         Ok(())
+    }
+
+    /// Whether the clock of the agent's host is synchronised, as that host says.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn clock_state(&mut self) -> Result<ClockState> {
+        self.call("clock", &(), PATIENCE)
     }
 
     /// Calls the agent and waits up to `patience` for its answer. No thread of this process runs meanwhile.

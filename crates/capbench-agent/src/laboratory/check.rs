@@ -17,7 +17,7 @@ use capbench_model::arrivals::{Arrivals, StreamArrivals};
 use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 use capbench_sys::host::CpuId;
 
@@ -52,7 +52,6 @@ impl AgentLaboratory {
         let size = setup.layout.minimum_size().max(FrameSize::LEAST);
         let setup = Setup {
             method: MethodSpec::plain("packet-v3"),
-            label: SizeLabel::Octets(size.octets()),
             sizes: Sizes::Fixed(size),
             work: WorkModel::None.into(),
             capture: CaptureOptions::default(),

@@ -1,6 +1,7 @@
 //! Joins the halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
 //! the host.
 
+mod clocks;
 mod cpu;
 mod disturbance;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod tests;
 mod together;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::kernel_work::KernelReceive;
@@ -27,6 +29,13 @@ use together::together;
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
 
+/// The clocks of ends in two processes, which may be on two hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeparateClocks {
+    /// Error of one-way times that the user accepts; `None`: a tenth of the median.
+    pub accepted_error: Option<Duration>,
+}
+
 /// The link between the sides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkFacts {
@@ -34,6 +43,8 @@ pub(super) struct LinkFacts {
     pub(super) is_virtual: bool,
     /// Highest frame rate in frames per second; `None` if it has no speed.
     pub(super) line_rate_pps: Option<f64>,
+    /// The clocks of its ends; `None`: one clock.
+    pub(super) clocks: Option<SeparateClocks>,
 }
 
 /// What the sides of a trial reported.
@@ -97,6 +108,7 @@ impl Halves<'_> {
             .map(|bounds| *bounds.start());
         let mut noise = self.noise(share);
         let cpu = self.cpu(&mut noise);
+        let clocks = self.clocks();
         Measured {
             intended: transmit.frames.intended,
             evidence: self.evidence(),
@@ -115,7 +127,9 @@ impl Halves<'_> {
                 [only] => Some(only.clone()),
                 _ => None,
             },
-            latency: received.latency.clone(),
+            latency: clocks.latency,
+            clock_class: clocks.class,
+            clock_error_ns: clocks.error_ns,
             noise,
             disturbance: self.disturbance(),
             line_rate_pps: self.link.line_rate_pps,

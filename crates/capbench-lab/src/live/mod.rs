@@ -47,6 +47,7 @@ use capbench_model::trial::{Cpus, Profile, Trial};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
 pub use host::Host;
+pub use join::SeparateClocks;
 pub use numbering::Numbering;
 pub use receive_side::ReceiveSide;
 pub use run::LiveTrial;
@@ -271,6 +272,7 @@ impl LiveLaboratory {
             is_virtual: bed.is_virtual(),
             line_rate,
             burst: setup.burst,
+            clocks: None,
             senders: Senders::one(Box::new(transmit)),
             receive: Box::new(receive),
             tracer: self.host.tracing.tracer().cloned(),
@@ -346,7 +348,7 @@ impl Laboratory for LiveLaboratory {
 pub fn profile(setup: &Setup, subject: &Subject, plan: &FramePlan, placement: &Placement) -> Profile {
     Profile {
         method: setup.method.to_string(),
-        frame_size: setup.label.clone(),
+        frame_size: setup.label(),
         mean_frame_size: plan.sizes().mean_octets(),
         traffic: describe_traffic(plan, setup.burst),
         transmit: setup.transmit.clone(),

@@ -121,7 +121,7 @@ impl Progress {
     }
 
     pub(super) fn leave_out(&mut self, setup: &Setup, why: &str) {
-        let sentence = format!("{} B, placement {}: {why}", setup.label, setup.placement);
+        let sentence = format!("{} B, placement {}: {why}", setup.label(), setup.placement);
         if !self.left_out.contains(&sentence) {
             self.left_out.push(sentence);
         }

@@ -87,7 +87,7 @@ impl<T> Finished<T> {
         Tested {
             method: setup.method.to_string(),
             placement: setup.placement.to_string(),
-            frame_size: setup.label.clone(),
+            frame_size: setup.label(),
             work: setup.work.to_string(),
             throughput_status,
             trials: self.trials.iter().map(|trial| trial.number).collect(),

@@ -162,7 +162,7 @@ impl Suite {
         let rates = match &self.throughput {
             Throughput::Given { throughput, maximum } => Some(Rates::given(*throughput, *maximum)),
             Throughput::Search(plan) => {
-                let what = format!("{}, {} B, {}, throughput", setup.method, setup.label, setup.placement);
+                let what = format!("{}, {} B, {}, throughput", setup.method, setup.label(), setup.placement);
                 let outcome = match laboratory.prepare(setup) {
                     Ok(mut trial) => {
                         plan.run(&what, trial.as_mut(), Stored::default(), &mut *follower)?.outcome

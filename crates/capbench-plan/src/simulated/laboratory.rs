@@ -139,7 +139,7 @@ impl Laboratory for SimulatedLaboratory {
         let octets = setup.sizes.sequence(&setup.layout)?.mean_octets();
         let profile = Profile {
             method: setup.method.to_string(),
-            frame_size: setup.label.clone(),
+            frame_size: setup.label(),
             mean_frame_size: octets,
             traffic: setup.layout.to_string(),
             transmit: setup.transmit.clone(),

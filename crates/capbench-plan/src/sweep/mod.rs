@@ -24,7 +24,7 @@ pub mod presets;
 pub mod regimes;
 mod run;
 
-pub use axis::{Axis, AxisKind, Point, RingSize, Spacing};
+pub use axis::{Analysis, Axis, AxisKind, Named, Point, Request, RingSize, Spacing};
 pub use back_to_back::BackToBackTest;
 pub use capbench_model::statistics::interval;
 pub use outcome::{Reading, Series, SweepOutcome};

@@ -6,7 +6,7 @@ use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::units::ByteCount;
 
-use super::axis::{Axis, AxisKind, Point, contradiction};
+use super::axis::{Axis, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
 use crate::cost::{Cost, Spread};
@@ -63,8 +63,8 @@ impl SweepPlan {
             (false, 0) => Err(contradiction(format!("no {what} was given; name one"))),
             _ => Ok(()),
         };
-        given(axis == AxisKind::Placement, self.placements.len(), "placement")?;
-        given(axis == AxisKind::Load, self.loads.len(), "load")?;
+        given(axis.replaces_placements(), self.placements.len(), "placement")?;
+        given(axis.replaces_loads(), self.loads.len(), "load")?;
         given(false, self.methods.len(), "method")?;
         if self.repeats == 0 || self.duration.is_zero() {
             return Err(contradiction("0 repeats, or trials of 0 s, measure nothing; give at least 1"));
@@ -75,7 +75,7 @@ impl SweepPlan {
             }
         }
         if let Probe::BackToBack(test) = self.probe {
-            for load in self.named_loads() {
+            for load in self.all_loads() {
                 let Load::Rate(rate) = load else {
                     return Err(contradiction(
                         "a burst needs a rate to be sent at; give one in place of maximum load",
@@ -127,16 +127,18 @@ impl SweepPlan {
         self.placements_or_base().iter().map(had).sum()
     }
 
-    fn named_loads(&self) -> impl Iterator<Item = Load> {
-        let on_axis = self.axis.points().iter().filter_map(|point| match point {
-            Point::Load(load) => Some(*load),
-            _ => None,
-        });
-        self.loads.iter().copied().chain(on_axis)
+    /// The load of every point in every scene.
+    fn all_loads(&self) -> impl Iterator<Item = Load> {
+        let points = self.axis.points().iter();
+        let of_point = |point: &Point| {
+            let scenes = self.scenes().into_iter();
+            scenes.map(|(_, load)| point.apply(&self.base, load).1).collect::<Vec<_>>()
+        };
+        points.flat_map(of_point)
     }
 
     pub(super) fn rates(&self) -> impl Iterator<Item = Pps> {
-        self.named_loads().filter_map(|load| match load {
+        self.all_loads().filter_map(|load| match load {
             Load::Rate(rate) => Some(rate),
             _ => None,
         })
@@ -186,7 +188,8 @@ impl SweepPlan {
     }
 
     fn rehearsed(&self, share: f64, room: Room) -> Result<Cost> {
-        let supposed = if self.has_maximum_load() { SUPPOSED_MAXIMUM } else { 0.0 };
+        let supposed =
+            if self.all_loads().any(|load| load == Load::Maximum) { SUPPOSED_MAXIMUM } else { 0.0 };
         let most = self.rates().map(Pps::get).fold(supposed, f64::max);
         let methods: Vec<SimulatedMethod> = self
             .methods
@@ -194,15 +197,10 @@ impl SweepPlan {
             .map(|method| SimulatedMethod::new(&method.to_string(), most * share).room(room))
             .collect();
         let path = SimulatedLaboratory::new(most, methods);
-        let path = if self.axis.kind() == AxisKind::Coalesce { path.interrupts(CARD) } else { path };
+        let moderates = |point: &Point| point.apply(&self.base, Load::Maximum).0.moderation.is_some();
+        let path = if self.axis.points().iter().any(moderates) { path.interrupts(CARD) } else { path };
         let mut rehearsal = Rehearsal::on(path);
         self.run(&mut rehearsal, &mut ())?;
         Ok(rehearsal.cost())
-    }
-
-    fn has_maximum_load(&self) -> bool {
-        let mut loads = self.scenes().into_iter().map(|(_, load)| load);
-        self.axis.kind() != AxisKind::Load && loads.any(|load| load == Load::Maximum)
-            || self.axis.points().contains(&Point::Load(Load::Maximum))
     }
 }

@@ -7,7 +7,7 @@ use capbench_frames::sizes::Sizes;
 use super::axis::{Axis, Spacing};
 use crate::Result;
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::work::WorkModel;
 
 /// Default number of points: a plateau has at least three, and Dain's first one is in a sixth of his range.
@@ -66,6 +66,6 @@ impl WorkPreset {
     pub fn setup(&self, setup: &Setup) -> Setup {
         let layout = FrameLayout::dain_2004();
         let size = layout.minimum_size();
-        Setup { label: SizeLabel::Octets(size.octets()), sizes: Sizes::Fixed(size), layout, ..setup.clone() }
+        Setup { sizes: Sizes::Fixed(size), layout, ..setup.clone() }
     }
 }

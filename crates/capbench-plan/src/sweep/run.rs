@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::axis::{AxisKind, Point};
+use super::axis::{Analysis, Point};
 use super::back_to_back::{BackToBack, Burst, BurstEnd};
 use super::outcome::{PointRecord, Reading, Series, SweepOutcome, sustained_pps};
 use super::plan::{Probe, SweepPlan};
@@ -13,7 +13,6 @@ use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::placement::PlacementChoice;
 use capbench_model::statistics::interval::{self, median};
 use capbench_model::trial::{Load, Phase, TrialResult, Verdict};
-use capbench_model::work::WorkModel;
 
 /// Follows a sweep's trials, and receives intermediate outcomes.
 pub trait Observer: session::Observer {
@@ -193,7 +192,7 @@ impl Course<'_, '_> {
                     (sustained_pps(trial), trial.lost() > 0 || trial.buffered_frames(1) > 0)
                 }
             };
-            let at = if self.plan.axis.kind() == AxisKind::Ring { at.log2() } else { at };
+            let at = if self.plan.axis.kind().shows(Analysis::Buffers) { at.log2() } else { at };
             curves.entry((scene, method)).or_default().push(Seen { point, at, value, lost });
         }
         let mut curves: Vec<_> = curves.into_values().collect();
@@ -215,7 +214,6 @@ impl Course<'_, '_> {
                 PointRecord { label: point.to_string(), at: at(point), refined: *refined }
             })
             .collect();
-        let axis = plan.axis.kind();
         let quiet_s = plan.base.quiet.as_secs_f64();
         let mut series = Vec::new();
         for (scene, (placement, load)) in scenes.iter().enumerate() {
@@ -231,15 +229,15 @@ impl Course<'_, '_> {
                 };
                 series.push(Series {
                     method: spec.to_string(),
-                    placement: (axis != AxisKind::Placement).then(|| placement.to_string()),
-                    load: (axis != AxisKind::Load).then(|| load.to_string()),
+                    placement: (!plan.placements.is_empty()).then(|| placement.to_string()),
+                    load: (!plan.loads.is_empty()).then(|| load.to_string()),
                     unit_ns,
                     readings: order.iter().enumerate().filter_map(reading).collect(),
                 });
             }
         }
         SweepOutcome {
-            axis,
+            axis: plan.axis.kind(),
             unit: unit(points),
             seed: plan.seed,
             repeats: plan.repeats,
@@ -255,9 +253,9 @@ impl Course<'_, '_> {
 /// Time of a unit of work on an idle CPU, ns: as requested, or the median of what trials measured. So the cost of a packet
 /// needs no slope, which would require quiet repeats.
 fn unit_ns<'t>(points: &[(Point, bool)], trials: impl Iterator<Item = &'t TrialResult>) -> Option<f64> {
-    match points.first()?.0 {
-        Point::Work(WorkModel::Nanoseconds(_)) => Some(1.0),
-        Point::Work(WorkModel::Loop(_)) => {
+    match points.first()?.0.coordinate()?.1 {
+        "ns" => Some(1.0),
+        "iterations" => {
             let known: Option<Vec<f64>> = trials.map(|trial| trial.cpu.wait_ns_per_iteration).collect();
             median(known?)
         }

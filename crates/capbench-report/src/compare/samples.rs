@@ -10,7 +10,6 @@ use capbench_plan::comparison::samples::{Fastest, Pace};
 use capbench_plan::comparison::samples::{LeftOut, Sample, of_trial, unusable};
 use capbench_plan::comparison::setup::Setup;
 use capbench_plan::search::{SearchOutcome, Status};
-use capbench_plan::sweep::AxisKind;
 
 /// The load that a bench found for all its methods.
 const IS_LOWERED: &str = "at a common load that was lowered afterwards, because a method lost frames there";
@@ -118,8 +117,7 @@ fn common_loads(trials: &[TrialResult]) -> Vec<(Setup, f64)> {
 fn points(run: &Results) -> BTreeMap<u32, String> {
     let mut points = BTreeMap::new();
     for sweep in &run.sweeps {
-        // The trial itself contains work, size, placement and load.
-        if !matches!(sweep.axis, AxisKind::Ring | AxisKind::Coalesce) {
+        if sweep.axis.facts().in_trials {
             continue;
         }
         for reading in sweep.series.iter().flat_map(|series| &series.readings) {

@@ -7,7 +7,7 @@ use capbench_model::csv_text::CsvText;
 use crate::error::{ReportError, Result};
 use crate::model::{Cell, Table};
 use crate::read::Run;
-use crate::tidy::{self, Of};
+use crate::tidy;
 
 use super::{Source, Written};
 
@@ -28,19 +28,9 @@ pub(super) fn files(source: &Source<'_>) -> Result<Vec<Written>> {
 /// # Errors
 /// There is not enough memory.
 pub fn tidy(run: &Run) -> Result<String> {
-    let known = |value: Option<&dyn Display>| value.map_or_else(String::new, ToString::to_string);
-    let rows = tidy::rows(run);
-    let rows = rows.iter().map(|row| {
-        let field = |(_, of): &(&str, Of)| match of {
-            Of::Text(of) => of(row),
-            Of::Count(of) => known(of(row).as_ref().map(|count| count as _)),
-            Of::Signed(of) => known(of(row).as_ref().map(|count| count as _)),
-            Of::Number(of) => known(of(row).as_ref().map(|number| number as _)),
-            Of::Flag(of) => of(row).to_string(),
-        };
-        tidy::COLUMNS.iter().map(field).collect()
-    });
-    written(tidy::COLUMNS.iter().map(|(key, _)| (*key).into()).collect(), rows)
+    let (columns, rows) = (tidy::columns(), tidy::rows(run));
+    let rows = rows.iter().map(|row| columns.iter().map(|(_, column)| column.field(row)).collect());
+    written(columns.iter().map(|(key, _)| (*key).into()).collect(), rows)
 }
 
 /// A table as CSV. Intervals, ranges and bounds have extra columns: `KEY_low`, `KEY_high`, and `KEY_bound` (`at_least` or `at_most`).

@@ -10,7 +10,8 @@ use parquet::schema::parser::parse_message_type;
 
 use crate::error::{ReportError, Result};
 use crate::read::Run;
-use crate::tidy::{self, Of};
+use crate::tidy::{self, Column};
+use crate::trial_columns::Of;
 
 use super::{Source, Written};
 
@@ -28,34 +29,50 @@ fn tidy(run: &Run) -> Attempt<Vec<u8>> {
     let schema = Arc::new(parse_message_type(&schema())?);
     let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::new()))?;
     let mut group = file.next_row_group()?;
-    for (_, of) in &tidy::COLUMNS {
-        match of {
-            Of::Text(of) => {
-                let words = rows.iter().map(|row| ByteArray::from(of(row).into_bytes()));
-                write::<ByteArrayType>(&mut group, &words.collect::<Vec<_>>(), None)?;
-            }
-            Of::Flag(of) => write::<BoolType>(&mut group, &rows.iter().map(of).collect::<Vec<_>>(), None)?,
-            // Parquet stores unsigned numbers in the bits of signed ones.
-            Of::Count(of) => {
-                optional::<Int64Type>(&mut group, rows.iter().map(|row| of(row).map(|count| count as i64)))?;
-            }
-            Of::Signed(of) => optional::<Int64Type>(&mut group, rows.iter().map(of))?,
-            Of::Number(of) => optional::<DoubleType>(&mut group, rows.iter().map(of))?,
+    for (_, column) in &tidy::columns() {
+        match column {
+            Column::Row(of) => add(&mut group, of, rows.iter())?,
+            Column::Trial(of) => add(&mut group, of, rows.iter().map(|row| row.trial))?,
         }
     }
     group.close()?;
     file.into_inner()
 }
 
+/// Adds a column.
+fn add<'r, R: 'r>(
+    group: &mut Group<'_>,
+    of: &Of<R>,
+    rows: impl Iterator<Item = &'r R> + Clone,
+) -> Attempt<()> {
+    match of {
+        Of::Text(of) => {
+            let words = rows.map(|row| ByteArray::from(of(row).into_bytes()));
+            write::<ByteArrayType>(group, &words.collect::<Vec<_>>(), None)
+        }
+        Of::Flag(of) => write::<BoolType>(group, &rows.map(of).collect::<Vec<_>>(), None),
+        // Parquet stores unsigned numbers in the bits of signed ones.
+        Of::Count(of) => optional::<Int64Type>(group, rows.map(|row| of(row).map(|count| count as i64))),
+        Of::Signed(of) => optional::<Int64Type>(group, rows.map(of)),
+        Of::Number(of) => optional::<DoubleType>(group, rows.map(of)),
+    }
+}
+
 fn schema() -> String {
-    let column = |(key, of): &(&str, Of)| match of {
-        Of::Text(_) => format!("REQUIRED BYTE_ARRAY {key} (UTF8);"),
-        Of::Count(_) => format!("OPTIONAL INT64 {key} (INTEGER(64,false));"),
-        Of::Signed(_) => format!("OPTIONAL INT64 {key} (INTEGER(64,true));"),
-        Of::Number(_) => format!("OPTIONAL DOUBLE {key};"),
-        Of::Flag(_) => format!("REQUIRED BOOLEAN {key};"),
+    fn column<R>(key: &str, of: &Of<R>) -> String {
+        match of {
+            Of::Text(_) => format!("REQUIRED BYTE_ARRAY {key} (UTF8);"),
+            Of::Count(_) => format!("OPTIONAL INT64 {key} (INTEGER(64,false));"),
+            Of::Signed(_) => format!("OPTIONAL INT64 {key} (INTEGER(64,true));"),
+            Of::Number(_) => format!("OPTIONAL DOUBLE {key};"),
+            Of::Flag(_) => format!("REQUIRED BOOLEAN {key};"),
+        }
+    }
+    let column = |(key, of): &(&str, Column<'_>)| match of {
+        Column::Row(of) => column(key, of),
+        Column::Trial(of) => column(key, of),
     };
-    format!("message capbench {{ {} }}", tidy::COLUMNS.iter().map(column).collect::<Vec<_>>().join(" "))
+    format!("message capbench {{ {} }}", tidy::columns().iter().map(column).collect::<Vec<_>>().join(" "))
 }
 
 type Group<'g> = SerializedRowGroupWriter<'g, Vec<u8>>;
@@ -81,6 +98,6 @@ mod tests {
     #[test]
     fn the_schema_can_be_understood() {
         let schema = parquet::schema::parser::parse_message_type(&super::schema()).unwrap();
-        assert_eq!(schema.get_fields().len(), crate::tidy::COLUMNS.len());
+        assert_eq!(schema.get_fields().len(), crate::tidy::columns().len());
     }
 }

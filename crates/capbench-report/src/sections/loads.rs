@@ -5,7 +5,7 @@ use crate::results::Results;
 use capbench_model::trial::{LoadShape, Phase, SizeLabel, TrialResult};
 use capbench_plan::rfc2544::Found;
 use capbench_plan::search::SearchOutcome;
-use capbench_plan::sweep::AxisKind;
+use capbench_plan::sweep::Analysis;
 
 use super::parts::{
     Estimate, PlacedTrials, Varied, chart, estimated, grouped, linear, names, of_bench, section, sentence,
@@ -101,12 +101,13 @@ fn curves(results: &Results, trials: &Numbered<'_>) -> Vec<Chart> {
     let is_loss = |found: &Found| matches!(found, Found::FrameLoss(_));
     let tested = results.rfc2544.iter().filter(|tested| is_loss(&tested.found));
     let tested = tested.map(|tested| ("frame-loss", trials.sound(&tested.trials)));
-    let swept = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Load).flat_map(|sweep| {
-        let varied = Varied::of(sweep);
-        let of_line =
-            move |line| varied.placed(line, trials).into_iter().flat_map(|one| one.trials).collect();
-        sweep.series.iter().map(move |line| ("sweep", of_line(line)))
-    });
+    let swept =
+        results.sweeps.iter().filter(|sweep| sweep.axis.shows(Analysis::Livelock)).flat_map(|sweep| {
+            let varied = Varied::of(sweep);
+            let of_line =
+                move |line| varied.placed(line, trials).into_iter().flat_map(|one| one.trials).collect();
+            sweep.series.iter().map(move |line| ("sweep", of_line(line)))
+        });
     searched.chain(tested).chain(swept).filter_map(|(id, trials)| curve(id, trials)).collect()
 }
 

@@ -7,7 +7,8 @@ use capbench_model::statistics::interval::METHOD;
 use crate::results::Results;
 use capbench_model::places;
 use capbench_model::trial::{Phase, TrialResult};
-use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use capbench_plan::sweep::axis::Facts;
+use capbench_plan::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 
 use crate::model::{
     Axis, Chart, Kind, Mark, Place, Point, Role, Scale, Section, Sentence, Series, Trials, Unit,
@@ -220,14 +221,7 @@ pub(super) struct Varied {
 
 impl Varied {
     pub(super) fn of(outcome: &SweepOutcome) -> Self {
-        let (label, words) = match outcome.axis {
-            AxisKind::Work => ("Work per packet", "the work per packet"),
-            AxisKind::Size => ("Frame size", "the frame size"),
-            AxisKind::Ring => ("Ring", "the ring"),
-            AxisKind::Placement => ("Placement", "the placement"),
-            AxisKind::Load => ("Intended load", "the load"),
-            AxisKind::Coalesce => ("Interrupts delayed by", "the delay of interrupts"),
-        };
+        let Facts { heading: label, words, .. } = *outcome.axis.facts();
         // The unit of a saved sweep, and the factor that converts its numbers to this unit.
         let known = match outcome.unit.as_deref() {
             Some("ns") => Some((Unit::Nanoseconds, 1.0)),
@@ -245,7 +239,7 @@ impl Varied {
                 outcome.points.iter().map(|point| point.label.clone()).collect(),
             );
         };
-        let scaled = if outcome.axis == AxisKind::Ring { logarithmic } else { linear };
+        let scaled = if outcome.axis.shows(Analysis::Buffers) { logarithmic } else { linear };
         Self { axis: scaled(label, unit), words, places: at.into_iter().map(|at| at * times).collect() }
     }
 

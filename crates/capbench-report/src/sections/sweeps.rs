@@ -5,7 +5,7 @@ use capbench_model::running::RingGeometry;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::outcome::Swept;
 use capbench_plan::sweep::regimes::{CostRegimes, cost_regimes};
-use capbench_plan::sweep::{AxisKind, Reading, Series as SweptSeries, SweepOutcome};
+use capbench_plan::sweep::{Analysis, Reading, Series as SweptSeries, SweepOutcome};
 
 use super::loads::line_rate;
 use super::parts::{
@@ -136,14 +136,14 @@ fn rate(
     trials: &Numbered<'_>,
     drawn: impl Fn(Figure) -> Chart,
 ) -> Chart {
-    match sweep.axis {
-        AxisKind::Load if varied.is_named() => drawn(DELIVERED),
-        AxisKind::Load => {
+    match sweep.axis.facts().shows {
+        Some(Analysis::Livelock) if varied.is_named() => drawn(DELIVERED),
+        Some(Analysis::Livelock) => {
             let most = sweep.points.iter().filter_map(|point| point.at).fold(0.0, f64::max);
             let all = Place::Curve(vec![[0.0, 0.0], [most, most]]);
             drawn(DELIVERED).marking([Mark { label: "all frames to be sent".into(), at: all }])
         }
-        AxisKind::Size if !varied.is_named() => {
+        Some(Analysis::LineRates) if !varied.is_named() => {
             let readings = lines.iter().flat_map(|line| &line.readings);
             let own = readings.flat_map(|reading| trials.sound(&reading.trials));
             let rates = line_rate(own, |label| label.to_string().parse().unwrap_or(0.0));
@@ -155,7 +155,7 @@ fn rate(
 
 /// The ledger of one method over the axis. For a sweep of the load these layers are with those of searches.
 fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Numbered<'_>) -> Option<Chart> {
-    if sweep.axis == AxisKind::Load {
+    if sweep.axis.shows(Analysis::Livelock) {
         return None;
     }
     let mut placed = varied.placed(line, trials);
@@ -170,7 +170,7 @@ fn layers(sweep: &SweepOutcome, varied: &Varied, line: &SweptSeries, trials: &Nu
 
 /// The cost of a packet besides its work, over a work sweep, with its distinct levels.
 pub(super) fn regimes(results: &Results) -> Option<Section> {
-    let sweeps = results.sweeps.iter().filter(|sweep| sweep.axis == AxisKind::Work);
+    let sweeps = results.sweeps.iter().filter(|sweep| sweep.axis.shows(Analysis::CostRegimes));
     let charts = sweeps.flat_map(|sweep| {
         let scenes = grouped(&sweep.series, |line| line.scene()).into_iter();
         scenes.filter_map(move |(scene, lines)| of_scene(results, sweep, scene.as_deref(), &lines))
@@ -277,7 +277,7 @@ fn across(sweep: &SweepOutcome, trials: &Numbered<'_>) -> Varied {
         if own.is_empty() { Some(f64::NAN) } else { found }
     };
     let places: Option<Vec<f64>> = (0..sweep.points.len()).map(place).collect();
-    match places.filter(|_| sweep.axis == AxisKind::Ring) {
+    match places.filter(|_| sweep.axis.shows(Analysis::Buffers)) {
         Some(places) => Varied { axis: logarithmic("Ring (frames)", Unit::Count), places, ..varied },
         None => varied,
     }

@@ -11,7 +11,7 @@ use capbench_model::trial::TrialResult;
 use capbench_plan::sweep::contrasts::Rises;
 use capbench_plan::sweep::effects::effects;
 use capbench_plan::sweep::outcome::{Swept, numbers};
-use capbench_plan::sweep::{AxisKind, Reading, Series, SweepOutcome};
+use capbench_plan::sweep::{Analysis, Reading, Series, SweepOutcome};
 
 use super::{first_of, sentence};
 use crate::model::Sentence;
@@ -134,13 +134,13 @@ pub(super) fn find(outcome: &SweepOutcome, trials: &[TrialResult]) -> Vec<Findin
             continue;
         }
         findings.extend(onset::of(&swept, series));
-        match outcome.axis {
-            AxisKind::Work => findings.extend(regimes::of(&swept, series)),
-            AxisKind::Load => findings.extend(livelock(&swept, series)),
-            AxisKind::Size | AxisKind::Ring | AxisKind::Placement | AxisKind::Coalesce => {}
+        match outcome.axis.facts().shows {
+            Some(Analysis::CostRegimes) => findings.extend(regimes::of(&swept, series)),
+            Some(Analysis::Livelock) => findings.extend(livelock(&swept, series)),
+            Some(Analysis::LineRates | Analysis::Buffers) | None => {}
         }
     }
-    if outcome.axis == AxisKind::Work {
+    if outcome.axis.shows(Analysis::CostRegimes) {
         let found = effects(&swept).into_iter();
         findings.extend(found.map(|(series, effect)| about(series, effect.text, effect.trials)));
     }

@@ -1,6 +1,7 @@
 //! Tables of trials: all of them, what ran, CPU cost, delays, losses, and what guards repeated or marked.
 
-use crate::results::{Results, trial_fields, trial_heads};
+use crate::results::Results;
+use crate::trial_columns::{COLUMNS, Of, key, lost, place_keys};
 use capbench_model::latency::Delays;
 use capbench_model::loss_pattern::{Burst, LossPattern};
 use capbench_model::statistics::by_key as grouped;
@@ -10,31 +11,27 @@ use super::shape::{Columns, group, set_up, unit_of, words_of};
 use crate::figures::number;
 use crate::groups::{self, Group};
 use crate::model::{Cell, Column, Row, Table, Unit};
-use crate::naming::{self, key};
+use crate::naming;
 
 /// Most bursts that are listed.
 const BURSTS: usize = 20;
 
-/// Text columns, even if values look like numbers.
-const WORDS: [&str; 6] = ["phase", "method", "frame_size", "placement", "work", "verdict"];
-/// Columns of numbers that can be negative.
-const SIGNED: [&str; 1] = ["unexplained"];
-
-/// Every trial, one row each, with the columns of `trials.csv`, so that a new column there appears here, and why a trial needs
-/// caution.
+/// Every trial, one row each, with the columns of `trials.csv`, and why a trial needs caution.
 pub(crate) fn table(results: &Results) -> Table {
-    let head = trial_heads();
-    let mut columns: Vec<Column> = head.iter().map(|key| column(key)).collect();
+    let mut columns: Vec<Column> = COLUMNS.iter().map(|(key, of)| column(key, of)).collect();
+    columns.extend(place_keys().map(|key| {
+        let heading = key.replacen('_', ": ", 1).replace('_', " ");
+        Column::new(&key, &heading, Unit::Count)
+    }));
     columns.push(Column::words("care", "noisy because"));
-    let mut rows = Vec::with_capacity(results.trials.len());
-    for trial in &results.trials {
-        let fields = trial_fields(trial);
-        let mut cells: Vec<Cell> = head.iter().zip(&fields).map(|(key, field)| cell(key, field)).collect();
-        let mut care = trial.noise.clone();
-        care.extend(trial.invalid_because.clone());
+    let row = |trial: &TrialResult| {
+        let cells = COLUMNS.iter().map(|(_, of)| cell(of, trial));
+        let mut cells: Vec<Cell> = cells.chain(lost(trial).map(Cell::count)).collect();
+        let care: Vec<&str> = trial.noise.iter().chain(&trial.invalid_because).map(String::as_str).collect();
         cells.push(if care.is_empty() { Cell::Empty } else { Cell::text(care.join("; ")) });
-        rows.push(Row::new(cells, vec![trial.number]));
-    }
+        Row::new(cells, vec![trial.number])
+    };
+    let rows = results.trials.iter().map(row).collect();
     let guards = results.trials.iter().filter_map(|trial| trial.guarding.as_ref());
     let aside: usize = guards.map(|guarding| guarding.discarded.len()).sum();
     let note = match aside {
@@ -48,38 +45,24 @@ pub(crate) fn table(results: &Results) -> Table {
     Table { id: "trials".into(), caption, columns, rows, ..Table::default() }.with_notes([note])
 }
 
-fn column(key: &str) -> Column {
-    let heading = match key.strip_prefix("lost_") {
-        Some(place) => format!("lost: {}", place.replace('_', " ")),
-        None => words_of(key),
-    };
-    let is_count =
-        WORDS.iter().all(|words| *words != key) && unit_of(key) == Unit::None && !key.ends_with("_cpu");
+fn column(key: &str, of: &Of<TrialResult>) -> Column {
+    let is_count = !matches!(of, Of::Text(_) | Of::Flag(_))
+        && !key.ends_with("_cpu")
+        && !matches!(key, "number" | "attempt");
     let unit = match unit_of(key) {
-        Unit::None if is_count && !matches!(key, "number" | "attempt" | "load_independent") => Unit::Count,
+        Unit::None if is_count => Unit::Count,
         unit => unit,
     };
-    Column::new(key, &heading, unit)
+    Column::new(key, &words_of(key), unit)
 }
 
-/// A cell by the type of its content; empty is unknown, as in the file.
-fn cell(key: &str, field: &str) -> Cell {
-    if field.is_empty() {
-        return Cell::Unknown;
-    }
-    if WORDS.contains(&key) {
-        return Cell::text(field);
-    }
-    let number = || field.parse().ok().filter(|number: &f64| number.is_finite()).map(Cell::Number);
-    let exact = match unit_of(key) {
-        _ if SIGNED.contains(&key) => field.parse().ok().map(Cell::Signed),
-        Unit::None | Unit::Count | Unit::Nanoseconds => field.parse().ok().map(Cell::Count),
-        _ => None,
-    };
-    match field {
-        "true" => Cell::text("yes"),
-        "false" => Cell::text("no"),
-        _ => exact.or_else(number).unwrap_or_else(|| Cell::text(field)),
+fn cell(of: &Of<TrialResult>, trial: &TrialResult) -> Cell {
+    match of {
+        Of::Text(of) => Cell::text(of(trial)),
+        Of::Count(of) => Cell::count(of(trial)),
+        Of::Signed(of) => of(trial).map_or(Cell::Unknown, Cell::Signed),
+        Of::Number(of) => Cell::number(of(trial)),
+        Of::Flag(of) => Cell::text(if of(trial) { "yes" } else { "no" }),
     }
 }
 
@@ -169,10 +152,13 @@ pub(super) fn latency(results: &Results) -> Option<Table> {
         .count("lost", "lost in the trial", |(trial, ..)| trial.lost());
     let recorded = || results.trials.iter().filter_map(|trial| Some((trial, trial.latency.as_ref()?)));
     let rows = recorded().flat_map(|(trial, latency)| {
+        let relative = latency.relative.as_ref();
         let legs = [
             ("to_kernel", &latency.to_kernel),
             ("to_application", &latency.to_application),
             ("total", &latency.total),
+            ("relative to_kernel", relative.map_or(&None, |relative| &relative.to_kernel)),
+            ("relative total", relative.map_or(&None, |relative| &relative.total)),
         ];
         legs.into_iter().filter_map(move |(leg, delays)| Some((trial, leg, delays.as_ref()?)))
     });

@@ -12,7 +12,6 @@ use capbench_model::for_tests::setup;
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::latency::Recording;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::SizeLabel;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
@@ -149,26 +148,23 @@ fn searches_are_what_the_schema_says() {
     }
 }
 
-fn points(kind: AxisKind) -> Vec<Point> {
-    let size = |octets: u16| {
-        Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
-    };
-    let ring = |ring, block| Point::Ring(RingSize { ring: ByteCount(ring), block: ByteCount(block) });
-    let load = |rate| Point::Load(at(rate));
-    match kind {
-        AxisKind::Work => [0, 5000, 30_000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns))).to_vec(),
-        AxisKind::Size => [64, 512, 1518].map(size).to_vec(),
-        AxisKind::Ring => vec![ring(1 << 14, 1 << 12), ring(1 << 20, 1 << 18)],
-        AxisKind::Placement => [PlacementChoice::Same, PlacementChoice::Other].map(Point::Placement).to_vec(),
-        AxisKind::Load => [50_000.0, 400_000.0, 900_000.0].map(load).to_vec(),
-        AxisKind::Coalesce => {
-            ["0us", "50us", "adaptive"].map(|text| Point::Coalesce(text.parse().unwrap())).to_vec()
-        }
-    }
+/// An axis of every kind.
+fn axes() -> Vec<Axis> {
+    let size = |octets| Point::Size(Sizes::Fixed(FrameSize::new(octets).unwrap()));
+    [
+        [0, 5000, 30_000].map(|ns| Point::Work(WorkModel::Nanoseconds(ns))).to_vec(),
+        [64, 512, 1518].map(size).to_vec(),
+        [8, 512].map(|frames| Point::Ring(RingSize::of_frames(frames, ByteCount(2048)).unwrap())).to_vec(),
+        [PlacementChoice::Same, PlacementChoice::Other].map(Point::Placement).to_vec(),
+        [50_000.0, 400_000.0, 900_000.0].map(|rate| Point::Load(at(rate))).to_vec(),
+        ["0us", "50us", "adaptive"].map(|text| Point::Coalesce(text.parse().unwrap())).to_vec(),
+    ]
+    .map(|points| Axis::new(points).unwrap())
+    .to_vec()
 }
 
-fn plan(kind: AxisKind) -> SweepPlan {
-    let plan = sweep_plan(Axis::new(points(kind)).unwrap(), &["recv", "packet-v2", "packet-v3"]);
+fn plan(axis: Axis) -> SweepPlan {
+    let plan = sweep_plan(axis, &["recv", "packet-v2", "packet-v3"]);
     let loads = plan.loads.iter().map(|_| at(350_000.0)).collect();
     SweepPlan { loads, repeats: 3, refinement: 1, ..plan }
 }
@@ -191,17 +187,12 @@ fn sweeps_of_every_kind_are_what_the_schema_says() {
         aim: 11.0,
         at_most: Duration::from_millis(1),
     };
-    for kind in [
-        AxisKind::Work,
-        AxisKind::Size,
-        AxisKind::Ring,
-        AxisKind::Placement,
-        AxisKind::Load,
-        AxisKind::Coalesce,
-    ] {
+    assert_eq!(axes().len(), AxisKind::ALL.len());
+    for axis in axes() {
+        let kind = axis.kind();
         let path = if kind == AxisKind::Coalesce { path().interrupts(interrupts) } else { path() };
         let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
-        let saved = swept(&SweepPlan { base, ..plan(kind) }, path);
+        let saved = swept(&SweepPlan { base, ..plan(axis) }, path);
         assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());
         let has_latency = |trial: &Value| trial["latency"]["total"]["histogram"].is_string();
         assert!(kind != AxisKind::Coalesce || saved["trials"].as_array().unwrap().iter().any(has_latency));
@@ -217,7 +208,7 @@ fn a_sweep_of_bursts_is_what_the_schema_says() {
         methods: specs(&["packet-v3"]),
         probe: Probe::BackToBack(test),
         refinement: 0,
-        ..plan(AxisKind::Ring)
+        ..plan(Axis::rings(8, 512, ByteCount(2048)).unwrap())
     };
     let plan = SweepPlan { loads: vec![at(900_000.0)], ..plan };
     let saved = swept(&plan, path());

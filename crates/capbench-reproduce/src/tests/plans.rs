@@ -36,7 +36,7 @@ fn plans_are_those_of_the_publications() {
                             text,
                             "  {} {} {} at {} for {:?}, {visits} times",
                             case.setup.method,
-                            case.setup.label,
+                            case.setup.label(),
                             case.setup.placement,
                             case.load,
                             case.duration
@@ -49,7 +49,7 @@ fn plans_are_those_of_the_publications() {
                             text,
                             "  {} {} {} to {:.0}: {}",
                             setup.method,
-                            setup.label,
+                            setup.label(),
                             setup.placement,
                             plan.maximum_pps.unwrap().get(),
                             plan.goals[0]

@@ -110,10 +110,10 @@ impl Observer for Recorder {
     }
 
     fn skips(&mut self, setup: &Setup, load: Load, why: &TrialError) {
-        let Setup { method, label, placement, .. } = setup;
+        let (Setup { method, placement, .. }, label) = (setup, setup.label());
         self.failures.push((method.clone(), Failure::of(why)));
         let missing = missing(method, Some(*placement), format!("at {load}: {why}"));
-        self.results.not_measured.push(NotMeasured { frame_size: Some(label.clone()), ..missing });
+        self.results.not_measured.push(NotMeasured { frame_size: Some(setup.label()), ..missing });
         self.bar
             .0
             .suspend(|| tell!("capbench: not measured: {method}, {label} B, {placement}, {load}: {why}"));
@@ -163,7 +163,7 @@ impl rfc2544::Follower for Recorder {
 
     /// A test without meaning here is no failure: the report says why.
     fn passes_over(&mut self, setup: &Setup, test: rfc2544::Test, why: String) {
-        let (test, frame_size) = (Some(test.key().into()), Some(setup.label.clone()));
+        let (test, frame_size) = (Some(test.key().into()), Some(setup.label()));
         let missing = missing(&setup.method, Some(setup.placement), why);
         self.results.not_measured.push(NotMeasured { test, frame_size, ..missing });
     }

@@ -284,7 +284,7 @@ impl Plan for Tests {
     }
 
     fn statements(&self, scene: &Scene) -> Vec<String> {
-        let sizes: Vec<_> = scene.sizes.iter().map(|size| &size.label).collect();
+        let sizes: Vec<_> = scene.sizes.iter().map(Setup::label).collect();
         statements(self.suite.extent, scene.quiet(), &sizes)
     }
 
@@ -299,7 +299,7 @@ impl Plan for Tests {
 }
 
 /// Deviations from the document.
-fn statements(extent: Extent, quiet: Duration, sizes: &[&SizeLabel]) -> Vec<String> {
+fn statements(extent: Extent, quiet: Duration, sizes: &[SizeLabel]) -> Vec<String> {
     let trials = format!(
         "trials send for {:?} and wait {quiet:?} for missing frames, with no time to settle, where RFC 2544 asks for 60 s, 2 s and 5 s; \
          latency is that of {} trials of {:?} where it asks for 20 of 120 s; bursts are of {} searches where it asks for 50",
@@ -327,7 +327,7 @@ mod tests {
     fn fewer_frame_sizes_than_the_document_asks_for_are_stated() {
         let stated = |octets: &[u16]| {
             let sizes: Vec<_> = octets.iter().map(|octets| SizeLabel::Octets(*octets)).collect();
-            statements(Extent::standard(), Duration::from_secs(2), &sizes.iter().collect::<Vec<_>>())
+            statements(Extent::standard(), Duration::from_secs(2), &sizes)
         };
         let expected = "frame sizes are 64, 1 in all, where RFC 2544 section 9.1 asks for at least 5";
         assert_eq!(stated(&[64])[1..], [expected]);

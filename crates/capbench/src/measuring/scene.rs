@@ -19,7 +19,6 @@ use capbench_model::laboratory::Setup;
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::options::CaptureOptions;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::SizeLabel;
 use capbench_model::work::{WorkModel, WorkPlan};
 use capbench_report::formats::text::Extent;
 use capbench_sys::host::CpuId;
@@ -101,6 +100,9 @@ pub struct PathFlags {
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
+    /// Largest error of the two hosts' clocks with which one-way latency is reported [default: a tenth of its median]
+    #[arg(long, value_name = "TIME", requires = "tx", value_parser = positive_duration)]
+    clock_error: Option<Duration>,
     /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
     weights: Vec<NonZeroU32>,
@@ -224,7 +226,7 @@ impl Scene {
         let quiet = flags.quiet.unwrap_or(Duration::from_millis(defaults.quiet_ms));
         let sizes = setups(flags, sizes, quiet)?;
         let placements = placements(flags, defaults.placements)?;
-        once("--size", &sizes.iter().map(|setup| &setup.label).collect::<Vec<_>>())?;
+        once("--size", &sizes.iter().map(Setup::label).collect::<Vec<_>>())?;
         once("--placement", &placements)?;
         Ok(Self {
             methods,
@@ -248,6 +250,7 @@ impl Scene {
                 transmit: flags.weighted(transmit)?,
                 receive: receive.clone(),
                 isolated: flags.isolated,
+                clock_error: flags.clock_error,
                 tolerated: flags.tolerate,
             })),
             _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),
@@ -306,7 +309,7 @@ impl Scene {
     pub fn describe(&self) -> String {
         let mut text = String::new();
         words::row(&mut text, "methods", words::list(&self.methods));
-        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(|setup| &setup.label)));
+        words::row(&mut text, "frame sizes", words::list(self.sizes.iter().map(Setup::label)));
         words::row(&mut text, "placements", words::list(&self.placements));
         if let Some(first) = self.sizes.first() {
             words::row(&mut text, "work", first.work);
@@ -372,10 +375,6 @@ fn setups(flags: &SceneFlags, sizes: Vec<Sizes>, quiet: Duration) -> Result<Vec<
 pub fn plain_setup(sizes: Sizes, path: &PathFlags, quiet: Duration) -> Setup {
     Setup {
         method: MethodSpec::plain(""),
-        label: match &sizes {
-            Sizes::Fixed(size) => SizeLabel::Octets(size.octets()),
-            mixed => SizeLabel::Named(mixed.to_string()),
-        },
         sizes,
         layout: FrameLayout::default(),
         placement: PlacementChoice::Same,

@@ -182,7 +182,7 @@ fn plan(flags: &SearchFlags, scene: &Scene) -> Result<SearchPlan> {
 pub(super) fn check_link(scene: &Scene, plan: &SearchPlan) -> Result<()> {
     for setup in &scene.sizes {
         let plan = plan.on_link(scene.path.line_rate(setup)?);
-        plan.validate().with_context(|| format!("{} B", setup.label))?;
+        plan.validate().with_context(|| format!("{} B", setup.label()))?;
     }
     Ok(())
 }
@@ -257,7 +257,7 @@ impl Plan for Search {
                 }
             };
             let which = nth.map_or_else(String::new, |nth| format!(", search {nth} of {searches}"));
-            let what = format!("{}, {} B, {}{which}", setup.method, setup.label, setup.placement);
+            let what = format!("{}, {} B, {}{which}", setup.method, setup.label(), setup.placement);
             let outcome = self.plan.run_nth(nth, &what, trial.as_mut(), stored, recorder)?.outcome;
             let stopped = outcome.ended == End::Stopped;
             recorder.searched(outcome)?;
@@ -271,6 +271,6 @@ impl Plan for Search {
 
 fn is_of(profile: &Profile, setup: &Setup) -> bool {
     profile.method == setup.method.to_string()
-        && profile.frame_size == setup.label
+        && profile.frame_size == setup.label()
         && profile.placement == setup.placement.to_string()
 }

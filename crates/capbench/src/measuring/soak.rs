@@ -117,7 +117,7 @@ impl Plan for Soak {
         recorder.print(&format!(
             "{}, {}-byte frames, placement {}, {} packets/s for {}\n{:>10} {:>12} {:>12} {:>12}  where\n",
             setup.method,
-            setup.label,
+            setup.label(),
             setup.placement,
             grouped(rate.get()),
             format_duration(*length),

@@ -1,20 +1,17 @@
 //! `capbench sweep`: varies one thing and measures every method at every point.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use capbench_frames::{Pps, StatedRate};
+use capbench_frames::StatedRate;
 use capbench_model::laboratory::{Laboratory, Setup};
-use capbench_model::moderation::Moderation;
-use capbench_model::options::CaptureOptions;
-use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::Load;
-use capbench_model::units::ByteCount;
-use capbench_model::work::WorkModel;
 use capbench_plan::cost::{Cost, Spread};
-use capbench_plan::sweep::{Axis, BackToBackTest, Point, Probe, RingSize, Spacing, SweepPlan, presets};
-use clap::{Args, ValueEnum};
+use capbench_plan::sweep::{
+    Analysis, Axis, AxisKind, BackToBackTest, Named, Point, Probe, Request, Spacing, SweepPlan, presets,
+};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
@@ -24,26 +21,6 @@ use crate::values::positive_duration;
 
 /// Default number of points of a range.
 const STEPS: u16 = 12;
-
-/// The size of a slot for a frame of MTU 1500 with its header.
-const SLOT: ByteCount = ByteCount(2048);
-
-/// What is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AxisName {
-    /// Work per packet
-    Work,
-    /// Frame sizes
-    Size,
-    /// Memory for the ring and its blocks
-    Ring,
-    /// Which CPUs do what
-    Placement,
-    /// The offered load
-    Load,
-    /// Interrupt moderation of the receiving interface, where its driver has it
-    Coalesce,
-}
 
 #[derive(Args, Clone, Debug)]
 #[command(
@@ -55,8 +32,8 @@ pub enum AxisName {
 )]
 pub struct SweepFlags {
     /// What is varied
-    #[arg(value_name = "AXIS")]
-    axis: AxisName,
+    #[arg(value_name = "AXIS", value_parser = axis_parser())]
+    axis: AxisKind,
     /// The points, separated by commas: work models; rings as frames, or as RING or RING/BLOCK sizes; loads;
     /// microseconds (50 or 50us) or adaptive for coalesce. Sizes and placements are named by --size and --placement
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["from", "to"])]
@@ -75,7 +52,7 @@ pub struct SweepFlags {
     geometric: bool,
     /// Sweeps of a publication, with their loads, points and frames: dain-2004, which is dain-2004-45kpps and
     /// dain-2004-167kpps
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["points", "from", "to", "rate", "size"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["points", "from", "to", "rate", "size", "work"])]
     preset: Option<String>,
     /// Loads, separated by commas, such as 100k, 500Mbit/s, 1GbpsL1 or 10% of the line; max is what the generator can do
     /// [default: max]
@@ -154,14 +131,12 @@ pub fn run(flags: &SweepFlags) -> Result<Exit> {
     super::run(scene, Sweeps { plans, estimates, hurry })
 }
 
-fn defaults(axis: AxisName) -> Defaults {
+fn defaults(axis: AxisKind) -> Defaults {
     let defaults = Defaults { methods: "default", ..Defaults::default() };
-    match axis {
-        AxisName::Size => Defaults { sizes: &[64, 128, 256, 512, 1024, 1280, 1518], ..defaults },
-        AxisName::Placement => {
-            Defaults { placements: &[PlacementChoice::Same, PlacementChoice::Other], ..defaults }
-        }
-        _ => defaults,
+    match axis.facts().named {
+        Named::Sizes(sizes) => Defaults { sizes, ..defaults },
+        Named::Placements(placements) => Defaults { placements, ..defaults },
+        Named::Points | Named::Loads => defaults,
     }
 }
 
@@ -180,20 +155,18 @@ fn preset(name: &str) -> Result<Vec<&'static presets::WorkPreset>, Usage> {
 }
 
 fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>) -> Result<SweepPlan> {
-    let on_axis = |kind| flags.axis == kind;
+    let facts = flags.axis.facts();
     let refusals = [
-        (flags.bursts && !on_axis(AxisName::Ring), "--bursts: bursts are searched for in a sweep of rings"),
         (
-            on_axis(AxisName::Load) && flags.from.is_some() && !flags.rate.is_empty(),
-            "--rate: the loads are those from --from to --to; give one of the two",
+            flags.bursts && facts.shows != Some(Analysis::Buffers),
+            "--bursts: bursts are searched for in a sweep of rings",
         ),
         (
-            on_axis(AxisName::Work) && flags.scene.work.model != WorkModel::None,
-            "--work: work is what is varied; name it by --points or --from and --to",
+            scene.sizes.len() > 1 && !matches!(facts.named, Named::Sizes(_)),
+            "--size: one frame size, or sweep size",
         ),
-        (scene.sizes.len() > 1 && !on_axis(AxisName::Size), "--size: one frame size, or sweep size"),
         (
-            preset.is_some() && !on_axis(AxisName::Work),
+            preset.is_some() && flags.axis != AxisKind::Work,
             "--preset: the sweeps of publications are sweeps of work",
         ),
     ];
@@ -201,20 +174,24 @@ fn plan(scene: &Scene, flags: &SweepFlags, preset: Option<&presets::WorkPreset>)
         return Err(Usage((*why).into()).into());
     }
     let Some(base) = scene.sizes.first().cloned() else { return Err(Usage("no frame size".into()).into()) };
+    let given = rates(scene, flags)?;
     let (axis, base, loads) = match preset {
         Some(part) => {
             let steps = flags.steps.unwrap_or(presets::POINTS);
             (part.axis(steps.into())?, part.setup(&base), vec![part.load()])
         }
-        None if flags.rate.is_empty() => (axis(scene, flags, &base)?, base, vec![Load::Maximum]),
-        None => (axis(scene, flags, &base)?, base, rates(scene, flags)?),
+        None => (axis(scene, flags, &base, &given)?, base, given),
     };
     Ok(SweepPlan {
         axis,
         methods: scene.methods.clone(),
         base,
-        placements: if on_axis(AxisName::Placement) { Vec::new() } else { scene.placements.clone() },
-        loads: if on_axis(AxisName::Load) { Vec::new() } else { loads },
+        placements: if flags.axis.replaces_placements() { Vec::new() } else { scene.placements.clone() },
+        loads: match loads {
+            _ if flags.axis.replaces_loads() => Vec::new(),
+            none if none.is_empty() => vec![Load::Maximum],
+            loads => loads,
+        },
         probe: if flags.bursts { Probe::BackToBack(BackToBackTest::default()) } else { Probe::Trial },
         duration: flags.duration,
         repeats: flags.visits.into(),
@@ -229,126 +206,36 @@ fn rates(scene: &Scene, flags: &SweepFlags) -> Result<Vec<Load>> {
     flags.rate.iter().map(|load| load.of_frames(scene, "--rate")).collect()
 }
 
-fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup) -> Result<Axis> {
-    let spacing = if flags.geometric { Spacing::Geometric } else { Spacing::Linear };
-    let steps = flags.steps.unwrap_or(STEPS);
-    let ends = flags.from.as_deref().zip(flags.to.as_deref());
-    let named: &[String] = &flags.points;
-    let points = |make: &dyn Fn(&str) -> Result<Point, String>| -> Result<Vec<Point>, Usage> {
-        named.iter().map(|text| make(text).map_err(|why| Usage(format!("--points: {why}")))).collect()
+fn axis(scene: &Scene, flags: &SweepFlags, base: &Setup, loads: &[Load]) -> Result<Axis> {
+    let load = |flag: &str, text: &str| {
+        let stated = stated(text).map_err(|error| format!("{flag}: {error}"))?;
+        stated.of_frames(scene, flag).map_err(|error| error.to_string())
     };
-    // What is named by a flag of its own has no range and no points.
-    let only_by = |what: &str, flag: Option<&str>| match (ends, flag) {
-        (Some(_), _) => Err(Usage(format!("--from: {what} are no range; name points"))),
-        (None, Some(flag)) if !named.is_empty() => Err(Usage(format!("--points: name them by {flag}"))),
-        _ => Ok(()),
-    };
-    Ok(match flags.axis {
-        AxisName::Work => {
-            let end = |text| WorkModel::from_str(text).map_err(Usage);
-            let (from, to) = match ends {
-                Some((from, to)) => (end(from)?, end(to)?),
-                None if named.is_empty() => (WorkModel::Nanoseconds(0), WorkModel::Nanoseconds(10_000)),
-                None => return Ok(Axis::new(points(&|text| text.parse().map(Point::Work))?)?),
-            };
-            Axis::work(from, to, steps.into(), spacing)?
-        }
-        AxisName::Size => {
-            only_by("frame sizes", Some("--size"))?;
-            let point = |setup: &Setup| Point::Size(setup.label.clone(), setup.sizes.clone());
-            Axis::new(scene.sizes.iter().map(point).collect())?
-        }
-        AxisName::Ring => {
-            let slot = base.capture.frame.unwrap_or(SLOT);
-            let frames =
-                |text: &str| text.parse().map_err(|_| Usage(format!("\"{text}\" is no number of frames")));
-            let axis = match ends {
-                Some((from, to)) => Axis::rings(frames(from)?, frames(to)?, slot)?,
-                None if named.is_empty() => Axis::rings(8, 32_768, slot)?,
-                None => Axis::new(points(&|text| ring(text, slot).map(Point::Ring))?)?,
-            };
-            for point in axis.points() {
-                // Memory must have room for a ring, which would otherwise fail in the middle of a sweep.
-                if let Point::Ring(ring) = point {
-                    let capture = CaptureOptions { ring: ring.ring, ..base.capture.clone() };
-                    capbench_capture::ring_memory::checked_ring(&capture)
-                        .map_err(|error| Usage(error.to_string()))?;
-                }
-            }
-            axis
-        }
-        AxisName::Placement => {
-            only_by("placements", Some("--placement"))?;
-            placements(scene)?
-        }
-        AxisName::Load => {
-            let points = match ends {
-                Some((from, to)) => loads(scene, from, to, steps, spacing)?,
-                None => {
-                    let load = |text: &str| {
-                        let load = stated(text)?.of_frames(scene, "--points");
-                        load.map(Point::Load).map_err(|error| error.to_string())
-                    };
-                    let rates = rates(scene, flags)?.into_iter().map(Point::Load);
-                    points(&load)?.into_iter().chain(rates).collect()
-                }
-            };
-            if points.is_empty() {
-                let why = "a sweep of load needs loads: --rate 100k,200k,400k or --from 100k --to 1M";
-                return Err(Usage(why.into()).into());
-            }
-            Axis::new(points)?
-        }
-        AxisName::Coalesce => {
-            only_by("settings", None)?;
-            if named.is_empty() {
-                let why = "--points: name settings, for example 0us,10us,50us,200us,adaptive";
-                return Err(Usage(why.into()).into());
-            }
-            Axis::new(points(&|text| text.parse::<Moderation>().map(Point::Coalesce))?)?
-        }
-    })
-}
-
-/// Parses a ring: a number of frames, or RING or RING/BLOCK sizes.
-fn ring(text: &str, slot: ByteCount) -> Result<RingSize, String> {
-    let size = |text: &str| ByteCount::from_str(text).map_err(|error| error.to_string());
-    let ring = match (text.parse::<u32>(), text.split_once('/')) {
-        (Ok(frames), _) => RingSize::of_frames(frames, slot),
-        (_, Some((ring, block))) => RingSize::new(size(ring)?, size(block)?),
-        _ => {
-            let ring = size(text)?;
-            RingSize::new(ring, ByteCount(ring.0.min(1 << 20)))
-        }
-    };
-    ring.map_err(|error| error.to_string())
-}
-
-fn placements(scene: &Scene) -> Result<Axis> {
-    Ok(Axis::new(scene.placements.iter().copied().map(Point::Placement).collect())?)
-}
-
-/// A range of loads. Steps smaller than one whole rate coincide.
-fn loads(scene: &Scene, from: &str, to: &str, steps: u16, spacing: Spacing) -> Result<Vec<Point>> {
-    let end = |flag, text: &str| {
-        let stated: StatedRate = text.parse().map_err(|error| Usage(format!("{flag}: {error}")))?;
-        scene.rate(flag, stated)
-    };
-    let (from, to) = (end("--from", from)?.get(), end("--to", to)?.get());
-    if from >= to {
-        return Err(Usage(format!("--from {from}: the range is empty; begin below --to")).into());
+    let axis = flags.axis.requested(&Request {
+        points: &flags.points,
+        ends: flags.from.as_deref().zip(flags.to.as_deref()),
+        steps: flags.steps.unwrap_or(STEPS).into(),
+        spacing: if flags.geometric { Spacing::Geometric } else { Spacing::Linear },
+        base,
+        sizes: scene.sizes.iter().map(|setup| setup.sizes.clone()).collect(),
+        placements: &scene.placements,
+        loads,
+        load: &load,
+    })?;
+    for point in axis.points() {
+        // Memory must have room for every ring, which would otherwise fail in the middle of a sweep.
+        capbench_capture::ring_memory::checked_ring(&point.apply(base, Load::Maximum).0.capture)
+            .map_err(|error| Usage(error.to_string()))?;
     }
-    let at = |step: u16| {
-        let part = f64::from(step) / f64::from(steps - 1);
-        match spacing {
-            Spacing::Linear => from + (to - from) * part,
-            Spacing::Geometric => from * (to / from).powf(part),
-        }
-    };
-    let rate = |step| Ok(Point::Load(Load::Rate(Pps::new(at(step).round())?)));
-    let mut points: Vec<Point> = (0..steps).map(rate).collect::<Result<_>>()?;
-    points.dedup();
-    Ok(points)
+    Ok(axis)
+}
+
+/// Reads the name of an axis.
+fn axis_parser() -> impl TypedValueParser<Value = AxisKind> {
+    let name = |axis: &AxisKind| PossibleValue::new(axis.key()).help(axis.summary());
+    let named = |text: String| AxisKind::ALL.iter().find(|axis| axis.key() == text).copied();
+    PossibleValuesParser::new(AxisKind::ALL.iter().map(name))
+        .map(move |text| named(text).expect("the name of an axis"))
 }
 
 /// Checks that the time limit can be enough; warns if it may not be.
@@ -405,7 +292,7 @@ impl Plan for Sweeps {
         for plan in &mut self.plans {
             plan.left_out.clone_from(&scene.left_out);
             if plan.placements.is_empty() {
-                plan.axis = placements(scene)?;
+                plan.axis = Axis::new(scene.placements.iter().copied().map(Point::Placement).collect())?;
             } else {
                 plan.placements.clone_from(&scene.placements);
             }

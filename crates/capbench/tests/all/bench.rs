@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, privileges, scratch_of_root};
+use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, privileges, results, scratch_of_root};
 use capbench_testing::{HostLoad, busy};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn trials(place: Option<&Place>, mut command: impl BorrowMut<Command>, out: &Pat
 
 /// The trials of a results folder, which has to be complete and to agree with its table.
 fn saved(out: &Path) -> Vec<Value> {
-    let results: Value = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    let results = results(out).unwrap();
     assert_eq!(results["schema_version"], 1);
     assert_eq!(results["complete"], true);
     for key in ["environment", "trials", "findings"] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::results_file::assert_valid_output;
-use crate::support::{Ended, HOST, Scratch, capbench, run, scratch_of_root};
+use crate::support::{Ended, HOST, Scratch, capbench, run, saved, scratch_of_root};
 use capbench_model::for_tests::setup;
 use capbench_model::laboratory::Setup;
 use capbench_model::work::WorkModel;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Saves a run like this one, in which so much of what was delivered was, on a host that did nothing else.
 fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
-    let mut results: Value = read(from);
+    let mut results = saved::results(from).unwrap();
     results["started_unix_s"] = json!(started);
     for trial in results["trials"].as_array_mut().unwrap() {
         let rate = trial["delivered_pps"].as_f64().unwrap();
@@ -31,10 +31,6 @@ fn copied(from: &Path, to: &Path, started: u64, factor: f64) {
     }
     fs::create_dir(to).unwrap();
     fs::write(to.join("results.json"), results.to_string()).unwrap();
-}
-
-fn read(folder: &Path) -> Value {
-    serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap()
 }
 
 fn compare(one: &Path, other: &Path, more: &[&str]) -> Ended {
@@ -140,7 +136,7 @@ fn root_alone_methods_that_take_turns_are_compared_and_runs_with_each_other() {
     assert!(ended.out.contains("packet-v3 against recv, in pairs that ran side by side"), "{}", ended.out);
     assert!(ended.out.contains("set-up 64 B, placement same, common load"), "{}", ended.out);
     assert!(is_narrow(&ended.out), "{}", ended.out);
-    let results: Results = serde_json::from_value(read(&first)).unwrap();
+    let results: Results = serde_json::from_value(saved::results(&first).unwrap()).unwrap();
     let comparison = &results.comparisons[0];
     assert_eq!(
         (comparison.then.as_str(), comparison.now.as_str(), comparison.paired),
@@ -211,7 +207,7 @@ fn root_visits_come_in_an_order_that_a_seed_names() {
         let out = folder.file(name);
         let ended = run(HOST, capbench("").args(command.split_whitespace()).arg("--out").arg(&out));
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-        let results: Results = serde_json::from_value(read(&out)).unwrap();
+        let results: Results = serde_json::from_value(saved::results(&out).unwrap()).unwrap();
         let of = |trial: &capbench_model::trial::TrialResult| {
             (trial.profile.method.clone(), trial.profile.frame_size.to_string())
         };

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::results_file::assert_valid_output;
+use crate::support::why::number_before;
 use crate::support::{
     HOST, Namespaces, Running, Scratch, capbench, eventually, privileges, program, run, scratch_of_root,
     send, test_bed,
@@ -49,11 +50,6 @@ fn recording(lengths: impl Iterator<Item = u32>) -> Vec<u8> {
 }
 
 /// The number in front of, or behind, some words of a program's output.
-fn number_before(text: &str, words: &str) -> u64 {
-    let line = text.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}: {text}"));
-    line.split_whitespace().next().unwrap().parse().unwrap()
-}
-
 fn number_behind(text: &str, words: &str) -> u64 {
     let found = text.split(words).nth(1).unwrap_or_else(|| panic!("{words}: {text}"));
     found.split_whitespace().next().unwrap().parse().unwrap()

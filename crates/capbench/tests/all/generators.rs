@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agents::{count, ip, results};
+use crate::agents::{count, ip};
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, run, scratch_of_root, signal,
+    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root, signal,
 };
 
 /// A bridge in a namespace `sw`; generators in `g0`, `g1` and so on, and a receiver in `dut`, each with a veth to a port of it.
@@ -154,7 +154,7 @@ fn root_eight_generators_are_counted_each_and_losses_of_a_leg_are_its_own() {
     let arguments = "bench --method packet-v3 --rate 8k --duration 1s --size 64";
     let ended = run(HOST, switch.command(&out, arguments, &switch.generators()));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    let results = results(&out);
+    let results = results(&out.file("run")).unwrap();
     let trials = results["trials"].as_array().unwrap();
     assert!(!trials.is_empty(), "{ended:#?}");
     for trial in trials {
@@ -192,7 +192,7 @@ fn root_weights_split_the_load() {
     let arguments = "bench --method packet-v3 --rate 4k --duration 1s --weights 3,1 --size 64";
     let ended = run(HOST, switch.command(&out, arguments, &switch.generators()));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    for trial in results(&out)["trials"].as_array().unwrap() {
+    for trial in results(&out.file("run")).unwrap()["trials"].as_array().unwrap() {
         check(trial, 2);
         let intended: Vec<_> = (0..2).map(|at| count(&trial["generators"][at], "intended")).collect();
         assert_eq!(intended, [3000, 1000]);
@@ -245,7 +245,7 @@ fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_g
     let switch = Switch::make(3);
     let arguments = "bench --method packet-v3,recv --rate 3k --duration 4s --size 64 --tolerate 1";
     let ended = with_a_killed_one(&switch, &out, arguments);
-    let results = results(&out);
+    let results = results(&out.file("run")).unwrap();
     let trials = results["trials"].as_array().unwrap();
     let [spoilt, after] = &trials[..] else { panic!("two trials: {ended:#?}") };
     assert_eq!(spoilt["verdict"], "invalid", "{spoilt:#}");
@@ -279,7 +279,7 @@ fn root_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_tria
         with_a_killed_one(&switch, &out, "bench --method packet-v3,recv --rate 3k --duration 4s --size 64");
     assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
     assert!(ended.errors.contains("/agent,"), "{ended:#?}");
-    let results = results(&out);
+    let results = results(&out.file("run")).unwrap();
     let [spoilt] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {ended:#?}") };
     assert_eq!(spoilt["verdict"], "invalid");
 }
@@ -294,7 +294,7 @@ fn root_a_sweep_and_rfc2544_take_several_generators() {
     ] {
         let ended = run(HOST, switch.command(&out, arguments, &switch.generators()));
         assert!(matches!(ended.code, Some(0 | 3 | 4)), "{arguments}: {ended:#?}");
-        let results = results(&out);
+        let results = results(&out.file("run")).unwrap();
         let trials = results["trials"].as_array().unwrap();
         assert!(!trials.is_empty(), "{arguments}: {ended:#?}");
         trials.iter().for_each(|trial| check(trial, 2));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::results_file::assert_valid_report;
-use crate::support::{Ended, HOST, Running, Scratch, capbench, eventually, run, scratch_of_root};
+use crate::support::{Ended, HOST, Running, Scratch, capbench, eventually, results, run, scratch_of_root};
 use serde_json::Value;
 
 const FAILED: i32 = 1;
@@ -177,6 +177,6 @@ fn root_every_run_ends_with_its_page_and_one_that_cannot_be_written_loses_nothin
     assert!(ended.out.ends_with("Saved in bad: results.json, trials.csv\n"), "{ended:#?}");
     let said = "cannot write bad/report.html";
     assert!(ended.errors.contains(said) && ended.errors.contains("`capbench report bad`"), "{ended:#?}");
-    let results: Value = serde_json::from_slice(&fs::read(folder.file("bad/results.json")).unwrap()).unwrap();
+    let results = results(&folder.file("bad")).unwrap();
     assert_eq!((&results["complete"], results["trials"].as_array().unwrap().len()), (&Value::Bool(true), 1));
 }

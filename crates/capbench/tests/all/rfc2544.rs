@@ -1,24 +1,11 @@
 //! The tests of RFC 2544 by the command line.
 
-use std::fs;
-use std::path::Path;
-
-use crate::support::{Ended, HOST, capbench, run, scratch_of_root};
+use crate::support::{measured, scratch_of_root};
 use serde_json::Value;
 
 /// Trials of a fifth of a second, each test once.
 const SHORT: &str =
     "rfc2544 --quick --duration 200ms --repetitions 1 --longest-burst 200ms --quiet 60ms --no-trace";
-
-fn measured(flags: &str, folder: &Path) -> (Ended, Value) {
-    let ended = run(
-        HOST,
-        capbench("").args(SHORT.split_whitespace()).args(flags.split_whitespace()).arg("--out").arg(folder),
-    );
-    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-    let results = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
-    (ended, results)
-}
 
 /// The entries of a list, which is left out where it is empty.
 fn list(list: &Value) -> &[Value] {
@@ -34,7 +21,7 @@ fn root_alone_what_is_held_at_the_limit_has_no_recovery_and_no_longest_burst() {
     let Some(scratch) = scratch_of_root() else { return };
     // Any host holds that much, and the user wants no more.
     let (ended, results) =
-        measured("--details --method packet-v3 --max-rate 5k", &scratch.path().join("run"));
+        measured(&format!("{SHORT} --details --method packet-v3 --max-rate 5k"), &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
     assert_eq!(goal["status"], "at_least", "{goal}");
     assert_eq!(ended.code, Some(4), "what the generator limits is no throughput");
@@ -70,7 +57,7 @@ fn root_lengthy_a_throughput_that_was_found_is_what_all_tests_are_told_in_terms_
     // that.
     let flags =
         "--method packet-v2 --placement other --work ns:500000 --ring 64KiB --block 64KiB --max-rate 8k";
-    let (ended, results) = measured(flags, &scratch.path().join("run"));
+    let (ended, results) = measured(&format!("{SHORT} {flags}"), &scratch.path().join("run"));
     let goal = &results["searches"][0]["goals"][0];
     for trial in list(&results["trials"]).iter().filter(|trial| trial["verdict"] != "invalid") {
         assert_eq!(trial["unexplained"], 0, "{trial}");

@@ -3,27 +3,19 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, HOST, Running, Scratch, capbench, eventually, run, scratch_of_root};
+use crate::support::{
+    Ended, HOST, Running, Scratch, capbench, eventually, measured, numbers, results, run, saved_trials,
+    scratch_of_root,
+};
 use serde_json::Value;
 
 /// A search of less than two seconds of traffic.
 const SHORT: &str = "search --goal short:loss=0,duration=100ms,sum=200ms,width=20% --min-rate 5k --max-rate 40k \
                      --quiet 60ms --work ns:100";
 
-fn results(folder: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(folder.join("results.json")).ok()?).ok()
-}
-
-fn trials(folder: &Path) -> usize {
-    results(folder).map_or(0, |results| results["trials"].as_array().unwrap().len())
-}
-
 /// Runs a search that ends by itself.
-fn search(folder: &Path, more: &str) -> Ended {
-    completed(run(
-        HOST,
-        capbench("").args(SHORT.split_whitespace()).args(more.split_whitespace()).arg("--out").arg(folder),
-    ))
+fn search(folder: &Path, more: &str) -> (Ended, Value) {
+    measured(&format!("{SHORT} {more}"), folder)
 }
 
 /// Starts a search for a goal that takes many trials, so that a signal comes in their midst; and few loads, at most 15 trials
@@ -31,7 +23,7 @@ fn search(folder: &Path, more: &str) -> Ended {
 fn interrupted(folder: &Path, after: usize, signal: &str) -> Ended {
     let many = SHORT.replace("sum=200ms,width=20%", "sum=1500ms,width=40%,targets=0").replace("40k", "10k");
     let running = Running::start(HOST, capbench("").args(many.split_whitespace()).arg("--out").arg(folder));
-    eventually("trials are saved", || trials(folder) >= after);
+    eventually("trials are saved", || saved_trials(folder) >= after);
     running.signal(signal);
     running.end()
 }
@@ -44,15 +36,6 @@ fn resume(folder: &Path, more: &str) -> Ended {
 fn completed(ended: Ended) -> Ended {
     assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.errors);
     ended
-}
-
-/// The numbers of a trial, its probes and its attempts.
-fn numbers(trial: &Value) -> Vec<u64> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let guarding = &trial["guarding"];
-    let attempts = list(&guarding["set_aside"]).into_iter().map(|attempt| attempt["trial"].clone());
-    let kept = attempts.chain(list(&guarding["recovery"]["probes"]));
-    kept.chain([trial.clone()]).map(|trial| trial["number"].as_u64().unwrap()).collect()
 }
 
 #[test]
@@ -124,8 +107,7 @@ fn root_a_search_whose_time_was_used_up_is_gone_on_with_in_more_time() {
 fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
-    let ended = search(&folder, "--method packet-v3,packet-v2");
-    let results = results(&folder).unwrap();
+    let (ended, results) = search(&folder, "--method packet-v3,packet-v2");
     for trial in results["trials"].as_array().unwrap() {
         assert_eq!(trial["unexplained"], 0, "{trial}");
         assert_eq!(trial["phase"], "search");
@@ -143,8 +125,8 @@ fn root_alone_a_search_accounts_for_every_packet_and_saves_its_bounds() {
 fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
-    let ended = search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m --details");
-    let results = results(&folder).unwrap();
+    let (ended, results) =
+        search(&folder, "--method packet-v3,packet-v2 --searches 2 --traffic 1m --details");
     let searches = results["searches"].as_array().unwrap();
     let order: Vec<_> = searches
         .iter()
@@ -168,9 +150,8 @@ fn root_searches_are_repeated_in_turn_and_each_has_its_own_trials() {
 fn root_repeated_searches_go_on_each_from_its_own_trials() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
-    search(&folder, "--searches 2");
+    let (_, whole) = search(&folder, "--searches 2");
     // As a run leaves it that is killed when the second search has its first trial.
-    let whole = results(&folder).unwrap();
     let mut cut = whole.clone();
     let all = whole["trials"].as_array().unwrap();
     let second = all.iter().position(|trial| trial["search"] == 2).unwrap();
@@ -195,8 +176,7 @@ fn root_repeated_searches_go_on_each_from_its_own_trials() {
 fn root_a_search_with_bursts_says_so_with_each_trial() {
     let Some(scratch) = scratch_of_root() else { return };
     let folder = scratch.file("run");
-    search(&folder, "--burst 16");
-    let results = results(&folder).unwrap();
+    let (_, results) = search(&folder, "--burst 16");
     for trial in results["trials"].as_array().unwrap() {
         assert!(trial["traffic"].as_str().unwrap().ends_with("in bursts of 16 frames"), "{trial}");
         assert_eq!(trial["unexplained"], 0, "{trial}");

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{HOST, Running, capbench, scratch_of_root};
+use crate::support::{HOST, Running, capbench, results, scratch_of_root};
 use serde_json::Value;
 
 fn soak(out: &Path, arguments: &str) -> Command {
@@ -15,7 +15,7 @@ fn soak(out: &Path, arguments: &str) -> Command {
 
 /// The saved soak, its sums checked.
 fn saved(out: &Path) -> (Value, Value) {
-    let results: Value = serde_json::from_slice(&std::fs::read(out.join("results.json")).unwrap()).unwrap();
+    let results = results(out).unwrap();
     let soak = results["soak"].clone();
     let intervals = soak["intervals"].as_array().unwrap();
     for key in ["intended", "sent", "delivered", "unexplained", "segments"] {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, lossy, privileges, program, scratch_of_root,
+    Ended, HOST, Running, Scratch, capbench, eventually, lossy, numbers, privileges, program, results,
+    saved_trials, scratch_of_root,
 };
-use serde_json::Value;
 
 /// Entries of a folder; a process may end while it is looked at.
 fn entries(folder: impl AsRef<Path>) -> Vec<PathBuf> {
@@ -67,27 +67,6 @@ fn processes_of_group(group: u32) -> Vec<PathBuf> {
     entries("/proc").into_iter().filter(in_group).collect()
 }
 
-/// The saved results; `None` while there are none.
-fn results(out: &Path) -> Option<Value> {
-    let text = fs::read(out.join("results.json")).ok()?;
-    Some(serde_json::from_slice(&text).unwrap_or_else(|error| panic!("results.json is no JSON: {error}")))
-}
-
-fn finished(out: &Path) -> usize {
-    results(out).map_or(0, |results| results["trials"].as_array().unwrap().len())
-}
-
-/// Numbers of a trial, of the attempts at it that do not stand, and of the probes before it.
-fn attempts(trial: &Value) -> Vec<u64> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let guarding = &trial["guarding"];
-    let set_aside =
-        list(&guarding["set_aside"]).into_iter().map(|attempt| attempt["trial"]["number"].clone());
-    let probes = list(&guarding["recovery"]["probes"]).into_iter().map(|probe| probe["number"].clone());
-    let all = set_aside.chain(probes).chain([trial["number"].clone()]);
-    all.map(|number| number.as_u64().unwrap()).collect()
-}
-
 /// Runs a bench of many trials, ends it by `end` after it has saved one, and asserts that all that is left is the
 /// results of whole trials.
 fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> Ended {
@@ -96,7 +75,7 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
     command.args(["bench", "--duration", "250ms", "--quiet", "100ms", "--out"]).arg(out).process_group(0);
     let bench = Running::start(HOST, &mut command);
     let pid = bench.pid();
-    eventually("a trial is saved", || finished(out) > 0);
+    eventually("a trial is saved", || saved_trials(out) > 0);
     let mut made = namespaces_of(Path::new(&format!("/proc/{pid}")));
     made.retain(|namespace| !own.contains(namespace));
     assert!(!made.is_empty(), "it works in namespaces of its own");
@@ -113,7 +92,7 @@ fn interrupted(mut command: Command, out: &Path, end: impl FnOnce(&Running)) -> 
     let results = results(out).unwrap();
     assert_eq!((&results["schema_version"], &results["complete"]), (&1.into(), &false.into()));
     let trials = results["trials"].as_array().unwrap();
-    let mut ran: Vec<u64> = trials.iter().flat_map(attempts).collect();
+    let mut ran: Vec<u64> = trials.iter().flat_map(numbers).collect();
     ran.sort_unstable();
     assert!(ran.iter().zip(1..).all(|(number, expected)| *number == expected), "none is lost: {ran:?}");
     for trial in trials {

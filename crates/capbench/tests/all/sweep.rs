@@ -2,18 +2,14 @@
 
 use std::fs;
 
-use crate::support::{HOST, Running, Scratch, capbench, eventually, privileges, run, scratch_of_root};
+use crate::support::{HOST, Running, Scratch, capbench, eventually, measured, privileges, scratch_of_root};
 use capbench_report::results::Results;
 use serde_json::Value;
 
 /// Runs a command that saves, and gives what it printed and what it saved.
 fn saved(arguments: &str) -> (String, Value) {
     let scratch = Scratch::new();
-    let folder = scratch.path().join("run");
-    let ended =
-        run(HOST, capbench("").args(arguments.split_whitespace()).args(["--details", "--out"]).arg(&folder));
-    assert!(matches!(ended.code, Some(0 | 4)), "{arguments}: {}", ended.errors);
-    let results: Value = serde_json::from_slice(&fs::read(folder.join("results.json")).unwrap()).unwrap();
+    let (ended, results) = measured(&format!("{arguments} --details"), &scratch.path().join("run"));
     for trial in results["trials"].as_array().unwrap() {
         assert_eq!(trial["unexplained"], 0, "{trial}");
     }

@@ -3,7 +3,8 @@
 #![cfg(feature = "bpf")]
 
 use crate::support::{
-    HOST, Namespaces, Running, capbench, eventually, privileges, program, run, scratch_of_root, test_bed,
+    HOST, Namespaces, Running, capbench, eventually, privileges, program, results, run, scratch_of_root,
+    test_bed,
 };
 use capbench_sys::host::ethtool::{Offload, set_offload};
 use serde_json::Value;
@@ -96,8 +97,7 @@ fn root_a_bench_with_it_accounts_for_every_frame() {
         let ended = run(HOST, capbench(&format!("bench --quick --duration 100ms --placement same --transmit {transmit} --method xdp-count,xdp-count+generic,packet-v3 --out")).arg(&out));
         // A busy host may keep the generator from its rate.
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-        let results: Value =
-            serde_json::from_str(&std::fs::read_to_string(out.join("results.json")).unwrap()).unwrap();
+        let results = results(&out).unwrap();
         let trials = results["trials"].as_array().unwrap();
         assert!(trials.len() >= 3, "{ended:#?}");
         for trial in trials {

@@ -11,7 +11,6 @@ use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
 use capbench_model::latency::Recording;
 use capbench_model::places::Place;
-use capbench_model::trial::SizeLabel;
 
 fn path(methods: Vec<SimulatedMethod>) -> SimulatedLaboratory {
     SimulatedLaboratory::new(1e6, methods)
@@ -48,9 +47,7 @@ fn work_without_a_number_is_swept_by_name() {
 
 #[test]
 fn a_size_sweep_changes_the_frames() {
-    let size = |octets: u16| {
-        Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
-    };
+    let size = |octets| Point::Size(Sizes::Fixed(FrameSize::new(octets).unwrap()));
     let methods = vec![SimulatedMethod::new("recv", 1e5).per_octet(Duration::from_nanos(10))];
     let plan = plan(Axis::new(vec![size(1500), size(64), size(1000)]).unwrap(), &["recv"]);
     let run = run(&plan, &mut path(methods));

@@ -5,7 +5,7 @@ use capbench_model::places::Place;
 use capbench_plan::sweep::back_to_back::{BackToBack, BurstEnd};
 use capbench_plan::sweep::outcome::Swept;
 use capbench_plan::sweep::outcome::{Reading, Series};
-use capbench_plan::sweep::{AxisKind, SweepOutcome};
+use capbench_plan::sweep::{Analysis, SweepOutcome};
 
 use super::about;
 use crate::figures::number;
@@ -36,7 +36,7 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Finding {
             swept.label(last)
         ),
     };
-    if swept.outcome.axis == AxisKind::Ring {
+    if swept.outcome.axis.shows(Analysis::Buffers) {
         growth(swept, &found, &mut text);
     }
     for (end, words) in [

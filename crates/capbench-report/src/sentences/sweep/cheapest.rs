@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::results::Finding;
 use capbench_model::trial::TrialResult;
-use capbench_plan::sweep::AxisKind;
+use capbench_plan::sweep::Analysis;
 use capbench_plan::sweep::contrasts::{Evidence, Lead, Leads};
 use capbench_plan::sweep::outcome::{Reading, Series};
 use capbench_plan::sweep::outcome::{Swept, numbers};
@@ -25,7 +25,8 @@ const SAME: f64 = 0.05;
 pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
     for scene in swept.scenes() {
         // Users choose a ring; other axes are given.
-        if swept.outcome.axis != AxisKind::Ring && scene.len() < 2 {
+        let is_chosen = swept.outcome.axis.shows(Analysis::Buffers);
+        if !is_chosen && scene.len() < 2 {
             continue;
         }
         // The cheaper method leads.
@@ -34,10 +35,7 @@ pub(super) fn find(swept: &Swept<'_>, findings: &mut Vec<Finding>) {
             costs.into_iter().map(|cost| -cost).collect()
         });
         let costs = Costs { swept, leads: leads.told };
-        match swept.outcome.axis {
-            AxisKind::Ring => costs.of_rings(&scene, findings),
-            _ => costs.by_point(&scene, findings),
-        }
+        if is_chosen { costs.of_rings(&scene, findings) } else { costs.by_point(&scene, findings) }
     }
 }
 

@@ -12,7 +12,7 @@ use capbench_model::loss_pattern::{Burst, LossInTime, LossPattern, Position, Spr
 use capbench_model::method_spec::MethodSpec;
 use capbench_model::moderation::Moderation;
 use capbench_model::placement::PlacementChoice;
-use capbench_model::trial::{Load, SizeLabel};
+use capbench_model::trial::Load;
 use capbench_model::units::ByteCount;
 use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
@@ -83,9 +83,7 @@ pub fn loads() -> Results {
 
 /// Frame sizes, on a link with a line rate.
 pub fn sizes() -> Results {
-    let size = |octets: u16| {
-        Point::Size(SizeLabel::Octets(octets), Sizes::Fixed(FrameSize::new(octets.into()).unwrap()))
-    };
+    let size = |octets| Point::Size(Sizes::Fixed(FrameSize::new(octets).unwrap()));
     let axis = Axis::new([64, 512, 1518].map(size).to_vec()).unwrap();
     let plan = SweepPlan { loads: vec![Load::Maximum], ..plan(axis, &["packet-v2", "packet-v3"]) };
     swept(&plan, &mut SimulatedLaboratory::new(1e6, methods()).line_rate(pps(1.2e6)))

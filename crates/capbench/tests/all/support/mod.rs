@@ -14,6 +14,7 @@ pub mod why;
 pub use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, lossy, privileges, program};
 pub use process::{Ended, HOST, Running, capbench, run, signal};
 pub use recording::{File, Recording};
+pub use saved::{measured, numbers, results, saved_trials};
 pub use scratch::{NOBODY, Scratch, Tmpfs};
 pub use setting::Setting;
 pub use still::Still;

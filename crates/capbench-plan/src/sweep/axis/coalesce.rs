@@ -1,0 +1,46 @@
+//! Interrupt moderation of the receiving interface.
+
+use capbench_model::laboratory::Setup;
+use capbench_model::moderation::Moderation;
+use capbench_model::trial::Load;
+
+use super::{Facts, Named, Request, Setting, contradiction};
+use crate::Result;
+
+impl Setting for Moderation {
+    const FACTS: Facts = Facts {
+        heading: "Interrupts delayed by",
+        words: "the delay of interrupts",
+        named: Named::Points,
+        shows: None,
+        in_trials: false,
+    };
+
+    fn label(&self) -> String {
+        format!("interrupt moderation {self}")
+    }
+
+    fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
+        request.no_range("settings", None)?;
+        if request.points.is_empty() {
+            let why = "--points: name settings, for example 0us,10us,50us,200us,adaptive";
+            return Err(contradiction(why));
+        }
+        request.listed(str::parse)
+    }
+
+    fn apply(&self, setup: &mut Setup, _: &mut Load) {
+        setup.moderation = Some(*self);
+    }
+
+    fn coordinate(&self) -> Option<(f64, &'static str)> {
+        match *self {
+            Self::Fixed(usecs) => Some((usecs.into(), "us")),
+            Self::Adaptive => None,
+        }
+    }
+
+    fn at(&self, usecs: f64) -> Option<Self> {
+        Some(Self::Fixed(usecs as u32))
+    }
+}

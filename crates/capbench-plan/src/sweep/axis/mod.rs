@@ -1,0 +1,325 @@
+//! The parameter that a sweep varies, and its points. An axis is a file with a [`Setting`], and its line in `axes!` below.
+
+mod coalesce;
+mod load;
+mod placement;
+mod ring;
+mod size;
+mod work;
+
+use std::fmt;
+
+use capbench_frames::sizes::Sizes;
+use serde::{Deserialize, Serialize};
+
+pub use self::ring::RingSize;
+use crate::{PlanError, Result};
+use capbench_model::laboratory::Setup;
+use capbench_model::moderation::Moderation;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::Load;
+use capbench_model::work::WorkModel;
+
+/// What is known of an axis without its points.
+#[derive(Debug)]
+pub struct Facts {
+    /// Heading of the axis of a chart.
+    pub heading: &'static str,
+    /// The parameter in a sentence.
+    pub words: &'static str,
+    /// Who names the points.
+    pub named: Named,
+    /// What readings over the axis show in addition to loss and cost.
+    pub shows: Option<Analysis>,
+    /// Whether a trial's saved set-up contains the point.
+    pub in_trials: bool,
+}
+
+/// Who names the points of an axis. A choice that every sweep has is replaced by the points where it is the axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A list or a range of points.
+    Points,
+    /// The choice of frame sizes; here the default, in octets.
+    Sizes(&'static [u32]),
+    /// The choice of placements; here the default.
+    Placements(&'static [PlacementChoice]),
+    /// The choice of loads.
+    Loads,
+}
+
+/// What readings over an axis show in addition to loss and cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Analysis {
+    /// Points are work: what a packet costs in addition to it.
+    CostRegimes,
+    /// Points have different line rates.
+    LineRates,
+    /// Points are memory, which the user chooses: the least that is enough. Points are compared by ratio.
+    Buffers,
+    /// Points are loads: whether more load delivers fewer packets.
+    Livelock,
+}
+
+/// The points that a user asks for, as written.
+pub struct Request<'r> {
+    /// A list of points.
+    pub points: &'r [String],
+    /// The ends of a range.
+    pub ends: Option<(&'r str, &'r str)>,
+    /// Number of points of a range.
+    pub steps: usize,
+    /// How these are spread.
+    pub spacing: Spacing,
+    /// What points replace a part of.
+    pub base: &'r Setup,
+    /// Chosen frame sizes.
+    pub sizes: Vec<Sizes>,
+    /// Chosen placements.
+    pub placements: &'r [PlacementChoice],
+    /// Chosen loads; empty for the default.
+    pub loads: &'r [Load],
+    /// Reads a load that this flag states. An error names the flag.
+    pub load: &'r dyn Fn(&str, &str) -> std::result::Result<Load, String>,
+}
+
+impl Request<'_> {
+    /// The points of the list.
+    fn listed<T>(&self, read: impl Fn(&str) -> std::result::Result<T, String>) -> Result<Vec<T>> {
+        let read = |text: &String| read(text).map_err(|why| contradiction(format!("--points: {why}")));
+        self.points.iter().map(read).collect()
+    }
+
+    /// Refuses a range, and a list if a flag of their own names the points.
+    fn no_range(&self, what: &str, named_by: Option<&str>) -> Result<()> {
+        match (self.ends, named_by) {
+            (Some(_), _) => Err(contradiction(format!("--from: {what} are no range; name points"))),
+            (None, Some(flag)) if !self.points.is_empty() => {
+                Err(contradiction(format!("--points: name them by {flag}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the points of a range have equal differences or equal ratios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equal differences.
+    Linear,
+    /// Equal ratios.
+    Geometric,
+}
+
+impl Spacing {
+    /// Whole numbers of a range. Steps too narrow for whole numbers are merged.
+    fn steps(self, from: f64, to: f64, count: usize) -> Result<Vec<f64>> {
+        if from >= to || count < 2 {
+            return Err(contradiction(format!(
+                "{count} points from {from} to {to} are no range; choose a --from below --to"
+            )));
+        }
+        // A ratio needs a start above 0.
+        let low = if self == Self::Geometric { from.max(1.0) } else { from };
+        let step = |nth: usize| {
+            let part = nth as f64 / (count - 1) as f64;
+            match self {
+                Self::Linear => low + (to - low) * part,
+                Self::Geometric => low * (to / low).powf(part),
+            }
+        };
+        let mut steps: Vec<f64> = (0..count).map(|nth| step(nth).round()).collect();
+        steps[0] = from.round();
+        steps.dedup();
+        Ok(steps)
+    }
+}
+
+/// A point of an axis.
+trait Setting: Sized {
+    const FACTS: Facts;
+
+    /// Its name in reports.
+    fn label(&self) -> String;
+
+    /// The points of a request. Fails if they are none, or written wrongly.
+    fn requested(request: &Request<'_>) -> Result<Vec<Self>>;
+
+    /// Sets it.
+    fn apply(&self, setup: &mut Setup, load: &mut Load);
+
+    /// Its coordinate and unit; absent if it is a name.
+    fn coordinate(&self) -> Option<(f64, &'static str)> {
+        None
+    }
+
+    /// The point at this coordinate, in the same unit; absent if there is none.
+    fn at(&self, _: f64) -> Option<Self> {
+        None
+    }
+
+    /// The point half-way to another one. Absent if they are neighbours, or names.
+    fn between(&self, other: &Self) -> Option<Self> {
+        let ((one, unit), (other, other_unit)) = (self.coordinate()?, other.coordinate()?);
+        let middle = f64::midpoint(one, other).floor();
+        let is_new = unit == other_unit && middle != one && middle != other;
+        if is_new { self.at(middle) } else { None }
+    }
+}
+
+macro_rules! axes {
+    ($(#[doc = $summary:literal] $name:ident($setting:ty) = $key:literal,)*) => {
+        /// The varied parameter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+        pub enum AxisKind {
+            $(#[doc = $summary] #[serde(rename = $key)] $name,)*
+        }
+
+        /// A point on an axis.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Point {
+            $(#[doc = $summary] $name($setting),)*
+        }
+
+        impl AxisKind {
+            /// Every axis.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its name.
+            pub fn key(self) -> &'static str {
+                match self { $(Self::$name => $key,)* }
+            }
+
+            /// What it varies, in a few words.
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$name => $summary.trim(),)* }
+            }
+
+            /// What is known of it without its points.
+            pub fn facts(self) -> &'static Facts {
+                match self { $(Self::$name => &<$setting>::FACTS,)* }
+            }
+
+            /// The requested axis. Fails if no point is requested, or one is written wrongly.
+            pub fn requested(self, request: &Request<'_>) -> Result<Axis> {
+                Axis::new(match self {
+                    $(Self::$name => <$setting>::requested(request)?.into_iter().map(Point::$name).collect(),)*
+                })
+            }
+        }
+
+        impl Point {
+            /// Its kind.
+            pub fn kind(&self) -> AxisKind {
+                match self { $(Self::$name(_) => AxisKind::$name,)* }
+            }
+
+            /// Its coordinate and unit; absent if points of its kind are names.
+            pub fn coordinate(&self) -> Option<(f64, &'static str)> {
+                match self { $(Self::$name(point) => point.coordinate(),)* }
+            }
+
+            /// A point half-way between two of the same kind, by ratio for rings. Absent if they are already neighbours.
+            pub fn between(&self, other: &Self) -> Option<Self> {
+                match (self, other) {
+                    $((Self::$name(from), Self::$name(to)) => from.between(to).map(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// The set-up and load of a trial at this point.
+            pub fn apply(&self, setup: &Setup, mut load: Load) -> (Setup, Load) {
+                let mut setup = setup.clone();
+                match self { $(Self::$name(point) => point.apply(&mut setup, &mut load),)* }
+                (setup, load)
+            }
+        }
+
+        impl fmt::Display for Point {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&match self { $(Self::$name(point) => point.label(),)* })
+            }
+        }
+    };
+}
+
+axes! {
+    /// Work of the application per packet.
+    Work(WorkModel) = "work",
+    /// Frame sizes.
+    Size(Sizes) = "size",
+    /// Memory for the ring, and its block size.
+    Ring(RingSize) = "ring",
+    /// The CPUs of each task.
+    Placement(PlacementChoice) = "placement",
+    /// The offered load.
+    Load(Load) = "load",
+    /// Interrupt moderation of the receiving interface.
+    Coalesce(Moderation) = "coalesce",
+}
+
+impl AxisKind {
+    /// Whether its readings show this.
+    pub fn shows(self, analysis: Analysis) -> bool {
+        self.facts().shows == Some(analysis)
+    }
+
+    /// Whether its points replace the placements of a plan.
+    pub fn replaces_placements(self) -> bool {
+        matches!(self.facts().named, Named::Placements(_))
+    }
+
+    /// Whether its points replace the loads of a plan.
+    pub fn replaces_loads(self) -> bool {
+        self.facts().named == Named::Loads
+    }
+}
+
+impl fmt::Display for AxisKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+/// Points of one kind, each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    kind: AxisKind,
+    points: Vec<Point>,
+}
+
+impl Axis {
+    /// An axis of these points, in ascending order unless they are names. Fails for none, repeated ones, and different kinds.
+    pub fn new(mut points: Vec<Point>) -> Result<Self> {
+        let Some(first) = points.first() else { return Err(contradiction("no point was given; name one")) };
+        let (kind, unit) = (first.kind(), first.coordinate().map(|(_, unit)| unit));
+        for (position, point) in points.iter().enumerate() {
+            if point.kind() != kind {
+                return Err(contradiction(format!("{point} is of another axis than {first}; name one axis")));
+            }
+            if points[..position].contains(point) {
+                return Err(contradiction(format!("{point} was named twice; name it once")));
+            }
+        }
+        if points.iter().all(|point| point.coordinate().map(|(_, other)| other) == unit) {
+            let at = |point: &Point| point.coordinate().map_or(0.0, |(at, _)| at);
+            points.sort_by(|a, b| at(a).total_cmp(&at(b)));
+        }
+        Ok(Self { kind, points })
+    }
+
+    /// The kind of its points.
+    pub fn kind(&self) -> AxisKind {
+        self.kind
+    }
+
+    /// Its points.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+}
+
+/// The error of a requested sweep that is impossible.
+pub(super) fn contradiction(reason: impl Into<String>) -> PlanError {
+    PlanError::Sweep { reason: reason.into() }
+}

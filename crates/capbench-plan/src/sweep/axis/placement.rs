@@ -1,0 +1,31 @@
+//! The CPUs of each task.
+
+use capbench_model::laboratory::Setup;
+use capbench_model::placement::PlacementChoice;
+use capbench_model::trial::Load;
+
+use super::{Facts, Named, Request, Setting};
+use crate::Result;
+
+impl Setting for PlacementChoice {
+    const FACTS: Facts = Facts {
+        heading: "Placement",
+        words: "the placement",
+        named: Named::Placements(&[Self::Same, Self::Other]),
+        shows: None,
+        in_trials: true,
+    };
+
+    fn label(&self) -> String {
+        format!("placement {self}")
+    }
+
+    fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
+        request.no_range("placements", Some("--placement"))?;
+        Ok(request.placements.to_vec())
+    }
+
+    fn apply(&self, setup: &mut Setup, _: &mut Load) {
+        setup.placement = *self;
+    }
+}

@@ -1,0 +1,43 @@
+//! Frame sizes.
+
+use capbench_frames::sizes::Sizes;
+use capbench_frames::units::FrameSize;
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::{Load, SizeLabel};
+
+use super::{Analysis, Facts, Named, Request, Setting};
+use crate::Result;
+
+impl Setting for Sizes {
+    const FACTS: Facts = Facts {
+        heading: "Frame size",
+        words: "the frame size",
+        named: Named::Sizes(&[64, 128, 256, 512, 1024, 1280, 1518]),
+        shows: Some(Analysis::LineRates),
+        in_trials: true,
+    };
+
+    fn label(&self) -> String {
+        format!("{} B", SizeLabel::from(self))
+    }
+
+    fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
+        request.no_range("frame sizes", Some("--size"))?;
+        Ok(request.sizes.clone())
+    }
+
+    fn apply(&self, setup: &mut Setup, _: &mut Load) {
+        setup.sizes = self.clone();
+    }
+
+    fn coordinate(&self) -> Option<(f64, &'static str)> {
+        match self {
+            Self::Fixed(size) => Some((size.octets().into(), "octets")),
+            _ => None,
+        }
+    }
+
+    fn at(&self, octets: f64) -> Option<Self> {
+        FrameSize::new(octets as u32).ok().map(Self::Fixed)
+    }
+}

@@ -1,0 +1,79 @@
+//! Work of the application per packet; the queue in front of it does not change.
+
+use capbench_model::laboratory::Setup;
+use capbench_model::trial::Load;
+use capbench_model::work::WorkModel;
+
+use super::{Analysis, Axis, Facts, Named, Point, Request, Setting, Spacing, contradiction};
+use crate::Result;
+
+impl Axis {
+    /// Work from `from` to `to` at this number of points, in the unit of the two. Fails for models of different kinds or
+    /// without a number, for ends out of order, and for fewer than 2 points.
+    pub fn work(from: WorkModel, to: WorkModel, points: usize, spacing: Spacing) -> Result<Self> {
+        Self::new(range(from, to, points, spacing)?.into_iter().map(Point::Work).collect())
+    }
+}
+
+fn range(from: WorkModel, to: WorkModel, points: usize, spacing: Spacing) -> Result<Vec<WorkModel>> {
+    let (from, to, make): (u32, u32, fn(u32) -> WorkModel) = match (from, to) {
+        (WorkModel::Loop(from), WorkModel::Loop(to)) => (from, to, WorkModel::Loop),
+        (WorkModel::Nanoseconds(from), WorkModel::Nanoseconds(to)) => (from, to, WorkModel::Nanoseconds),
+        _ => {
+            return Err(contradiction(format!(
+                "there are no steps from work {from} to work {to}; give loop:N and loop:M, or ns:N and ns:M"
+            )));
+        }
+    };
+    let steps = spacing.steps(from.into(), to.into(), points)?;
+    Ok(steps.into_iter().map(|step| make(step as u32)).collect())
+}
+
+impl Setting for WorkModel {
+    const FACTS: Facts = Facts {
+        heading: "Work per packet",
+        words: "the work per packet",
+        named: Named::Points,
+        shows: Some(Analysis::CostRegimes),
+        in_trials: true,
+    };
+
+    fn label(&self) -> String {
+        format!("work {self}")
+    }
+
+    fn requested(request: &Request<'_>) -> Result<Vec<Self>> {
+        if request.base.work.model != Self::None {
+            return Err(contradiction(
+                "--work: work is what is varied; name it by --points or --from and --to",
+            ));
+        }
+        let end = |text: &str| text.parse::<Self>().map_err(contradiction);
+        let (from, to) = match request.ends {
+            Some((from, to)) => (end(from)?, end(to)?),
+            None if request.points.is_empty() => (Self::Nanoseconds(0), Self::Nanoseconds(10_000)),
+            None => return request.listed(str::parse),
+        };
+        range(from, to, request.steps, request.spacing)
+    }
+
+    fn apply(&self, setup: &mut Setup, _: &mut Load) {
+        setup.work.model = *self;
+    }
+
+    fn coordinate(&self) -> Option<(f64, &'static str)> {
+        match *self {
+            Self::Nanoseconds(ns) => Some((ns.into(), "ns")),
+            Self::Loop(iterations) => Some((iterations.into(), "iterations")),
+            _ => None,
+        }
+    }
+
+    fn at(&self, number: f64) -> Option<Self> {
+        match self {
+            Self::Nanoseconds(_) => Some(Self::Nanoseconds(number as u32)),
+            Self::Loop(_) => Some(Self::Loop(number as u32)),
+            _ => None,
+        }
+    }
+}
