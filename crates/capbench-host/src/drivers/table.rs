@@ -141,7 +141,14 @@ pub enum FrameCounts {
 
 impl Driver {
     const fn new(names: &'static [&'static str], rows: &'static [&'static [Row]]) -> Self {
-        Self { names, rows, refresh_ms: 0, blind: None, frame_counts: FrameCounts::Unverified, adds_registers: false }
+        Self {
+            names,
+            rows,
+            refresh_ms: 0,
+            blind: None,
+            frame_counts: FrameCounts::Unverified,
+            adds_registers: false,
+        }
     }
 
     const fn refreshed_every(mut self, milliseconds: u64) -> Self {

@@ -292,8 +292,7 @@ pub(super) struct TransmitCounts {
 /// The counts of the transmit side's driver.
 pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> TransmitCounts {
     let driver = after.driver();
-    let is_known =
-        |delta: &CounterDelta| driver.is_some_and(|driver| driver.row_of(&delta.name).is_some());
+    let is_known = |delta: &CounterDelta| driver.is_some_and(|driver| driver.row_of(&delta.name).is_some());
     let known: Vec<_> = after.since(before).into_iter().filter(is_known).collect();
     TransmitCounts {
         counters: raw(driver, &known),
@@ -409,7 +408,11 @@ mod tests {
         let counts = |(path, link): (Counted, Counted)| (path.count, link.count);
         let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
         assert_eq!(counts(booked(missed(3), Some(10), true, 0, 0)), (Some(7), Some(3)));
-        assert_eq!(counts(booked(missed(3), Some(10), true, 0, 5)), (Some(2), Some(3)), "the backlog's are its");
+        assert_eq!(
+            counts(booked(missed(3), Some(10), true, 0, 5)),
+            (Some(2), Some(3)),
+            "the backlog's are its"
+        );
         assert_eq!(counts(booked(missed(12), Some(10), true, 0, 0)), (Some(0), Some(12)));
         for (losses, gone, counts_each, foreign, why, link) in [
             (missed(3), Some(10), false, 0, "not all drivers", Some(10)),
@@ -427,7 +430,8 @@ mod tests {
     fn pause_frames_mark_the_trial() {
         let driver = table::known("e1000e");
         let delta = |name: &str, count| CounterDelta { name: name.into(), count, by_register: false };
-        let counted = [delta("rx_flow_control_xoff", 3), delta("tx_flow_control_xon", 0), delta("rx_crc_errors", 1)];
+        let counted =
+            [delta("rx_flow_control_xoff", 3), delta("tx_flow_control_xon", 0), delta("rx_crc_errors", 1)];
         let [note] = &notes(driver, &counted)[..] else { panic!("one note") };
         assert!(note.starts_with("pause frames") && note.ends_with("(rx_flow_control_xoff)"), "{note}");
         assert_eq!(notes(driver, &counted[1..]), Vec::<String>::new());

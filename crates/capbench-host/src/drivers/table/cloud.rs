@@ -1,9 +1,9 @@
 //! Drivers of paravirtual cards: ena (Amazon), gve (Google), hv_netvsc (Microsoft), virtio_net, vmxnet3 (VMware), and veth.
 
+use super::FrameCounts::{Each, EachNotRefused};
 use super::Meaning::{
     Allowance, Driver as DriverDrop, Framing, Missed, NoMemory, Offload, Part, Shortage, Transmit, Xdp,
 };
-use super::FrameCounts::{Each, EachNotRefused};
 use super::{Driver, REDIRECT, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[

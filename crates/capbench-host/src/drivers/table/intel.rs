@@ -1,7 +1,7 @@
 //! Intel's drivers: e1000, e1000e, igb, igc, ixgbe, i40e, ice.
 
-use super::Meaning::{Checksum, Discarded, Framing, Length, Missed, Offload, Overrun, Part, Pause, Shortage};
 use super::FrameCounts::Each;
+use super::Meaning::{Checksum, Discarded, Framing, Length, Missed, Offload, Overrun, Part, Pause, Shortage};
 use super::{Driver, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[

@@ -62,7 +62,11 @@ impl TransmitEnd for End {
 }
 
 /// Three generators, of which one fails, and what they were asked for.
-fn senders(failing: usize, fails_at: Option<(&'static str, bool)>, tolerated: usize) -> (Senders<'static>, Log) {
+fn senders(
+    failing: usize,
+    fails_at: Option<(&'static str, bool)>,
+    tolerated: usize,
+) -> (Senders<'static>, Log) {
     let log = Log::default();
     let sender = |stream: u8| {
         let fails_at = fails_at.filter(|_| usize::from(stream) == failing);

@@ -46,7 +46,8 @@ fn losses(generators: &[&Generator]) -> String {
         return "None of them lost a frame.".into();
     }
     let named = lost.iter().take(NAMED);
-    let mut parts: Vec<_> = named.map(|(location, frames)| format!("{location} {}", grouped(*frames as f64))).collect();
+    let mut parts: Vec<_> =
+        named.map(|(location, frames)| format!("{location} {}", grouped(*frames as f64))).collect();
     if lost.len() > NAMED {
         parts.push(format!("{} more", many((lost.len() - NAMED) as u64, "generator", "generators")));
     }
@@ -94,7 +95,10 @@ mod tests {
              ssh:gen1/eth1 1,200."
         );
         assert_eq!(text(trial(&[Some(0); 2])), "2 generators sent together. None of them lost a frame.");
-        assert!(text(trial(&[Some(5), Some(4), Some(3), Some(2), Some(1)])).ends_with("gen2/eth1 3, 2 generators more."));
+        assert!(
+            text(trial(&[Some(5), Some(4), Some(3), Some(2), Some(1)]))
+                .ends_with("gen2/eth1 3, 2 generators more.")
+        );
         assert!(text(trial(&[None, None])).contains("is unknown"));
     }
 }
