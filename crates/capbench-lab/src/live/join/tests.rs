@@ -326,7 +326,7 @@ fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_i
     ];
     let both = [transmit(), second];
     let (on_its_host, third) = ([StreamId(0), StreamId(1)], [StreamId(2)]);
-    let real = LinkFacts { is_virtual: false, line_rate_pps: None };
+    let real = LinkFacts { is_virtual: false, line_rate_pps: None, clocks: None };
     let sides =
         Sides { link: real, transmit: &both, on_its_host: &on_its_host, unreported: &[], receive: &receive };
     let measured = super::join(&sides);

@@ -45,7 +45,7 @@ impl TransmitEnd for End {
 
     fn sent(&mut self) -> Result<Sent> {
         let frames = self.part.and_then(|arm| arm.load.intended(arm.duration)).unwrap();
-        self.answer("sent", Sent { stream: StreamId(self.stream), frames, end_ns: 0 })
+        self.answer("sent", Sent { stream: StreamId(self.stream), frames, end_ns: 0, began: None })
     }
 
     fn finish(&mut self, _: FinishSending) -> Result<TransmitHalf> {
