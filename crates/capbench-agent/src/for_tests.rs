@@ -28,6 +28,8 @@ pub(crate) fn reported(trial: u16) -> Reported {
         driver_counters: [].into(),
         notes: Vec::new(),
         interruption: None,
+        clock: None,
+        counts_each_frame: false,
     };
     Reported {
         trial: TrialId(trial),

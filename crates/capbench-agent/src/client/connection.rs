@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use capbench_frames::stamp::TrialId;
 use capbench_lab::LabError;
+use capbench_model::clocks::ClockState;
 use capbench_sys::host::random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -165,6 +166,14 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Whether the clock of the agent's host is synchronised, as that host says.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn clock_state(&mut self) -> Result<ClockState> {
+        self.call("clock", &(), self.start.waits.answer)
     }
 
     /// Calls the agent and waits up to `patience` for its answer. No thread of this process runs meanwhile.

@@ -10,13 +10,22 @@ use capbench_lab::live::messages::{
     Arm, FinishReceiving, FinishSending, Go, PrepareReceiving, PrepareSending, Sent,
 };
 use capbench_lab::receiver::SharedStart;
+use capbench_model::clocks::{ClockReading, HostClock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::clock::{self, Comparison};
 use super::connection::{Begun, Connection};
 use crate::message::{Finish, Half, Prepare, PrepareSide, Prepared, Reported};
 use crate::{AgentError, Result};
+
+/// When the clocks are compared: right before a call, or right after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    BeforeIt,
+    AfterIt,
+}
 
 /// An agent with a prepared side. Dropping it releases the side.
 #[derive(Debug)]
@@ -29,6 +38,10 @@ struct Held<'c> {
     is_prepared: bool,
     /// What an agent that was lost said of the current trial.
     reported: Option<Reported>,
+    /// Compares the clocks; `None`: the trials record no one-way times.
+    comparison: Option<Comparison>,
+    /// The agent's clock before the trial.
+    before: Option<ClockReading>,
 }
 
 /// An agent that sends.
@@ -55,7 +68,15 @@ impl<'c> Held<'c> {
     fn prepare(agent: &'c mut Connection, side: PrepareSide) -> Result<Self> {
         let prepare = Prepare { interface: agent.location().interface().into(), side };
         let prepared = Prepared::default();
-        let mut held = Self { agent, prepare, prepared, is_prepared: false, reported: None };
+        let mut held = Self {
+            agent,
+            prepare,
+            prepared,
+            is_prepared: false,
+            reported: None,
+            comparison: None,
+            before: None,
+        };
         held.ready()?;
         Ok(held)
     }
@@ -77,16 +98,28 @@ impl<'c> Held<'c> {
         self.agent.renew(trial)
     }
 
-    /// Arms the side; once more if the connection is lost, because no frame was sent yet.
-    fn arm(&mut self, arm: Arm) -> Result<()> {
+    /// Arms the side and compares the clocks; once more if the connection is lost, because no frame was sent yet.
+    fn arm(&mut self, arm: Arm, compared: Compared) -> Result<()> {
         self.reported = None;
         self.ready()?;
-        let armed = self.call("arm", &arm, Duration::ZERO);
+        let armed = self.arm_once(arm, compared);
         if !self.agent.is_lost() {
             return armed;
         }
         self.ready()?;
-        self.call("arm", &arm, Duration::ZERO)
+        self.arm_once(arm, compared)
+    }
+
+    fn arm_once(&mut self, arm: Arm, compared: Compared) -> Result<()> {
+        (self.before, ()) = match compared {
+            Compared::AfterIt => self.clock(true, |held| held.call("arm", &arm, Duration::ZERO))?,
+            Compared::BeforeIt => {
+                let before = self.clock(false, |_| Ok(()))?;
+                self.call::<()>("arm", &arm, Duration::ZERO)?;
+                before
+            }
+        };
+        Ok(())
     }
 
     /// Calls the agent; `besides` is how much longer than usual the answer may take.
@@ -109,20 +142,55 @@ impl<'c> Held<'c> {
         self.renew(Some(trial)).ok().flatten().ok_or(failure)
     }
 
-    /// Ends the trial: its half of the account, also if the connection is lost meanwhile.
-    fn finish(&mut self, trial: TrialId, finish: &Finish, besides: Duration) -> Result<Half> {
+    /// Ends the trial: its half of the account, also if the connection is lost meanwhile. Without a comparison of the clocks
+    /// after it, nothing is known of them.
+    fn finish(
+        &mut self,
+        trial: TrialId,
+        finish: &Finish,
+        besides: Duration,
+        compared: Compared,
+    ) -> Result<(Half, Option<HostClock>)> {
         if let Some(reported) = self.reported.take() {
-            return Ok(reported.half);
+            return Ok((reported.half, None));
         }
-        match self.call("finish", finish, besides) {
-            Ok(half) => Ok(half),
-            Err(failure) => Ok(self.report(trial, failure)?.half),
+        let call = |held: &mut Self| held.call::<Half>("finish", finish, besides);
+        let finished = match compared {
+            Compared::BeforeIt => self.clock(false, call),
+            Compared::AfterIt => call(self).and_then(|half| Ok((self.clock(true, |_| Ok(()))?.0, half))),
+        };
+        match finished {
+            Ok((after, half)) => Ok((half, self.host_clock(after))),
+            Err(failure) => Ok((self.report(trial, failure)?.half, None)),
         }
     }
 
     fn of_other_side(&self) -> AgentError {
         let reason = "it is of the other side".into();
         AgentError::Protocol { location: self.agent.location().to_string(), call: "finish", reason }
+    }
+
+    /// Reads the agent's clock: what it says, and a comparison, which is last or first. `meanwhile` happens between the two.
+    fn clock<T>(
+        &mut self,
+        is_compared_last: bool,
+        meanwhile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(Option<ClockReading>, T)> {
+        let Some(comparison) = self.comparison else { return Ok((None, meanwhile(self)?)) };
+        Ok(if is_compared_last {
+            let state = comparison.state(self.agent)?;
+            let done = meanwhile(self)?;
+            (Some(clock::reading(state, comparison.exchange(self.agent)?)), done)
+        } else {
+            let exchanged = comparison.exchange(self.agent)?;
+            let done = meanwhile(self)?;
+            (Some(clock::reading(comparison.state(self.agent)?, exchanged)), done)
+        })
+    }
+
+    /// The agent's clock around the trial.
+    fn host_clock(&mut self, after: Option<ClockReading>) -> Option<HostClock> {
+        self.before.take().zip(after).map(|(before, after)| HostClock { before, after })
     }
 
     /// Calls without a result. A lost agent has nothing any more; what fails otherwise, the next call says, or the end of the
@@ -150,6 +218,12 @@ impl<'c> RemoteSender<'c> {
         Ok(Self { held, duration: Duration::ZERO, trial: TrialId(0), going: None })
     }
 
+    /// Compares the clocks around each trial.
+    pub fn comparing(mut self, comparison: Option<Comparison>) -> Self {
+        self.held.comparison = comparison;
+        self
+    }
+
     /// What the agent said of the prepared side.
     pub fn prepared(&self) -> &Prepared {
         &self.held.prepared
@@ -167,16 +241,24 @@ impl<'c> RemoteReceiver<'c> {
         Ok(Self { held, quiet })
     }
 
+    /// Compares the clocks around each trial.
+    pub fn comparing(mut self, comparison: Option<Comparison>) -> Self {
+        self.held.comparison = comparison;
+        self
+    }
+
     /// What the agent said of the prepared side.
     pub fn prepared(&self) -> &Prepared {
         &self.held.prepared
     }
 }
 
+// The clocks of all agents are compared right after one another: senders when they are armed, before the receiver is, and the
+// receiver when it has finished, before the senders do.
 impl TransmitEnd for RemoteSender<'_> {
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
         self.duration = arm.duration;
-        Ok(self.held.arm(arm)?)
+        Ok(self.held.arm(arm, Compared::AfterIt)?)
     }
 
     fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
@@ -199,9 +281,10 @@ impl TransmitEnd for RemoteSender<'_> {
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
-        match self.held.finish(finish.trial, &Finish::Transmit(finish), Duration::ZERO)? {
-            Half::Transmit(half) => Ok(*half),
-            Half::Receive(_) => Err(self.held.of_other_side().into()),
+        let finish_call = Finish::Transmit(finish);
+        match self.held.finish(finish.trial, &finish_call, Duration::ZERO, Compared::BeforeIt)? {
+            (Half::Transmit(half), clock) => Ok(TransmitHalf { clock, ..*half }),
+            (Half::Receive(_), _) => Err(self.held.of_other_side().into()),
         }
     }
 
@@ -224,14 +307,15 @@ impl ReceiveEnd for RemoteReceiver<'_> {
     }
 
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
-        Ok(self.held.arm(arm)?)
+        Ok(self.held.arm(arm, Compared::BeforeIt)?)
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
         let besides = self.quiet + self.held.agent.waits().drain;
-        match self.held.finish(finish.trial, &Finish::Receive(finish), besides)? {
-            Half::Receive(half) => Ok(*half),
-            Half::Transmit(_) => Err(self.held.of_other_side().into()),
+        let trial = finish.trial;
+        match self.held.finish(trial, &Finish::Receive(finish), besides, Compared::AfterIt)? {
+            (Half::Receive(half), clock) => Ok(ReceiveHalf { clock, ..*half }),
+            (Half::Transmit(_), _) => Err(self.held.of_other_side().into()),
         }
     }
 

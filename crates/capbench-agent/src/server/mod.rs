@@ -27,16 +27,17 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use capbench_host::time_service;
 use capbench_lab::LabError;
 use capbench_model::environment::Environment;
+use capbench_sys::host::{clock, interface};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::framing;
-use crate::message::{Answer, Greeting, Kind, PROTOCOL, Refusal, Report, Reported, Request};
+use crate::message::{Answer, Greeting, HostTimes, Kind, PROTOCOL, Refusal, Report, Reported, Request};
 use crate::waits::Waits;
-use capbench_sys::host::interface;
 use line::Line;
 pub use rules::{Allowed, Rules};
 use side::OpenPort;
@@ -141,6 +142,7 @@ impl Agent {
     }
 
     fn call(&mut self, Request { method, params, .. }: &Request) -> Called<Value> {
+        let received_ns = clock::realtime_ns();
         if method == "hello" {
             return answer(self.hello(&parsed(method, params)?)?);
         }
@@ -176,6 +178,12 @@ impl Agent {
                 answer(half.map_err(|error| self.refusal(error))?)
             }
             "report" => answer(self.report(&parsed(method, params)?)?),
+            "clock" => {
+                let kernel =
+                    clock::kernel_clock().map_err(|error| Refusal::new(Kind::Failed, error.to_string()))?;
+                answer(time_service::clock_state(&time_service::Programs, kernel))
+            }
+            "time" => answer(HostTimes { received_ns, answered_ns: clock::realtime_ns() }),
             "abandon" => {
                 self.port()?.abandon();
                 Ok(Value::Null)

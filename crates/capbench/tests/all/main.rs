@@ -8,6 +8,7 @@ mod agents;
 mod agents_lost;
 mod agents_random;
 mod bench;
+mod clocks;
 mod compare;
 mod counts;
 mod extcap;
