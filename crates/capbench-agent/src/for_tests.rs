@@ -33,7 +33,7 @@ pub(crate) fn reported(trial: u16) -> Reported {
     };
     Reported {
         trial: TrialId(trial),
-        sent: Some(Sent { stream, frames: 10, end_ns: 1_000_000_000 }),
+        sent: Some(Sent { stream, frames: 10, end_ns: 1_000_000_000, began: None }),
         half: Half::Transmit(Box::new(half)),
     }
 }
