@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod mark_tests;
 mod queue;
+#[cfg(test)]
+mod stream_tests;
 mod verifier;
 
 use std::sync::Arc;

@@ -50,6 +50,8 @@ pub struct TransmitHalf {
     pub cpu: GeneratorCpu,
     /// Counts of its interface.
     pub interface: InterfaceCounts,
+    /// Whether its driver is known to count each sent frame once.
+    pub counts_each_frame: bool,
     /// Counters of its driver that changed and are known.
     pub driver_counters: BTreeMap<String, u64>,
     /// Notes on these counters.

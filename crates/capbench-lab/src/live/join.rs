@@ -23,7 +23,7 @@ use capbench_model::trial::Measured;
 
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
-use super::nic;
+use super::nic::{self, Between};
 use together::together;
 
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
@@ -150,7 +150,7 @@ impl Halves<'_> {
             refused: frames.refused_lost,
             transmit_drops: transmit.interface.stats.map(|stats| stats.tx_dropped + stats.tx_errors),
             link_drops: None,
-            nic: receive.nic.evidence(self.gone_between()),
+            nic: receive.nic.evidence(self.between()),
             backlog_drops: Some(dropped.clone().map(|(_, dropped)| dropped).sum()),
             backlog_cpus: dropped.filter(|(_, dropped)| *dropped > 0).collect(),
             receive_drops: stats.map(|stats| stats.rx_dropped),
@@ -175,13 +175,16 @@ impl Halves<'_> {
         }
     }
 
-    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
-    fn gone_between(&self) -> Option<u64> {
+    /// Frames that left the sending drivers and did not come out of the receiving one, if all counted correctly. `None` on a
+    /// veth pair.
+    fn between(&self) -> Option<Between> {
         let received = &self.receive.received;
-        let (tx, rx) = self.transmit.interface.stats.zip(self.receive.interface.stats)?;
         let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
-        (!self.link.is_virtual)
-            .then(|| nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen))?
+        let stats = self.transmit.interface.stats.zip(self.receive.interface.stats);
+        let gone = stats.and_then(|(tx, rx)| {
+            nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen)
+        });
+        (!self.link.is_virtual).then_some(Between { gone, counts_each: self.transmit.counts_each_frame })
     }
 
     /// A veth polls by NAPI for XDP programs in the driver, for threads, and for senders of XDP frames.

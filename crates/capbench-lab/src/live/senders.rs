@@ -249,3 +249,6 @@ impl<'l> Senders<'l> {
         self.each.iter().filter_map(|sender| sender.failure.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

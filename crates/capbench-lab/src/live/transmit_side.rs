@@ -107,7 +107,7 @@ impl TransmitSide {
         after: &InterfaceSnapshot,
     ) -> TransmitHalf {
         let Sending { report, .. } = sending;
-        let (driver_counters, notes) = nic::transmit(&before.nic, &after.nic);
+        let nic::TransmitCounts { counters, notes, counts_each } = nic::transmit(&before.nic, &after.nic);
         // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
         let is_whole = arm.schedule().intended(arm.duration).is_some() && !self.host.is_stopped();
         TransmitHalf {
@@ -136,7 +136,8 @@ impl TransmitSide {
                 stalls: self.host.tracing.stalls(self.asked.cpu, sending.start, sending.read_ns),
             },
             interface: after.since(before),
-            driver_counters,
+            counts_each_frame: counts_each,
+            driver_counters: counters,
             notes,
             clock: None,
         }

@@ -73,6 +73,7 @@ pub(super) fn transmit() -> TransmitHalf {
             traced: Some(dropped("QDISC_DROP", 3)),
             ..InterfaceCounts::default()
         },
+        counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec!["a note of the sender".into()],
         clock: None,
@@ -307,6 +308,39 @@ fn the_queue_of_a_veth_follows_from_how_both_sides_work() {
     let mut with_program = receive();
     with_program.interface.xdp_after = Some(XdpAttachment::Driver);
     assert_eq!(queue(&transmit(), &with_program), PeerQueue::OfBuffers);
+}
+
+#[test]
+fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_it() {
+    let second = TransmitHalf {
+        stream: StreamId(1),
+        lateness: Some(LatenessSummary { p50_ns: 9, p99_ns: 9, max_ns: 9 }),
+        sending: Duration::from_secs(2),
+        ..transmit()
+    };
+    let mut receive = receive();
+    receive.received.streams = vec![
+        StreamArrivals { start_ns: Some(0), ..StreamArrivals::default() },
+        StreamArrivals { start_ns: Some(20_000_000), ..StreamArrivals::default() },
+        StreamArrivals { delivered: 40, reached: 50, ..StreamArrivals::default() },
+    ];
+    let both = [transmit(), second];
+    let (on_its_host, third) = ([StreamId(0), StreamId(1)], [StreamId(2)]);
+    let real = LinkFacts { is_virtual: false, line_rate_pps: None, clocks: None };
+    let sides =
+        Sides { link: real, transmit: &both, on_its_host: &on_its_host, unreported: &[], receive: &receive };
+    let measured = super::join(&sides);
+    assert_eq!((measured.intended, measured.evidence.sent), (2000, 2000));
+    assert_eq!((measured.sending, measured.lateness), (Duration::from_secs(2), both[1].lateness));
+    assert_eq!(measured.counters["transmit.tx_packets"], 2 * 995);
+    assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 6);
+    assert_eq!(measured.generator, "batches of 64", "once");
+    // 20 ms of 1002 ms.
+    assert_eq!(measured.disturbance.start_spread_ns, Some(20_000_000));
+    assert!(measured.disturbance.reasons().contains(&"its generators began more than 1 % of its time apart"));
+    let with_a_lost_one = super::join(&Sides { unreported: &third, ..sides });
+    assert_eq!((with_a_lost_one.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
+    assert_eq!(with_a_lost_one.evidence.transmit_drops, None, "its interface's counters are unknown");
 }
 
 #[test]
