@@ -20,6 +20,12 @@ use crate::{AgentError, Result};
 /// Pauses before an agent that was lost is started again.
 const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
+/// Linux delays an acknowledgement by the round trip time and at least 40 ms (tcp_send_delayed_ack of net/ipv4/tcp_output.c).
+const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);
+
+/// It never delays one longer than 200 ms (TCP_DELACK_MAX).
+const LONGEST_DELAY: Duration = Duration::from_millis(250);
+
 /// How an agent is started.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -43,6 +49,8 @@ pub struct Connection {
     session: String,
     channel: Channel,
     last_id: u64,
+    /// The shortest time between a call and its answer: the round trip time, or more.
+    quickest: Duration,
     hello: Hello,
     /// Whether a call has failed in a way after which answers cannot be assigned to calls.
     is_lost: bool,
@@ -68,6 +76,7 @@ impl Connection {
             session: octets.iter().map(|octet| format!("{octet:02x}")).collect(),
             channel,
             last_id: 0,
+            quickest: Duration::MAX,
             hello: Hello::default(),
             is_lost: false,
         };
@@ -140,7 +149,7 @@ impl Connection {
     fn restarted(&mut self) -> Result<()> {
         let Start { location, arguments, interrupt, .. } = &self.start;
         self.channel = Channel::start(location, arguments, interrupt)?;
-        self.is_lost = false;
+        (self.is_lost, self.quickest) = (false, Duration::MAX);
         self.greet()
     }
 
@@ -186,8 +195,19 @@ impl Connection {
         params: &impl Serialize,
         patience: Duration,
     ) -> Result<A> {
+        let at = Instant::now();
         let begun = self.begin(call, params)?;
-        self.answer(begun, patience)
+        let answered = self.answer(begun, patience);
+        self.quickest = self.quickest.min(at.elapsed());
+        answered
+    }
+
+    /// Waits until the last answer is acknowledged, also by a TCP connection under this one, which delays that. Then a silent
+    /// connection is silent on the wire, too.
+    pub fn settle(&self) {
+        if self.location().may_use_a_network() {
+            std::thread::sleep(self.quickest.saturating_add(DELAYED_ACKNOWLEDGEMENT).min(LONGEST_DELAY));
+        }
     }
 
     /// Calls the agent, and does not wait for its answer.

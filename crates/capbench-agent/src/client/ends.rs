@@ -307,7 +307,10 @@ impl ReceiveEnd for RemoteReceiver<'_> {
     }
 
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
-        Ok(self.held.arm(arm, Compared::BeforeIt)?)
+        self.held.arm(arm, Compared::BeforeIt)?;
+        // The next message is that a generator shall send: to another agent.
+        self.held.agent.settle();
+        Ok(())
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
