@@ -135,7 +135,7 @@ impl ReceiveSide {
         let nic = NicAccount::new(
             &before.interface.nic,
             &after.interface.nic,
-            counts.stats,
+            &counts,
             backlog,
             &circumstances,
         );
