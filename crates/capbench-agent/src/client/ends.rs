@@ -187,7 +187,10 @@ impl ReceiveEnd for RemoteReceiver<'_> {
 
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
         (self.held.before, ()) = self.held.clock(false, |_| Ok(()))?;
-        Ok(self.held.arm(arm)?)
+        self.held.arm(arm)?;
+        // The next message is that a generator shall send: to another agent.
+        self.held.agent.settle();
+        Ok(())
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
