@@ -262,11 +262,7 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
 
 /// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames. A driver
 /// that does not report those to all drivers' standard may have counters of them.
-fn notes(
-    driver: Option<&table::Driver>,
-    deltas: &[CounterDelta],
-    pause: Option<PauseCounts>,
-) -> Vec<String> {
+fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta], pause: Option<PauseCounts>) -> Vec<String> {
     let with = |meaning: Meaning| {
         deltas.iter().filter(move |delta| {
             let row = driver.and_then(|driver| driver.row_of(&delta.name));
@@ -454,7 +450,10 @@ mod tests {
         assert!(note.starts_with("pause frames") && note.ends_with("(rx_flow_control_xoff)"), "{note}");
         assert_eq!(notes(driver, &counted[1..], None), Vec::<String>::new());
         let standard = |sent| notes(driver, &counted, Some(PauseCounts { sent, received: 0 }));
-        assert!(standard(1)[0].ends_with("(pause_sent)") && standard(0).is_empty(), "the standard's count decides");
+        assert!(
+            standard(1)[0].ends_with("(pause_sent)") && standard(0).is_empty(),
+            "the standard's count decides"
+        );
     }
 
     #[test]

@@ -99,7 +99,13 @@ pub(super) fn receive() -> ReceiveHalf {
         flow_limit: None,
     };
     ReceiveHalf {
-        nic: NicAccount::new(&nic, &nic, &InterfaceCounts { stats: Some(stats), ..InterfaceCounts::default() }, 2, &circumstances),
+        nic: NicAccount::new(
+            &nic,
+            &nic,
+            &InterfaceCounts { stats: Some(stats), ..InterfaceCounts::default() },
+            2,
+            &circumstances,
+        ),
         received: Received {
             arrivals,
             streams: vec![StreamArrivals { delivered: 990, reached: 1000, ..StreamArrivals::default() }],
@@ -215,7 +221,10 @@ fn every_frame_of_both_halves_is_booked_once() {
     let measured = join(VIRTUAL, &transmit(), &receive());
     assert_eq!(measured.counters["transmit.tx_dropped"], 2);
     assert_eq!(measured.counters["receive.rx_packets"], 997);
-    assert_eq!((measured.counters["receive.pause_sent"], measured.counters["receive.pause_received"]), (4, 0));
+    assert_eq!(
+        (measured.counters["receive.pause_sent"], measured.counters["receive.pause_received"]),
+        (4, 0)
+    );
     assert!(!measured.counters.contains_key("transmit.pause_sent"), "unknown there");
     assert_eq!(measured.counters["softnet.cpu1.dropped"], 2);
     assert!(!measured.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");

@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn counts_are_read_where_the_driver_has_them() {
         let statistics = |sent: u64| {
-            let counts = [octets(SENT_FRAMES, &sent.to_ne_bytes()), octets(RECEIVED_FRAMES, &7u64.to_ne_bytes())];
+            let counts =
+                [octets(SENT_FRAMES, &sent.to_ne_bytes()), octets(RECEIVED_FRAMES, &7u64.to_ne_bytes())];
             [octets(4, &[1]), octets(PAUSE_STATISTICS | NESTED, &counts.concat())].concat()
         };
         assert_eq!(counts(&statistics(5)), Some(PauseCounts { sent: 5, received: 7 }));
