@@ -132,13 +132,8 @@ impl ReceiveSide {
             failed_redirects: counts.traced.as_ref().map_or(0, |traced| traced.xdp_redirect_errors),
         };
         let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
-        let nic = NicAccount::new(
-            &before.interface.nic,
-            &after.interface.nic,
-            counts.stats,
-            backlog,
-            &circumstances,
-        );
+        let nic =
+            NicAccount::new(&before.interface.nic, &after.interface.nic, &counts, backlog, &circumstances);
         let options = &self.asked.setup.capture;
         ReceiveHalf {
             filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),

@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `change.rs` | a change of a setting that is ready to be made |
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
+//! | `pause.rs` | counts of pause frames |
 //! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
 mod change;
 mod named;
+mod pause;
 mod settings;
 
 use super::interface;
@@ -18,6 +20,7 @@ use crate::memory::GuardedMemory;
 pub use change::Change;
 pub(super) use change::Prepared;
 pub use named::{DriverCounter, counters, features, switches};
+pub use pause::{PauseCounts, pause_counts};
 pub use settings::{
     Coalescing, DriverInfo, Moderation, Offload, PauseFrames, Queues, Rings, Sharing, driver, offload,
     offload_change, pause_frames, queues, receive_queues, rings, set_offload, sharing,
