@@ -60,7 +60,7 @@ mod tests {
     use capbench_lab::LabError;
     use capbench_model::TrialError;
     use capbench_model::for_tests::{measured, profile};
-use capbench_model::trial::Phase;
+    use capbench_model::trial::Phase;
 
     use super::*;
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use capbench_frames::stamp::TrialId;
 use capbench_host::bed::Side;
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
@@ -12,7 +13,6 @@ use capbench_lab::live::{End, Host, ReceiveSide, TransmitSide};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
-use capbench_frames::stamp::TrialId;
 
 use super::Rules;
 use super::lock::PortLock;
@@ -182,7 +182,8 @@ impl OpenPort {
             if let Stage::Done(reported) = &mut self.stage
                 && let Half::Transmit(half) = &mut reported.half
             {
-                let interruption = if was_cut { Interruption::WhileSending } else { Interruption::AfterSending };
+                let interruption =
+                    if was_cut { Interruption::WhileSending } else { Interruption::AfterSending };
                 half.interruption = Some(interruption);
             }
         }

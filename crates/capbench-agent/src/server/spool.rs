@@ -93,8 +93,7 @@ impl Spool {
 fn is_out_of_reach(error: &io::Error) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     // Of the kernel: a folder that others control has a reason of its own.
-    error.raw_os_error().is_some()
-        && matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
+    error.raw_os_error().is_some() && matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// The name of a session's file: a hash, so that no text of the controller is part of a path.

@@ -51,6 +51,7 @@ impl Drop for Guarded {
         let Some(Err(error)) = self.guardian.take().map(Guardian::end) else { return };
         // Standard error may be closed, and a write must not panic here.
         let Self { interface, what, .. } = self;
-        let _ = writeln!(std::io::stderr(), "capbench: interface {interface}: {what} is not restored: {error}");
+        let _ =
+            writeln!(std::io::stderr(), "capbench: interface {interface}: {what} is not restored: {error}");
     }
 }

@@ -122,7 +122,8 @@ impl LiveTrial<'_> {
     /// What it means for a trial that the connection to a generator was lost which could still report.
     fn judge_interruption(&self, result: &mut TrialResult, half: &TransmitHalf) {
         let of_half = |sender: &&Sender<'_>| sender.stream() == half.stream;
-        let location = self.senders.each().iter().find(of_half).and_then(Sender::location).unwrap_or_default();
+        let location =
+            self.senders.each().iter().find(of_half).and_then(Sender::location).unwrap_or_default();
         match half.interruption {
             Some(Interruption::WhileSending) => {
                 result.invalidate(format!("{location}: the connection was lost while frames were sent"));

@@ -200,9 +200,8 @@ fn root_settings_are_restored_after_a_kill() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let (name, interface) = (hosts.name("dut"), hosts.interface("dut"));
-    let is_on = || {
-        is_gro_on(&program(&format!("ip netns exec {name} ethtool -k {interface}")).output().unwrap())
-    };
+    let is_on =
+        || is_gro_on(&program(&format!("ip netns exec {name} ethtool -k {interface}")).output().unwrap());
     assert!(!is_on());
     let arguments = "--repeats 0 --transmit xdp-live --duration 20s";
     let running = Running::start(HOST, bench(&out, &ends(&hosts), arguments));
@@ -244,7 +243,8 @@ fn root_a_search_whose_controller_was_killed_comes_to_the_same_bound() {
     let hosts = Hosts::make();
     let [tx, rx] = ends(&hosts);
     let search = |folder: &str| {
-        let mut command = capbench("search --method packet-v3 --size 64 --goal quick --max-rate 2k --time 60s");
+        let mut command =
+            capbench("search --method packet-v3 --size 64 --goal quick --max-rate 2k --time 60s");
         command.args(["--tx", &tx, "--rx", &rx]).arg("--out").arg(out.path().join(folder));
         command
     };
@@ -292,7 +292,11 @@ fn root_what_is_no_agent_of_this_version_is_refused_in_one_line() {
     let other = format!("printf 'Content-Length: {}\\r\\n\\r\\n%s' '{answer}'\nread -r _\n", answer.len());
     let cases = [
         (script("other", &other), 5, "speaks version 9"),
-        (script("huge", "printf 'Content-Length: 1073741824\\r\\n\\r\\n'\nread -r _\n"), 1, "1073741824 octets"),
+        (
+            script("huge", "printf 'Content-Length: 1073741824\\r\\n\\r\\n'\nread -r _\n"),
+            1,
+            "1073741824 octets",
+        ),
         (script("absent", "echo 'sh: 1: capbench: not found' >&2\nexit 127\n"), 1, "exit status: 127"),
         ("ssh:no-such-host.invalid/eth1".into(), 1, "no-such-host.invalid"),
     ];

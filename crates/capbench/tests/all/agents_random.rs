@@ -166,7 +166,10 @@ fn root_lengthy_what_is_lost_at_random_makes_no_wrong_number_and_leaves_nothing(
         // Only a controller that does not come back leaves reports, and each agent up to one.
         let reports = spooled();
         let is_left = matches!(loss, Loss::Controller | Loss::Connection(_, "hang"));
-        assert!(reports <= if is_left { 2 } else { 0 }, "run {run}: {loss:?} at {moment:?}: {reports} reports");
+        assert!(
+            reports <= if is_left { 2 } else { 0 },
+            "run {run}: {loss:?} at {moment:?}: {reports} reports"
+        );
         left += reports;
         println!("run {run}: {loss:?} at {moment:?}: {:?}", ended.code);
     }

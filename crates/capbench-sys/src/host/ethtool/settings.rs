@@ -1,9 +1,9 @@
 //! An interface's driver and settings: rings, queues, interrupt moderation, pause frames, RSS, offloads.
 
 use super::{
-    Change, Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH, GRXCSUM,
-    GRXFH, GTSO, GTXCSUM, SCOALESCE, SFLAGS, SGRO, SGSO, SRXCSUM, STSO, STXCSUM, ask, ask_for_list, call,
-    supported, text,
+    Change, Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH,
+    GRXCSUM, GRXFH, GTSO, GTXCSUM, SCOALESCE, SFLAGS, SGRO, SGSO, SRXCSUM, STSO, STXCSUM, ask, ask_for_list,
+    call, supported, text,
 };
 use crate::host::SysfsView;
 use crate::{Result, SysError};
