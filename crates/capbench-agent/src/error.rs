@@ -66,10 +66,23 @@ pub enum AgentError {
 impl AgentError {
     /// Whether a trial failed because the connection to an agent was lost.
     pub(crate) fn is_loss(error: &TrialError) -> bool {
-        match LabError::inside(error) {
-            Some(LabError::Remote(error)) => matches!(error.downcast_ref(), Some(Self::Lost { .. })),
+        LabError::inside(error).is_some_and(is_loss)
+    }
+
+    /// Whether a call failed for that reason.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            Self::Lost { .. } => true,
+            Self::Lab(error) => is_loss(error),
             _ => false,
         }
+    }
+}
+
+fn is_loss(error: &LabError) -> bool {
+    match error {
+        LabError::Remote(error) => matches!(error.downcast_ref(), Some(AgentError::Lost { .. })),
+        _ => false,
     }
 }
 

@@ -16,6 +16,11 @@ use crate::{AgentError, Result};
 /// How long an agent may take to end after its input was closed.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// How long the end of standard error is awaited after the command's.
+const COMPLAINTS: Duration = Duration::from_secs(1);
+
+const TICK: Duration = Duration::from_millis(2);
+
 /// The process. Dropping it ends the agent.
 #[derive(Debug)]
 pub(super) struct Channel {
@@ -86,8 +91,13 @@ impl Channel {
     /// Closes the agent's input and waits for its end, for a while.
     pub(super) fn end(&mut self) -> Ended {
         let status = self.close();
-        if let Some(reader) = self.reader_of_complaints.take_if(|_| status.is_some()) {
-            let _ = reader.join();
+        // A process that the command started may hold its standard error open for longer.
+        let until = Instant::now() + COMPLAINTS;
+        while status.is_some()
+            && self.reader_of_complaints.as_ref().is_some_and(|reader| !reader.is_finished())
+            && Instant::now() < until
+        {
+            std::thread::sleep(TICK);
         }
         let complaint = self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ended { status, complaint }
@@ -99,7 +109,7 @@ impl Channel {
         while begun.elapsed() < FAREWELL {
             match self.process.try_wait() {
                 Ok(Some(status)) => return Some(status),
-                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(None) => std::thread::sleep(TICK),
                 Err(_) => return None,
             }
         }

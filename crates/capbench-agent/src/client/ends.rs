@@ -87,7 +87,14 @@ impl<'c> Held<'c> {
             self.renew(None)?;
         }
         if !self.is_prepared {
-            self.prepared = self.agent.call("prepare", &self.prepare, self.agent.waits().answer)?;
+            let patience = self.agent.waits().answer;
+            self.prepared = match self.agent.call("prepare", &self.prepare, patience) {
+                Err(_) if self.agent.is_lost() => {
+                    self.renew(None)?;
+                    self.agent.call("prepare", &self.prepare, patience)?
+                }
+                prepared => prepared?,
+            };
             self.is_prepared = true;
         }
         Ok(())

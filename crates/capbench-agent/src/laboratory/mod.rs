@@ -268,7 +268,14 @@ impl AgentLaboratory {
                 reason: "capbench changes no setting of a host's interface; it can on its own link".into(),
             }));
         }
-        let checked = self.check(setup)?;
+        let checked = match self.check(setup) {
+            // As a trial is repeated.
+            Err(error) if error.is_lost() && !self.stop.load(Ordering::Relaxed) => {
+                self.reconnect()?;
+                self.check(setup)?
+            }
+            checked => checked?,
+        };
         let placement = self.placement(setup.placement, checked)?;
         let statement = format!("placement {}: {}", setup.placement, placement.statement);
         if !self.statements.contains(&statement) {
