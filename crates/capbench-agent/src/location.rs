@@ -53,6 +53,11 @@ impl Location {
         matches!(self, Self::Here { .. })
     }
 
+    /// Whether an agent there may be reached through a network.
+    pub fn may_use_a_network(&self) -> bool {
+        matches!(self, Self::Ssh { .. } | Self::Exec { .. })
+    }
+
     /// The command that starts an agent there: `agent` with these arguments, where the location leaves the choice. `own` is
     /// this program's file.
     pub fn agent_command(&self, own: OsString, arguments: &[String]) -> Vec<OsString> {

@@ -7,6 +7,8 @@
 //! | `arm` | [`Arm`](capbench_lab::live::messages::Arm) | null |
 //! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`](capbench_lab::live::messages::Sent), when the last frame was sent |
 //! | `finish` | [`Finish`] | the half of the account of its side |
+//! | `clock` | null | [`ClockState`](capbench_model::clocks::ClockState): whether CLOCK_REALTIME is synchronised |
+//! | `time` | null | [`HostTimes`]: an exchange of four timestamps; before and after a trial only |
 //! | `abandon` | null | null: the armed trial is given up, and what it opened is closed |
 //! | `release` | null | null: the interface is free, with its former settings |
 //! | `stop` | | none: the user wants to stop, which ends sending and receiving early |
@@ -145,6 +147,9 @@ pub struct Hello {
     pub host_id: Option<String>,
     /// Identifies the kernel that runs there, for this boot: agents with the same value share CPUs.
     pub boot_id: String,
+    /// Identifies its clocks: the kernel, and the time namespace. Agents with the same value read the same clocks.
+    #[serde(default)]
+    pub clock_id: Option<String>,
     /// Facts about its host.
     pub environment: Environment,
     /// CPUs that it may use.
@@ -153,6 +158,15 @@ pub struct Hello {
     pub ports: Vec<Port>,
     /// The highest rate that its command line allows, in frames per second; `None`: any.
     pub max_rate: Option<Pps>,
+}
+
+/// When a call arrived and its answer left, in nanoseconds of the host's CLOCK_REALTIME.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HostTimes {
+    /// The call arrived.
+    pub received_ns: u64,
+    /// The answer left.
+    pub answered_ns: u64,
 }
 
 /// An interface that an agent may use.

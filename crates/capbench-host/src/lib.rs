@@ -10,6 +10,7 @@ mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod links;
+pub mod time_service;
 pub mod tracer;
 
 pub use error::{HostError, Result};

@@ -4,4 +4,4 @@ mod clocks;
 mod recorder;
 
 pub use clocks::RealtimeReading;
-pub use recorder::{LatencyRecorder, Timekeeper};
+pub use recorder::{LatencyRecorder, OneWayTimes, Timekeeper};

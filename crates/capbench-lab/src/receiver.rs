@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod mark_tests;
 mod queue;
+#[cfg(test)]
+mod stream_tests;
 mod verifier;
 
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use capbench_sys::host::{clock, thread};
 
 use serde::{Deserialize, Serialize};
 
-use crate::latency::{LatencyRecorder, Timekeeper};
+use crate::latency::{LatencyRecorder, OneWayTimes, Timekeeper};
 use crate::work::Work;
 use crate::{LabError, Result};
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
@@ -158,6 +160,8 @@ pub struct Outcome {
     pub kernel: KernelWorkSnapshot,
     /// Which frames arrived, and what the method reported of the others; absent if frames were not examined.
     pub record: Option<LossRecord>,
+    /// One-way times of the frames; absent if they were not recorded, or if the sender shares this process's clock.
+    pub one_way: Option<OneWayTimes>,
 }
 
 /// A trial to receive.
@@ -254,7 +258,11 @@ impl Application<'_> {
                 recording,
                 "frames go through a work queue, and when its other end gets them is not recorded",
             ),
-            (None, None) => recorder.latency(),
+            (None, None) => {
+                let (latency, one_way) = recorder.latency();
+                outcome.one_way = one_way;
+                latency
+            }
         };
         outcome.received.latency = Some(latency);
         Ok(outcome)
@@ -335,7 +343,8 @@ impl Reception<'_> {
             verify_ns: 0.0,
             iteration_ns: None,
         };
-        Ok(Outcome { received, kernel, record: verifier.into_record().filter(|_| !tallied) })
+        let record = verifier.into_record().filter(|_| !tallied);
+        Ok(Outcome { received, kernel, record, one_way: None })
     }
 }
 

@@ -26,9 +26,11 @@ pub struct Counted {
     pub source: String,
 }
 
-/// Losses by the receiving card's driver counters; `None` for a place without counters.
+/// Losses up to the receiving driver, by the counters of cards and drivers; `None` for a place without counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NicEvidence {
+    /// Losses between the interfaces.
+    pub path: Option<Counted>,
     /// Losses of the card.
     pub link: Option<Counted>,
     /// Losses of the driver.
@@ -161,6 +163,16 @@ impl Evidence {
             entry(Place::Unsent, Some(self.unsent), "generator: intended - passed to the kernel"),
             transmit,
             link_queue,
+            card(
+                Place::Path,
+                &self.nic.path,
+                self.virtual_pair.then_some(0),
+                if self.virtual_pair {
+                    "there is nothing between the ends of a veth"
+                } else {
+                    "unknown: the counters of the interfaces were not compared"
+                },
+            ),
             own(Place::Link, link.count, &link.source),
             card(
                 Place::Driver,

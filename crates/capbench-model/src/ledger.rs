@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! intended = unsent + sent
-//! sent = transmit + link + driver + backlog + xdp + stack + filter + ring + queues + unread + damaged + delivered
+//! sent = transmit + path + link + driver + backlog + xdp + stack + filter + ring + queues + unread + damaged + delivered
 //!        + unexplained
 //! ```
 //!

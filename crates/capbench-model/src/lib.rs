@@ -10,6 +10,7 @@
 //! | [`laboratory`], [`trial`] | the interfaces: a path with its set-ups, and one load for one duration |
 //! | [`work`] | the application's work per frame |
 //! | [`evidence`] | books the ledger from counters |
+//! | [`clocks`] | what two hosts' clocks allow to be known |
 //! | [`loss_pattern`], [`latency`] | when frames were lost, and how many in a row; the delay of frames |
 //! | [`limit`] | what limited a method |
 //! | `for_tests` | values that tests begin with; needs the feature `testing` |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+pub mod clocks;
 pub mod counters;
 pub mod csv_text;
 pub mod direction;

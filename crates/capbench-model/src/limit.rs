@@ -71,7 +71,7 @@ impl Limit {
         }
         Some(match most?.place {
             Place::Unsent => Self::Generator,
-            Place::Transmit | Place::Link | Place::Driver => Self::Nic,
+            Place::Transmit | Place::Path | Place::Link | Place::Driver => Self::Nic,
             Place::LinkQueue | Place::Backlog => Self::Backlog,
             place if place.is_before_application() => {
                 let ratios =

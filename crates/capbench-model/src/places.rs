@@ -71,10 +71,19 @@ places! {
         veth "`tx_dropped` of the sender, where a poll takes the frames; else there is no such queue"
         card "there is none"
         unknown "without link statistics";
+    Path "path" "path" "path" "between the two interfaces"
+        means "cable, switch or tap: the sending interfaces counted it out, the receiving one did not count it in \
+               nor lose it"
+        veth "there is nothing between its ends"
+        card "the senders' `tx_packets` less the receiver's `rx_packets` and what its card, driver and backlog lost"
+        unknown "unless the drivers of all interfaces are known to count each frame once and the receiving card to \
+                 count what it loses; where a counter contradicts the frames sent or captured; with foreign frames";
     Link "link" "link" "link" "on the link or in the NIC"
-        means "wire or card: no descriptor or buffer (missed), FIFO overrun, bad checksum or length"
+        means "the card, or the wire as far as the card sees it: no descriptor or buffer (missed), FIFO overrun, \
+               bad checksum or length"
         veth "`rx_missed`, `rx_fifo`, `rx_over`, `rx_crc`, `rx_length` and `rx_frame` errors"
-        card "the driver's own counters (`ethtool -S`); sender's `tx_packets` less receiver's `rx_packets`"
+        card "the driver's own counters (`ethtool -S`); where `path` is unknown, also what is missing between the \
+              senders' `tx_packets` and the receiver's `rx_packets`"
         unknown "on cards that do not count it and whose two sides cannot be compared";
     Driver "driver" "driver" "driver" "in the driver"
         means "the receiving driver, for example because it had no memory"
@@ -153,10 +162,11 @@ places! {
 }
 
 /// Every place of the ledger, in the order of the path.
-pub const ALL: [Place; 16] = [
+pub const ALL: [Place; 17] = [
     Place::Unsent,
     Place::Transmit,
     Place::LinkQueue,
+    Place::Path,
     Place::Link,
     Place::Driver,
     Place::Backlog,

@@ -15,6 +15,7 @@ use capbench_frames::sizes::Sizes;
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
+use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
 use crate::error::{Result, TrialError};
 use crate::evidence::Evidence;
@@ -215,6 +216,10 @@ pub struct Measured {
     pub loss_pattern: Option<LossPattern>,
     /// The delay of the frames.
     pub latency: Option<Latency>,
+    /// What the clocks of two hosts allowed to be known; absent on one host.
+    pub clock_class: Option<ClockClass>,
+    /// The largest error of one-way times between two hosts, in nanoseconds.
+    pub clock_error_ns: Option<u64>,
     /// Reasons for care with the numbers.
     pub noise: Vec<String>,
     /// Disturbances of the host during the trial.
@@ -302,6 +307,8 @@ impl Measured {
             ledger: ledger.entries,
             loss_pattern: self.loss_pattern,
             latency: self.latency,
+            clock_class: self.clock_class,
+            clock_error_ns: self.clock_error_ns,
             verdict,
             invalid_because,
             cpu,

@@ -91,10 +91,11 @@ const FIT: Colour = of("#111111", "#f4f4f4");
 const NEUTRAL: Colour = of("#5f5f5f", "#b0b0b0");
 
 /// Places of the ledger, by their keys in `results.json`.
-const PLACES: [(&str, Colour); 16] = [
+const PLACES: [(&str, Colour); 17] = [
     ("unsent", of("#8a8a8a", "#8f8f8f")),
     ("transmit", of("#5d5a88", "#a7a3dd")),
     ("link_queue", of("#aa4499", "#d97ccb")),
+    ("path", of("#b0516f", "#e08aa6")),
     ("link", of("#332288", "#9087e5")),
     ("driver", of("#117733", "#4fb873")),
     ("backlog", of("#d07c00", "#f5a83b")),

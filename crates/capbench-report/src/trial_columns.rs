@@ -34,7 +34,7 @@ impl<R> Of<R> {
 
 /// All columns besides the places of the ledger, in order, by their names.
 #[rustfmt::skip]
-pub(crate) const COLUMNS: [(&str, Of<TrialResult>); 52] = [
+pub(crate) const COLUMNS: [(&str, Of<TrialResult>); 55] = [
     ("number", Count(|trial| Some(trial.number.into()))),
     ("phase", Text(|trial| key(trial.phase))),
     ("method", Text(|trial| trial.profile.method.clone())),
@@ -65,15 +65,15 @@ pub(crate) const COLUMNS: [(&str, Of<TrialResult>); 52] = [
     ("loss_bursts", Count(|trial| Some(trial.loss_pattern.as_ref()?.bursts.count))),
     ("longest_burst", Count(|trial| Some(trial.loss_pattern.as_ref()?.bursts.max.unwrap_or(0)))),
     ("worst_100ms_loss_ratio", Number(|trial| trial.loss_pattern.as_ref().map(LossPattern::worst_ratio))),
-    ("latency_min_ns", Count(|trial| Some(total(trial)?.min_ns))),
-    ("latency_p50_ns", Count(|trial| Some(total(trial)?.p50_ns))),
-    ("latency_p99_9_ns", Count(|trial| Some(total(trial)?.p99_9_ns))),
-    ("latency_max_ns", Count(|trial| Some(total(trial)?.max_ns))),
+    ("latency_min_ns", Signed(|trial| Some(total(trial)?.min_ns))),
+    ("latency_p50_ns", Signed(|trial| Some(total(trial)?.p50_ns))),
+    ("latency_p99_9_ns", Signed(|trial| Some(total(trial)?.p99_9_ns))),
+    ("latency_max_ns", Signed(|trial| Some(total(trial)?.max_ns))),
     ("latency_pdv_ns", Count(|trial| Some(total(trial)?.pdv_ns))),
-    ("latency_to_kernel_p50_ns", Count(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p50_ns))),
-    ("latency_to_kernel_p99_9_ns", Count(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p99_9_ns))),
-    ("latency_to_application_p50_ns", Count(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p50_ns))),
-    ("latency_to_application_p99_9_ns", Count(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p99_9_ns))),
+    ("latency_to_kernel_p50_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p50_ns))),
+    ("latency_to_kernel_p99_9_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_kernel.as_ref()?.p99_9_ns))),
+    ("latency_to_application_p50_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p50_ns))),
+    ("latency_to_application_p99_9_ns", Signed(|trial| Some(trial.latency.as_ref()?.to_application.as_ref()?.p99_9_ns))),
     ("verdict", Text(|trial| key(trial.verdict))),
     ("app_ns_per_packet", Number(|trial| trial.cpu.app_ns_per_packet)),
     ("app_ns_per_packet_at_most", Number(|trial| trial.cpu.app_ns_per_packet_at_most)),
@@ -90,6 +90,9 @@ pub(crate) const COLUMNS: [(&str, Of<TrialResult>); 52] = [
         let recovery = trial.guarding.as_ref().and_then(|guarding| guarding.recovery.as_ref());
         Some(recovery.map_or(0, |recovery| recovery.probes.len() as u64))
     })),
+    ("latency_relative_pdv_ns", Count(|trial| Some(trial.latency.as_ref()?.relative.as_ref()?.total.as_ref()?.pdv_ns))),
+    ("clock_class", Text(|trial| trial.clock_class.map_or_else(String::new, key))),
+    ("clock_error_ns", Count(|trial| trial.clock_error_ns)),
 ];
 
 /// The delays of a trial's frames from the planned time to the application.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use capbench_model::clocks::ClockState;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +20,12 @@ use crate::{AgentError, Result};
 
 /// How long an answer may take that needs no trial: a connection over ssh, the tracer, the driver's counters.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Linux delays an acknowledgement by the round trip time and at least 40 ms (tcp_send_delayed_ack of net/ipv4/tcp_output.c).
+const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);
+
+/// It never delays one longer than 200 ms (TCP_DELACK_MAX).
+const LONGEST_DELAY: Duration = Duration::from_millis(250);
 
 /// How long an agent may take to end after its input was closed.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -34,6 +41,8 @@ pub struct Connection {
     complaints: Arc<Mutex<String>>,
     reader_of_complaints: Option<JoinHandle<()>>,
     last_id: u64,
+    /// The shortest time between a call and its answer: the round trip time, or more.
+    quickest: Duration,
     hello: Hello,
     /// Whether a call has failed in a way after which answers cannot be assigned to calls.
     is_lost: bool,
@@ -90,6 +99,7 @@ impl Connection {
             complaints,
             reader_of_complaints,
             last_id: 0,
+            quickest: Duration::MAX,
             hello: Hello::default(),
             is_lost: false,
         };
@@ -121,6 +131,14 @@ impl Connection {
         Ok(())
     }
 
+    /// Whether the clock of the agent's host is synchronised, as that host says.
+    ///
+    /// # Errors
+    /// The agent is gone.
+    pub fn clock_state(&mut self) -> Result<ClockState> {
+        self.call("clock", &(), PATIENCE)
+    }
+
     /// Calls the agent and waits up to `patience` for its answer. No thread of this process runs meanwhile.
     ///
     /// # Errors
@@ -131,8 +149,19 @@ impl Connection {
         params: &impl Serialize,
         patience: Duration,
     ) -> Result<A> {
+        let at = Instant::now();
         let begun = self.begin(call, params)?;
-        self.answer(begun, patience)
+        let answered = self.answer(begun, patience);
+        self.quickest = self.quickest.min(at.elapsed());
+        answered
+    }
+
+    /// Waits until the last answer is acknowledged, also by a TCP connection under this one, which delays that. Then a silent
+    /// connection is silent on the wire, too.
+    pub fn settle(&self) {
+        if self.location.may_use_a_network() {
+            std::thread::sleep(self.quickest.saturating_add(DELAYED_ACKNOWLEDGEMENT).min(LONGEST_DELAY));
+        }
     }
 
     /// Calls the agent, and does not wait for its answer.

@@ -9,8 +9,10 @@ use capbench_lab::live::messages::{
     Arm, FinishReceiving, FinishSending, Go, PrepareReceiving, PrepareSending, Sent,
 };
 use capbench_lab::receiver::SharedStart;
+use capbench_model::clocks::{ClockReading, HostClock};
 use serde_json::Value;
 
+use super::clock::{self, Comparison};
 use super::connection::{Begun, Connection, PATIENCE};
 use crate::Result;
 use crate::message::{Finish, Prepare, PrepareSide, Prepared};
@@ -23,6 +25,10 @@ const DRAIN: Duration = Duration::from_secs(90);
 struct Held<'c> {
     agent: &'c mut Connection,
     prepared: Prepared,
+    /// Compares the clocks; `None`: the trials record no one-way times.
+    comparison: Option<Comparison>,
+    /// The agent's clock before the trial.
+    before: Option<ClockReading>,
 }
 
 /// An agent that sends.
@@ -47,11 +53,34 @@ impl<'c> Held<'c> {
     fn prepare(agent: &'c mut Connection, side: PrepareSide) -> Result<Self> {
         let interface = agent.location().interface().into();
         let prepared = agent.call("prepare", &Prepare { interface, side }, PATIENCE)?;
-        Ok(Self { agent, prepared })
+        Ok(Self { agent, prepared, comparison: None, before: None })
     }
 
     fn arm(&mut self, arm: Arm) -> Result<()> {
         self.agent.call::<Value>("arm", &arm, PATIENCE).map(drop)
+    }
+
+    /// Reads the agent's clock: what it says, and a comparison, which is last or first. `meanwhile` happens between the two.
+    fn clock<T>(
+        &mut self,
+        is_compared_last: bool,
+        meanwhile: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(Option<ClockReading>, T)> {
+        let Some(comparison) = self.comparison else { return Ok((None, meanwhile(self)?)) };
+        Ok(if is_compared_last {
+            let state = comparison.state(self.agent)?;
+            let done = meanwhile(self)?;
+            (Some(clock::reading(state, comparison.exchange(self.agent)?)), done)
+        } else {
+            let exchanged = comparison.exchange(self.agent)?;
+            let done = meanwhile(self)?;
+            (Some(clock::reading(comparison.state(self.agent)?, exchanged)), done)
+        })
+    }
+
+    /// The agent's clock around the trial.
+    fn host_clock(&mut self, after: Option<ClockReading>) -> Option<HostClock> {
+        self.before.take().zip(after).map(|(before, after)| HostClock { before, after })
     }
 
     /// Calls without a result. A lost agent has nothing any more; what fails otherwise, the next call says, or the end of the
@@ -79,6 +108,12 @@ impl<'c> RemoteSender<'c> {
         Ok(Self { held, duration: Duration::ZERO, going: None })
     }
 
+    /// Compares the clocks around each trial.
+    pub fn comparing(mut self, comparison: Option<Comparison>) -> Self {
+        self.held.comparison = comparison;
+        self
+    }
+
     /// What the agent said of the prepared side.
     pub fn prepared(&self) -> &Prepared {
         &self.held.prepared
@@ -96,16 +131,25 @@ impl<'c> RemoteReceiver<'c> {
         Ok(Self { held, quiet })
     }
 
+    /// Compares the clocks around each trial.
+    pub fn comparing(mut self, comparison: Option<Comparison>) -> Self {
+        self.held.comparison = comparison;
+        self
+    }
+
     /// What the agent said of the prepared side.
     pub fn prepared(&self) -> &Prepared {
         &self.held.prepared
     }
 }
 
+// The clocks of all agents are compared right after one another: senders when they are armed, before the receiver is, and the
+// receiver when it has finished, before the senders do.
 impl TransmitEnd for RemoteSender<'_> {
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
         self.duration = arm.duration;
-        Ok(self.held.arm(arm)?)
+        (self.held.before, ()) = self.held.clock(true, |held| held.arm(arm))?;
+        Ok(())
     }
 
     fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
@@ -119,7 +163,9 @@ impl TransmitEnd for RemoteSender<'_> {
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
-        Ok(self.held.agent.call("finish", &Finish::Transmit(finish), PATIENCE)?)
+        let call = |held: &mut Held<'_>| held.agent.call("finish", &Finish::Transmit(finish), PATIENCE);
+        let (after, half): (_, TransmitHalf) = self.held.clock(false, call)?;
+        Ok(TransmitHalf { clock: self.held.host_clock(after), ..half })
     }
 
     fn release(&mut self) {
@@ -140,11 +186,18 @@ impl ReceiveEnd for RemoteReceiver<'_> {
     }
 
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
-        Ok(self.held.arm(arm)?)
+        (self.held.before, ()) = self.held.clock(false, |_| Ok(()))?;
+        self.held.arm(arm)?;
+        // The next message is that a generator shall send: to another agent.
+        self.held.agent.settle();
+        Ok(())
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
-        Ok(self.held.agent.call("finish", &Finish::Receive(finish), self.quiet + DRAIN)?)
+        let patience = self.quiet + DRAIN;
+        let half: ReceiveHalf = self.held.agent.call("finish", &Finish::Receive(finish), patience)?;
+        let (after, ()) = self.held.clock(true, |_| Ok(()))?;
+        Ok(ReceiveHalf { clock: self.held.host_clock(after), ..half })
     }
 
     fn release(&mut self) {

@@ -12,7 +12,7 @@ use capbench_sys::host::CpuId;
 
 use super::port;
 use crate::Result;
-use crate::client::{Connection, RemoteSender};
+use crate::client::{Comparison, Connection, RemoteSender};
 use crate::message::PortState;
 
 /// One generator of a run.
@@ -44,6 +44,7 @@ impl Generator {
         cpu: CpuId,
         is_virtual: bool,
         is_on_its_host: bool,
+        comparison: Option<Comparison>,
     ) -> Result<Sender<'_>> {
         let sending = PrepareSending {
             stream: self.stream,
@@ -55,7 +56,7 @@ impl Generator {
             is_virtual,
         };
         let location = self.agent.location().to_string();
-        let end = RemoteSender::prepare(&mut self.agent, sending)?;
+        let end = RemoteSender::prepare(&mut self.agent, sending)?.comparing(comparison);
         Ok(Sender::new(Box::new(end), self.stream, self.weight, Some(location), is_on_its_host))
     }
 }

@@ -22,15 +22,16 @@ use capbench_frames::units::Mtu;
 use capbench_host::bed::Placement;
 use capbench_lab::LabError;
 use capbench_lab::live::messages::{HostCpus, PrepareReceiving};
-use capbench_lab::live::{self, LiveTrial, Numbering, Senders, line_rate};
+use capbench_lab::live::{self, LiveTrial, Numbering, Senders, SeparateClocks, line_rate};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject::{self, ReceiveBy, Subject};
+use capbench_model::clocks::ClockState;
 use capbench_model::environment::interface::Role;
 use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
 
-use crate::client::{Connection, Interrupt, RemoteReceiver};
+use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
@@ -57,6 +58,8 @@ pub struct Route {
     /// The user's assertion that the link carries no other traffic (RFC 6815). It reaches agents whose command line the location
     /// leaves open; the others have their owner's.
     pub isolated: bool,
+    /// Largest error of one-way times that the user accepts; `None`: a tenth of the median.
+    pub clock_error: Option<Duration>,
     /// How many generators may end, or not be reached again, while the run goes on without them.
     pub tolerated: usize,
 }
@@ -84,6 +87,8 @@ pub struct AgentLaboratory {
     numbering: Numbering,
     checked: Option<Checked>,
     statements: Vec<String>,
+    /// When the laboratory was opened: the agents' clocks are compared with the time since then.
+    opened: Instant,
 }
 
 impl AgentLaboratory {
@@ -117,6 +122,7 @@ impl AgentLaboratory {
             numbering: Numbering::default(),
             checked: None,
             statements: Vec::new(),
+            opened: Instant::now(),
         })
     }
 
@@ -192,6 +198,30 @@ impl AgentLaboratory {
         senders.chain([line(Role::Receive, &self.receive)]).collect()
     }
 
+    /// What the clocks of both hosts allow to be known of one-way times, in words. The exchanges around a trial decide in the end.
+    ///
+    /// # Errors
+    /// An agent is gone.
+    pub fn describe_clocks(&mut self) -> Result<String> {
+        if self.comparison().is_one_clock {
+            return Ok("absolute: all ends read one kernel's clock".into());
+        }
+        let (mut of_sender, mut of_receiver) = (0, 0);
+        let senders = self.generators.iter_mut().map(|generator| (&mut generator.agent, true));
+        for (agent, sends) in senders.chain([(&mut self.receive, false)]) {
+            let largest = if sends { &mut of_sender } else { &mut of_receiver };
+            match agent.clock_state()? {
+                ClockState::Synchronised { error_ns, .. } => *largest = error_ns.max(*largest),
+                ClockState::Unsynchronised { reason } => {
+                    let location = agent.location();
+                    return Ok(format!("relative: the clock of {location} is not synchronised: {reason}"));
+                }
+            }
+        }
+        let error = Duration::from_nanos(of_sender.saturating_add(of_receiver));
+        Ok(format!("absolute ±{error:?}, if exchanges around a trial agree"))
+    }
+
     fn receive_port(&self) -> Result<&PortState> {
         port(&self.receive, Role::Receive)
     }
@@ -199,6 +229,13 @@ impl AgentLaboratory {
     /// Whether a generator runs on the receiver's kernel, and so shares its CPUs.
     fn is_on_its_kernel(&self, generator: &Generator) -> bool {
         generator.agent.hello().boot_id == self.receive.hello().boot_id
+    }
+
+    /// How the agents' clocks are compared. Agents on one kernel and in one time namespace read the same clock.
+    fn comparison(&self) -> Comparison {
+        let clock = self.receive.hello().clock_id.as_ref();
+        let is_it = |generator: &Generator| generator.agent.hello().clock_id.as_ref() == clock;
+        Comparison { epoch: self.opened, is_one_clock: clock.is_some() && self.generators.iter().all(is_it) }
     }
 
     /// Whether the interfaces are the ends of one veth pair: each names the other's number, on one kernel. The check before the
@@ -271,6 +308,7 @@ impl AgentLaboratory {
         let on_its_host = self.generators.iter().map(|generator| self.is_on_its_kernel(generator));
         let on_its_host: Vec<bool> = on_its_host.collect();
         let generator = on_its_host.contains(&true).then_some(placement.generator);
+        let comparison = setup.latency.map(|_| self.comparison());
         let Self { generators, receive, numbering, statements, base, route, .. } = self;
         let streams = generators.len() as u16;
         let receiving = PrepareReceiving {
@@ -281,7 +319,7 @@ impl AgentLaboratory {
             is_virtual,
             polls_by_thread: false,
         };
-        let receive = RemoteReceiver::prepare(receive, receiving)?;
+        let receive = RemoteReceiver::prepare(receive, receiving)?.comparing(comparison);
         let tracing = receive.prepared().tracing.as_ref();
         let statement = tracing.map(|tracing| format!("{}: {tracing}", route.receive));
         statements.extend(statement.filter(|statement| !statements.contains(statement)));
@@ -289,7 +327,7 @@ impl AgentLaboratory {
         let mut senders = Vec::new();
         for ((generator, cpu), is_on_its_host) in generators.iter_mut().zip(cpus).zip(on_its_host) {
             if generator.failure.is_none() {
-                senders.push(generator.prepare(setup, mtu, cpu, is_virtual, is_on_its_host)?);
+                senders.push(generator.prepare(setup, mtu, cpu, is_virtual, is_on_its_host, comparison)?);
             }
         }
         let tolerated = route.tolerated - absent.len();
@@ -302,6 +340,7 @@ impl AgentLaboratory {
             burst: setup.burst,
             senders: Senders::new(senders, streams, absent, tolerated),
             receive: Box::new(receive),
+            clocks: Some(SeparateClocks { accepted_error: route.clock_error }),
             tracer: None,
         })
     }
@@ -348,8 +387,7 @@ impl Laboratory for AgentLaboratory {
     fn statements(&self) -> Vec<String> {
         let mut statements = self.statements.clone();
         statements.push(format!(
-            "{} sent and {} received, each counted by an agent there; they have no common clock, so one-way latency is \
-             unknown",
+            "{} sent and {} received, each counted by an agent there",
             self.route.senders(),
             self.route.receive
         ));

@@ -13,6 +13,9 @@ use sha2::{Digest, Sha256};
 use super::{Rules, refusal};
 use crate::message::{Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
 
+/// Identifies the kernel for this boot (random(4)).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 /// Introduces this host.
 pub(super) fn hello(
     rules: &Rules,
@@ -30,7 +33,8 @@ pub(super) fn hello(
     Ok(Hello {
         protocol: PROTOCOL,
         host_id: hashed("/etc/machine-id"),
-        boot_id: hashed("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        boot_id: hashed(BOOT_ID).unwrap_or_default(),
+        clock_id: clock_id(),
         environment: environment.clone(),
         cpus: affinity::allowed_cpus()?,
         ports: rules.ports().map(port).collect(),
@@ -55,9 +59,21 @@ fn peer(link: &Link) -> Option<u32> {
     link.tied_to.filter(|_| is_veth).map(|tie| tie.index.number())
 }
 
+/// The kernel and the time namespace (time_namespaces(7)). Without such namespaces a kernel has one clock.
+fn clock_id() -> Option<String> {
+    let kernel = std::fs::read_to_string(BOOT_ID).ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/time")
+        .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());
+    Some(hash(&format!("{} {namespace}", kernel.trim())))
+}
+
 /// A hash of an identifier in a file. machine-id(5) asks for a keyed one, so that nobody learns the id.
 fn hashed(file: &str) -> Option<String> {
     let id = std::fs::read_to_string(file).ok().filter(|id| !id.trim().is_empty())?;
-    let digest = Sha256::digest(format!("capbench host {}", id.trim()));
-    Some(digest.iter().take(8).map(|octet| format!("{octet:02x}")).collect())
+    Some(hash(id.trim()))
+}
+
+fn hash(id: &str) -> String {
+    let digest = Sha256::digest(format!("capbench host {id}"));
+    digest.iter().take(8).map(|octet| format!("{octet:02x}")).collect()
 }

@@ -23,14 +23,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use capbench_host::time_service;
 use capbench_lab::LabError;
 use capbench_model::environment::Environment;
+use capbench_sys::host::clock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::framing;
-use crate::message::{Answer, Greeting, Kind, PROTOCOL, Refusal, Request};
+use crate::message::{Answer, Greeting, HostTimes, Kind, PROTOCOL, Refusal, Request};
 pub use rules::{Allowed, Rules};
 use side::OpenPort;
 
@@ -116,6 +118,7 @@ impl Agent {
     }
 
     fn call(&mut self, Request { method, params, .. }: &Request) -> Called<Value> {
+        let received_ns = clock::realtime_ns();
         if method == "hello" {
             return answer(self.hello(&parsed(method, params)?)?);
         }
@@ -147,6 +150,12 @@ impl Agent {
                 let half = self.port()?.finish(finish);
                 half.map_err(|error| self.refusal(error))
             }
+            "clock" => {
+                let kernel =
+                    clock::kernel_clock().map_err(|error| Refusal::new(Kind::Failed, error.to_string()))?;
+                answer(time_service::clock_state(&time_service::Programs, kernel))
+            }
+            "time" => answer(HostTimes { received_ns, answered_ns: clock::realtime_ns() }),
             "abandon" => {
                 self.port()?.abandon();
                 Ok(Value::Null)

@@ -11,4 +11,4 @@ pub mod table;
 
 pub use losses::{NicLoss, by_place, in_receive_drops, nic_losses};
 pub use snapshot::{CounterDelta, NicSnapshot, raw};
-pub use table::{Driver, LossBound, Meaning, Row, Scope, known};
+pub use table::{Driver, FrameCounts, LossBound, Meaning, Row, Scope, known};

@@ -120,14 +120,35 @@ pub struct Driver {
     pub refresh_ms: u64,
     /// Losses that it cannot report.
     pub blind: Option<&'static str>,
+    /// What its `tx_packets` and `rx_packets` count.
+    pub frame_counts: FrameCounts,
     /// Whether a counter may add up a register that the driver expects to be cleared by reading but that an emulated card does
     /// not clear. Such a counter grows by its whole value at each reading.
     pub adds_registers: bool,
 }
 
+/// What `tx_packets` and `rx_packets` of a driver count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameCounts {
+    /// Not verified: possibly not each frame, or not at once.
+    Unverified,
+    /// Each frame once, when the card has sent it and when the driver has it. The source is a path in the kernel's source, with
+    /// the function.
+    Each(&'static str),
+    /// The same, but no frame that the backlog behind the driver refuses.
+    EachNotRefused(&'static str),
+}
+
 impl Driver {
     const fn new(names: &'static [&'static str], rows: &'static [&'static [Row]]) -> Self {
-        Self { names, rows, refresh_ms: 0, blind: None, adds_registers: false }
+        Self {
+            names,
+            rows,
+            refresh_ms: 0,
+            blind: None,
+            frame_counts: FrameCounts::Unverified,
+            adds_registers: false,
+        }
     }
 
     const fn refreshed_every(mut self, milliseconds: u64) -> Self {
@@ -137,6 +158,11 @@ impl Driver {
 
     const fn blind_to(mut self, what: &'static str) -> Self {
         self.blind = Some(what);
+        self
+    }
+
+    const fn counting(mut self, frame_counts: FrameCounts) -> Self {
+        self.frame_counts = frame_counts;
         self
     }
 

@@ -55,6 +55,11 @@ impl RealtimeReading {
         Self { realtime_ns: self.realtime_ns + by.as_nanos() as u64, ..self }
     }
 
+    /// `CLOCK_REALTIME` at the moment of the reading, in nanoseconds.
+    pub fn realtime_ns(&self) -> u64 {
+        self.realtime_ns
+    }
+
     /// Largest error in nanoseconds.
     pub fn error_ns(&self) -> u64 {
         self.error_ns

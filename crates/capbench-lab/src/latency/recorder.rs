@@ -1,12 +1,13 @@
 //! Records the times of frames while they arrive. It reads a clock once per batch; otherwise it needs only a few additions.
 
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use capbench_frames::stamp::StreamId;
 use capbench_model::running::TimeSource;
 
 use super::clocks::RealtimeReading;
-use capbench_model::latency::{DelayRecorder, Latency, Recording};
+use capbench_model::latency::{Began, DelayRecorder, Latency, Legs, OneWay, Recording, Sample, Samples};
 use capbench_model::loss_pattern::Clock;
 
 /// Records the times of a trial's frames. `()` records nothing and costs nothing.
@@ -14,9 +15,9 @@ pub trait Timekeeper {
     /// The next frame is the first of a batch.
     fn begin_batch(&mut self);
 
-    /// Records the first arrival of a frame of the trial: its planned time in nanoseconds since the start, and its timestamp in
-    /// nanoseconds since the epoch.
-    fn note(&mut self, planned_ns: u64, stamp_ns: u64);
+    /// Records the first arrival of a frame of the trial: its stream, its planned time in nanoseconds since the start, and its
+    /// timestamp in nanoseconds since the epoch.
+    fn note(&mut self, stream: StreamId, planned_ns: u64, stamp_ns: u64);
 }
 
 impl Timekeeper for () {
@@ -24,7 +25,7 @@ impl Timekeeper for () {
     fn begin_batch(&mut self) {}
 
     #[inline]
-    fn note(&mut self, _planned_ns: u64, _stamp_ns: u64) {}
+    fn note(&mut self, _stream: StreamId, _planned_ns: u64, _stamp_ns: u64) {}
 }
 
 impl<T: Timekeeper> Timekeeper for &mut T {
@@ -34,8 +35,8 @@ impl<T: Timekeeper> Timekeeper for &mut T {
     }
 
     #[inline]
-    fn note(&mut self, planned_ns: u64, stamp_ns: u64) {
-        T::note(self, planned_ns, stamp_ns);
+    fn note(&mut self, stream: StreamId, planned_ns: u64, stamp_ns: u64) {
+        T::note(self, stream, planned_ns, stamp_ns);
     }
 }
 
@@ -60,6 +61,39 @@ pub struct LatencyRecorder<'a> {
     to_kernel: DelayRecorder,
     to_application: DelayRecorder,
     total: DelayRecorder,
+    /// One-way times if the sender has another clock.
+    samples: Option<Samples>,
+}
+
+/// One-way times of a trial by two clocks, of which the other one is not known here.
+#[derive(Debug)]
+pub struct OneWayTimes {
+    samples: Samples,
+    /// CLOCK_REALTIME to which the receiver's times count from.
+    origin_ns: u64,
+    /// Largest error of reading it.
+    error_ns: u64,
+    /// By how much it was set during the trial; absent if it was not set.
+    set_by: Option<Duration>,
+}
+
+impl OneWayTimes {
+    /// The delays, if generators began at these times.
+    pub fn one_way(&self, began: &[(u8, Began)]) -> OneWay {
+        let mut found = OneWay::of(&self.samples, self.origin_ns, began);
+        found.reading_error_ns += self.error_ns;
+        if let Some(by) = self.set_by {
+            found.absolute = Legs::default();
+            found.unusable_because =
+                Some(format!("the receiver's clock was set during the trial, by {by:?}"));
+            // The kernel's timestamps belong to two clocks; deliveries are read from one that nobody sets.
+            if let Some(relative) = &mut found.relative {
+                relative.to_kernel = None;
+            }
+            found.above_minimum.to_kernel = None;
+        }
+        found
+    }
 }
 
 /// The clock was not read for this batch.
@@ -81,6 +115,7 @@ impl<'a> LatencyRecorder<'a> {
             to_kernel: DelayRecorder::default(),
             to_application: DelayRecorder::default(),
             total: DelayRecorder::default(),
+            samples: start.is_none().then(Samples::default),
         }
     }
 
@@ -104,12 +139,18 @@ impl<'a> LatencyRecorder<'a> {
         matches!(self.source, TimeSource::Kernel(_))
     }
 
-    /// The recorded latency of a trial that is over.
-    pub fn latency(self) -> Latency {
+    /// The recorded latency of a trial that is over, and the one-way times if the sender has another clock.
+    pub fn latency(self) -> (Latency, Option<OneWayTimes>) {
         self.latency_at(&RealtimeReading::now())
     }
 
-    fn latency_at(self, after: &RealtimeReading) -> Latency {
+    fn latency_at(mut self, after: &RealtimeReading) -> (Latency, Option<OneWayTimes>) {
+        let one_way = self.samples.take().map(|samples| OneWayTimes {
+            samples,
+            origin_ns: self.before.realtime_ns(),
+            error_ns: self.before.error_ns(),
+            set_by: self.before.set_until(after),
+        });
         let mut reasons = Vec::new();
         let has_stamps = self.has_stamps();
         if !has_stamps {
@@ -131,22 +172,20 @@ impl<'a> LatencyRecorder<'a> {
         let has_legs = has_stamps && set_by.is_none();
         let leg = |delaying: DelayRecorder| delaying.delays().filter(|_| has_legs);
         let total = self.total.delays();
-        if self.start.is_none() {
-            reasons.push(
-                "the sender and the receiver have no common clock, so that one-way times are unknown".into(),
-            );
-        } else if total.is_none() {
+        if self.start.is_some() && total.is_none() {
             reasons.push("no frame was recorded".into());
         }
-        Latency {
+        let latency = Latency {
             clock: Clock::PlannedSendTime,
             from_ns: self.from_ns,
             to_kernel: leg(self.to_kernel),
             to_application: leg(self.to_application),
             total,
+            relative: None,
             absent_because: (!reasons.is_empty()).then(|| reasons.join("; ")),
             clock_error_ns: has_legs.then_some(self.before.error_ns().max(after.error_ns())),
-        }
+        };
+        (latency, one_way)
     }
 }
 
@@ -157,7 +196,7 @@ impl Timekeeper for LatencyRecorder<'_> {
     }
 
     #[inline]
-    fn note(&mut self, planned_ns: u64, stamp_ns: u64) {
+    fn note(&mut self, stream: StreamId, planned_ns: u64, stamp_ns: u64) {
         if self.delivered_ns == UNREAD && !self.deliver() {
             self.early += 1;
             return;
@@ -165,10 +204,19 @@ impl Timekeeper for LatencyRecorder<'_> {
         if planned_ns < self.from_ns {
             return;
         }
-        if self.start.is_some() {
+        let is_stamped = stamp_ns != 0 && self.has_stamps();
+        if let Some(samples) = &mut self.samples {
+            let since_origin = |ns: u64| ns.wrapping_sub(self.before.realtime_ns()) as i64;
+            samples.note(Sample {
+                stream: stream.0,
+                planned_ns,
+                kernel_ns: is_stamped.then(|| since_origin(stamp_ns)),
+                delivered_ns: since_origin(self.delivered_ns),
+            });
+        } else {
             self.total.record(planned_ns, self.delivered_ns);
         }
-        if stamp_ns == 0 || !self.has_stamps() {
+        if !is_stamped {
             self.unstamped += 1;
             return;
         }
@@ -185,8 +233,6 @@ impl Timekeeper for LatencyRecorder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const KERNEL: TimeSource = TimeSource::kernel("software");
@@ -204,15 +250,15 @@ mod tests {
     fn legs_add_up_and_a_batch_is_delivered_at_once() {
         let start = OnceLock::new();
         let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, KERNEL);
-        recorder.note(100, begun_ns + 150);
+        recorder.note(StreamId(0), 100, begun_ns + 150);
         let delivered_ns = recorder.delivered_ns;
-        recorder.note(200, begun_ns + 230);
+        recorder.note(StreamId(0), 200, begun_ns + 230);
         assert_eq!(recorder.delivered_ns, delivered_ns, "no clock is read within a batch");
         recorder.begin_batch();
         std::hint::black_box(Instant::now());
-        recorder.note(300, begun_ns + 310);
+        recorder.note(StreamId(0), 300, begun_ns + 310);
         assert!(recorder.delivered_ns > delivered_ns);
-        let latency = recorder.latency();
+        let (latency, _) = recorder.latency();
         let (to_kernel, to_application) = (latency.to_kernel.unwrap(), latency.to_application.unwrap());
         let total = latency.total.unwrap();
         assert_eq!((to_kernel.min_ns, to_kernel.max_ns, to_kernel.mean_ns), (10, 50, 30.0));
@@ -226,8 +272,8 @@ mod tests {
         for source in [TimeSource::user_space("one clock read per burst"), TimeSource::None] {
             let start = OnceLock::new();
             let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, source);
-            recorder.note(100, begun_ns + 150);
-            let latency = recorder.latency();
+            recorder.note(StreamId(0), 100, begun_ns + 150);
+            let (latency, _) = recorder.latency();
             assert_eq!(
                 (latency.to_kernel, latency.to_application, latency.clock_error_ns),
                 (None, None, None)
@@ -241,10 +287,10 @@ mod tests {
     fn a_clock_that_is_set_during_the_trial_leaves_the_legs_out_and_says_so() {
         let start = OnceLock::new();
         let (mut recorder, begun_ns) = recorder(&start, Duration::ZERO, KERNEL);
-        recorder.note(100, begun_ns + 150);
+        recorder.note(StreamId(0), 100, begun_ns + 150);
         let honest = recorder.before;
         recorder.before = honest.set_forward(Duration::from_millis(5));
-        let latency = recorder.latency_at(&honest);
+        let (latency, _) = recorder.latency_at(&honest);
         assert_eq!((latency.to_kernel, latency.to_application), (None, None));
         assert_eq!(latency.total.unwrap().frames, 1);
         let reason = latency.absent_because.unwrap();
@@ -256,30 +302,40 @@ mod tests {
         let start = OnceLock::new();
         let (mut recorder, begun_ns) = recorder(&start, Duration::from_nanos(200), KERNEL);
         for planned_ns in [0, 199, 200, 201] {
-            recorder.note(planned_ns, begun_ns + planned_ns);
+            recorder.note(StreamId(0), planned_ns, begun_ns + planned_ns);
         }
-        let latency = recorder.latency();
+        let (latency, _) = recorder.latency();
         assert_eq!((latency.from_ns, latency.total.unwrap().frames), (200, 2));
     }
 
     #[test]
-    fn without_a_common_clock_only_the_time_after_the_stamp_is_known() {
+    fn without_a_common_clock_the_time_after_the_stamp_is_known_and_the_others_are_kept_as_samples() {
         let mut recorder = LatencyRecorder::new(Recording::default(), None, KERNEL);
-        let stamp_ns = recorder.before.realtime_at(Instant::now());
-        // Planned times of a clock a day ahead change nothing.
-        recorder.note(86_400_000_000_000, stamp_ns);
-        let latency = recorder.latency();
-        assert_eq!((latency.to_kernel, latency.total), (None, None));
-        assert_eq!(latency.to_application.unwrap().frames, 1);
-        assert!(latency.absent_because.unwrap().contains("no common clock"));
+        let origin_ns = recorder.before.realtime_ns();
+        // Planned times of a clock a day ahead.
+        let day = 86_400_000_000_000;
+        recorder.note(StreamId(3), day, origin_ns + 1000);
+        recorder.begin_batch();
+        recorder.note(StreamId(3), day + 500, origin_ns + 1700);
+        let (latency, one_way) = recorder.latency();
+        assert_eq!((latency.to_kernel, latency.total, latency.absent_because), (None, None, None));
+        assert_eq!(latency.to_application.unwrap().frames, 2);
+        let one_way = one_way.unwrap();
+        let began = Began { realtime_ns: origin_ns - day, error_ns: 7, set_by: None };
+        let found = one_way.one_way(&[(3, began)]);
+        let to_kernel = found.absolute.to_kernel.unwrap();
+        assert_eq!((to_kernel.min_ns, to_kernel.max_ns), (1000, 1200));
+        assert!(found.absolute.total.unwrap().frames == 2 && found.reading_error_ns >= 7);
+        let set = OneWayTimes { set_by: Some(Duration::from_secs(1)), ..one_way }.one_way(&[(3, began)]);
+        assert_eq!((set.absolute, set.relative.unwrap().to_kernel), (Legs::default(), None));
     }
 
     #[test]
     fn frames_that_come_before_the_start_is_known_are_counted_and_said() {
         let start = OnceLock::new();
         let mut recorder = LatencyRecorder::new(Recording::default(), Some(&start), KERNEL);
-        recorder.note(0, 1);
-        let latency = recorder.latency();
+        recorder.note(StreamId(0), 0, 1);
+        let (latency, _) = recorder.latency();
         assert_eq!(latency.total, None);
         let reason = latency.absent_because.unwrap();
         assert!(

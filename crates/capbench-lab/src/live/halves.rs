@@ -1,6 +1,7 @@
 //! The account of a trial in two halves: what each side measured where it is, as plain values.
 //!
-//! A half has counts and durations. It has no moment of a clock, so that the sides need no common one.
+//! A half has counts and durations. It has no moment of a clock, so that the sides need no common one. What is known of a host's
+//! clock, the controller adds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +12,9 @@ use capbench_host::accounts::cpu::{CpuTimes, CpuWindow};
 use capbench_host::accounts::kernel_work::KernelReceive;
 use capbench_host::accounts::softnet::SoftnetDelta;
 use capbench_host::tracer::cost::TracerCost;
+use capbench_model::clocks::HostClock;
 use capbench_model::disturbance::{ClockDrift, CoreSpeed, Stall};
+use capbench_model::latency::OneWay;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::Departed;
 use capbench_sys::host::CpuId;
@@ -47,10 +50,15 @@ pub struct TransmitHalf {
     pub cpu: GeneratorCpu,
     /// Counts of its interface.
     pub interface: InterfaceCounts,
+    /// Whether its driver is known to count each sent frame once.
+    pub counts_each_frame: bool,
     /// Counters of its driver that changed and are known.
     pub driver_counters: BTreeMap<String, u64>,
     /// Notes on these counters.
     pub notes: Vec<String>,
+    /// What the controller knows of the host's clock; absent if it did not compare it.
+    #[serde(skip)]
+    pub clock: Option<HostClock>,
 }
 
 /// The frames of a sending phase: `intended = unsent + sent` and `sent = accepted + refused_lost`.
@@ -116,6 +124,12 @@ pub struct ReceiveHalf {
     pub tracer_cost: Option<TracerCost>,
     /// Why there is no tracer, if there is none.
     pub untraced: Option<String>,
+    /// One-way delays by two clocks; absent if they were not recorded, or if the sender shares this process's clock.
+    #[serde(default)]
+    pub one_way: Option<OneWay>,
+    /// What the controller knows of the host's clock; absent if it did not compare it.
+    #[serde(skip)]
+    pub clock: Option<HostClock>,
 }
 
 /// The CPUs of the receive side's host.

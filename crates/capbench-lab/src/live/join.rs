@@ -1,6 +1,7 @@
 //! Joins the halves of a trial's account: evidence for the ledger, the CPU account, and reasons for care. It reads nothing of
 //! the host.
 
+mod clocks;
 mod cpu;
 mod disturbance;
 #[cfg(test)]
@@ -8,6 +9,7 @@ mod tests;
 mod together;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::kernel_work::KernelReceive;
@@ -19,13 +21,22 @@ use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::Measured;
 
+use capbench_sys::host::ethtool::PauseCounts;
+
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
-use super::nic;
+use super::nic::{self, Between};
 use together::together;
 
 /// Below this share on the chosen CPU, the kernel's receive work did not follow the placement.
 const PLACED: f64 = 0.9;
+
+/// The clocks of ends in two processes, which may be on two hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeparateClocks {
+    /// Error of one-way times that the user accepts; `None`: a tenth of the median.
+    pub accepted_error: Option<Duration>,
+}
 
 /// The link between the sides.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +45,8 @@ pub(super) struct LinkFacts {
     pub(super) is_virtual: bool,
     /// Highest frame rate in frames per second; `None` if it has no speed.
     pub(super) line_rate_pps: Option<f64>,
+    /// The clocks of its ends; `None`: one clock.
+    pub(super) clocks: Option<SeparateClocks>,
 }
 
 /// What the sides of a trial reported.
@@ -97,6 +110,7 @@ impl Halves<'_> {
             .map(|bounds| *bounds.start());
         let mut noise = self.noise(share);
         let cpu = self.cpu(&mut noise);
+        let clocks = self.clocks();
         Measured {
             intended: transmit.frames.intended,
             evidence: self.evidence(),
@@ -115,7 +129,9 @@ impl Halves<'_> {
                 [only] => Some(only.clone()),
                 _ => None,
             },
-            latency: received.latency.clone(),
+            latency: clocks.latency,
+            clock_class: clocks.class,
+            clock_error_ns: clocks.error_ns,
             noise,
             disturbance: self.disturbance(),
             line_rate_pps: self.link.line_rate_pps,
@@ -136,7 +152,7 @@ impl Halves<'_> {
             refused: frames.refused_lost,
             transmit_drops: transmit.interface.stats.map(|stats| stats.tx_dropped + stats.tx_errors),
             link_drops: None,
-            nic: receive.nic.evidence(self.gone_between()),
+            nic: receive.nic.evidence(self.between()),
             backlog_drops: Some(dropped.clone().map(|(_, dropped)| dropped).sum()),
             backlog_cpus: dropped.filter(|(_, dropped)| *dropped > 0).collect(),
             receive_drops: stats.map(|stats| stats.rx_dropped),
@@ -161,13 +177,16 @@ impl Halves<'_> {
         }
     }
 
-    /// Frames that left the sending driver and did not come out of the receiving one, if both counted correctly.
-    fn gone_between(&self) -> Option<u64> {
+    /// Frames that left the sending drivers and did not come out of the receiving one, if all counted correctly. `None` on a
+    /// veth pair.
+    fn between(&self) -> Option<Between> {
         let received = &self.receive.received;
-        let (tx, rx) = self.transmit.interface.stats.zip(self.receive.interface.stats)?;
         let seen = received.arrivals.read + received.counters.dropped().unwrap_or(0);
-        (!self.link.is_virtual)
-            .then(|| nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen))?
+        let stats = self.transmit.interface.stats.zip(self.receive.interface.stats);
+        let gone = stats.and_then(|(tx, rx)| {
+            nic::gone_between(self.transmit.frames.sent, tx.tx_packets, rx.rx_packets, seen)
+        });
+        (!self.link.is_virtual).then_some(Between { gone, counts_each: self.transmit.counts_each_frame })
     }
 
     /// A veth polls by NAPI for XDP programs in the driver, for threads, and for senders of XDP frames.
@@ -226,6 +245,8 @@ impl Halves<'_> {
             .chain(received.counters.raw.iter().map(|(name, count)| (format!("method.{name}"), *count)))
             .chain(of_link("transmit", transmit.interface.stats))
             .chain(of_link("receive", receive.interface.stats))
+            .chain(of_pause("transmit", transmit.interface.pause))
+            .chain(of_pause("receive", receive.interface.pause))
             .chain([("method.read".to_string(), received.arrivals.read)])
             .chain(of_kernel(receive.cpus.kernel.as_ref()))
             .collect();
@@ -251,6 +272,14 @@ fn of_link(side: &str, stats: Option<LinkStats>) -> impl Iterator<Item = (String
             ("rx_nohandler", stats.rx_nohandler),
         ]
         .map(|(name, count)| (format!("{side}.{name}"), count))
+    })
+}
+
+/// The pause frames of a side.
+fn of_pause(side: &str, pause: Option<PauseCounts>) -> impl Iterator<Item = (String, u64)> {
+    pause.into_iter().flat_map(move |PauseCounts { sent, received }| {
+        [("pause_sent", sent), ("pause_received", received)]
+            .map(|(name, count)| (format!("{side}.{name}"), count))
     })
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Three things pass between a side and the rest of the process in another way. A side in another process has none of them:
 //! - the moment when sending begins ([`SharedStart`](crate::receiver::SharedStart)): sides in one process share a clock, so that
-//!   one-way latency is known;
+//!   one-way latency is known. Otherwise [`Sent::began`] has it by CLOCK_REALTIME; no moment of CLOCK_MONOTONIC leaves a host;
 //! - the flag that is set when the user wants to stop: each process has its own;
 //! - what is measured once a run on each host ([`Host`](super::host::Host)).
 
@@ -27,6 +27,7 @@ use capbench_frames::sizes::Sizes;
 use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_frames::units::Mtu;
 use capbench_model::laboratory::Setup;
+use capbench_model::latency::Began;
 use capbench_model::loss_pattern::Clock;
 use capbench_model::trial::Load;
 use capbench_sys::host::CpuId;
@@ -121,6 +122,9 @@ pub struct Sent {
     pub frames: u64,
     /// Planned time of the frame after the last one, in nanoseconds since the start. Without a plan: when the last was sent.
     pub end_ns: u64,
+    /// When the sender began; absent if it shares the receiver's clock.
+    #[serde(default)]
+    pub began: Option<Began>,
 }
 
 /// Ends the trial on the receive side.

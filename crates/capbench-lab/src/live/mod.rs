@@ -47,6 +47,7 @@ use capbench_model::trial::{Cpus, Profile, Trial};
 use messages::{HostCpus, PrepareReceiving, PrepareSending};
 
 pub use host::Host;
+pub use join::SeparateClocks;
 pub use numbering::Numbering;
 pub use receive_side::ReceiveSide;
 pub use run::LiveTrial;
@@ -271,6 +272,7 @@ impl LiveLaboratory {
             is_virtual: bed.is_virtual(),
             line_rate,
             burst: setup.burst,
+            clocks: None,
             senders: Senders::one(Box::new(transmit)),
             receive: Box::new(receive),
             tracer: self.host.tracing.tracer().cloned(),

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_model::counters::Counters;
+use capbench_sys::host::ethtool::PauseCounts;
 use serde::{Deserialize, Serialize};
 
+use super::interface_counts::InterfaceCounts;
 use crate::Result;
 use capbench_host::bed::Side;
 use capbench_host::drivers::{
-    CounterDelta, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw, table,
+    CounterDelta, FrameCounts, Meaning, NicLoss, NicSnapshot, by_place, in_receive_drops, nic_losses, raw,
+    table,
 };
 use capbench_host::links::{LinkDeltas, LinkStats};
 use capbench_model::evidence::{Counted, NicEvidence};
@@ -38,6 +41,10 @@ pub struct NicAccount {
     in_driver: u64,
     /// Frames of `rx_dropped` that the driver dropped itself.
     pub(super) in_receive_drops: u64,
+    /// Whether the driver is known to count each frame once.
+    counts_each: bool,
+    /// Frames that the backlog refused before the driver counted them.
+    refused_uncounted: u64,
     /// Frames that did not belong to the trial.
     foreign: u64,
     /// Notes for readers of the trial.
@@ -58,7 +65,16 @@ pub(super) struct Circumstances<'t> {
     pub(super) failed_redirects: u64,
 }
 
-/// Difference of the two drivers' frame counts: frames lost on the link or in the receiving card, reported by the card or not.
+/// The frame counts of the drivers of a trial, compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    /// [`gone_between`] them.
+    pub(super) gone: Option<u64>,
+    /// Whether those of the sending interfaces are known to count each frame once.
+    pub(super) counts_each: bool,
+}
+
+/// Difference of the drivers' frame counts: frames lost on the link or in the receiving card, reported by the card or not.
 /// `None` if a count is wrong: the sending driver did not count the sent frames, or the receiving one did not count frames that
 /// the method saw (many do not count frames that XDP consumed).
 pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64) -> Option<u64> {
@@ -71,20 +87,24 @@ impl NicAccount {
     pub(super) fn new(
         before: &NicSnapshot,
         after: &NicSnapshot,
-        link: Option<LinkStats>,
+        counts: &InterfaceCounts,
         backlog: u64,
         circumstances: &Circumstances<'_>,
     ) -> Self {
         let deltas = after.since(before);
+        let link = counts.stats;
         let in_receive_drops = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
-        let without_stack = |stats: LinkStats| {
-            let refused = backlog.min(stats.rx_dropped - in_receive_drops);
-            LinkDeltas { rx_dropped: Some(stats.rx_dropped - refused), ..LinkDeltas::from(&stats) }
+        let refused = |stats: &LinkStats| backlog.min(stats.rx_dropped - in_receive_drops);
+        let without_stack = |stats: LinkStats| LinkDeltas {
+            rx_dropped: Some(stats.rx_dropped - refused(&stats)),
+            ..LinkDeltas::from(&stats)
         };
+        let counts_refused = !matches!(frame_counts(after), FrameCounts::EachNotRefused(_));
         let losses = nic_losses(after.driver(), link.map(without_stack).as_ref(), &deltas);
         Self {
             in_receive_drops,
-            notes: allowances(after.driver(), &deltas),
+            refused_uncounted: link.as_ref().filter(|_| !counts_refused).map_or(0, refused),
+            notes: notes(after.driver(), &deltas, counts.pause),
             counters: raw(after.driver(), &deltas),
             ..Self::of_losses(after, &losses, circumstances)
         }
@@ -115,29 +135,59 @@ impl NicAccount {
                 .then(|| counted(&xdp.iter().collect::<Vec<_>>(), circumstances.foreign)),
             in_driver,
             in_receive_drops: 0,
+            counts_each: counts_each(nic),
+            refused_uncounted: 0,
             foreign: circumstances.foreign,
             notes: Vec::new(),
             counters: BTreeMap::new(),
         }
     }
 
-    /// The evidence for the ledger. `gone_between`: frames that left the sending driver and did not come out of the receiving one,
-    /// if both counted correctly.
-    pub(super) fn evidence(&self, gone_between: Option<u64>) -> NicEvidence {
+    /// The evidence for the ledger. `between` compares the frame counts of the drivers; `None`: there is nothing between the
+    /// interfaces.
+    pub(super) fn evidence(&self, between: Option<Between>) -> NicEvidence {
+        let path = between.map(|between| self.path(between));
+        let is_path_known = path.as_ref().is_some_and(|path| path.count.is_some());
+        let gone = between.filter(|_| !is_path_known).and_then(|between| between.gone);
         NicEvidence {
-            link: Some(self.with_gone(gone_between)),
+            path,
+            link: Some(self.with_gone(gone)),
             driver: self.driver.clone(),
             xdp: self.xdp.clone(),
         }
     }
 
+    /// Frames that were lost between the interfaces: those that are gone without a count of the receiving card or driver.
+    fn path(&self, between: Between) -> Counted {
+        let unknown = |why: &str| Counted { count: None, source: format!("unknown: {why}") };
+        if !(between.counts_each && self.counts_each) {
+            return unknown("not all drivers are known to count each frame once");
+        }
+        if self.foreign > 0 {
+            return unknown("foreign frames came, which hide lost ones in the counters");
+        }
+        let Some(gone) = between.gone else {
+            return unknown("tx_packets or rx_packets contradict the frames that were sent or captured");
+        };
+        match &self.link {
+            Ok(Counted { count: Some(in_card), .. }) => {
+                Counted { count: Some(self.uncounted(gone, *in_card)), source: DIFFERENCE.into() }
+            }
+            Ok(_) => unknown("the receiving card counts what it loses together with other frames"),
+            Err(reason) => unknown(&format!("the receiving card may have lost them ({reason})")),
+        }
+    }
+
+    /// Frames gone between the drivers that neither the receiver's backlog nor its driver nor its card has.
+    fn uncounted(&self, gone: u64, in_card: u64) -> u64 {
+        gone.saturating_sub(self.refused_uncounted).saturating_sub(self.in_driver).saturating_sub(in_card)
+    }
+
     /// Adds the frames lost between the drivers that no counter has, to the card's losses or to the reason why they are unknown.
     /// Frames of others would hide some of them.
-    fn with_gone(&self, gone_between: Option<u64>) -> Counted {
-        const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
-        let gone = gone_between.filter(|_| self.foreign == 0);
-        let uncounted =
-            |counted: u64| gone.map(|gone| gone.saturating_sub(self.in_driver).saturating_sub(counted));
+    fn with_gone(&self, gone: Option<u64>) -> Counted {
+        let gone = gone.filter(|_| self.foreign == 0);
+        let uncounted = |in_card| gone.map(|gone| self.uncounted(gone, in_card));
         match &self.link {
             Ok(known) => match (known.count, known.count.and_then(uncounted)) {
                 (None, _) | (_, None | Some(0)) => known.clone(),
@@ -156,6 +206,18 @@ impl NicAccount {
             },
         }
     }
+}
+
+/// The source of what is gone between the drivers.
+const DIFFERENCE: &str = "computed: tx_packets of the sender less rx_packets of the receiver";
+
+fn frame_counts(nic: &NicSnapshot) -> FrameCounts {
+    nic.driver().map_or(FrameCounts::Unverified, |driver| driver.frame_counts)
+}
+
+/// Whether a driver is known to count each frame once.
+fn counts_each(nic: &NicSnapshot) -> bool {
+    frame_counts(nic) != FrameCounts::Unverified
 }
 
 /// Why the card's drops cannot be read.
@@ -198,32 +260,59 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
     }
 }
 
-/// Packets that a cloud's limits held back.
-fn allowances(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String> {
-    let is_allowance = |delta: &&CounterDelta| {
-        delta.count > 0
-            && driver
-                .and_then(|driver| driver.row_of(&delta.name))
-                .is_some_and(|row| row.meaning == Meaning::Allowance)
-    };
-    deltas
-        .iter()
-        .filter(is_allowance)
-        .map(|delta| {
-            format!(
-                "the hypervisor kept back or dropped {} packets, of this trial or of the host ({})",
-                delta.count, delta.name
-            )
+/// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames. A driver
+/// that does not report those to all drivers' standard may have counters of them.
+fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta], pause: Option<PauseCounts>) -> Vec<String> {
+    let with = |meaning: Meaning| {
+        deltas.iter().filter(move |delta| {
+            let row = driver.and_then(|driver| driver.row_of(&delta.name));
+            delta.count > 0 && row.is_some_and(|row| row.meaning == meaning)
         })
-        .collect()
+    };
+    let allowance = |delta: &CounterDelta| {
+        format!(
+            "the hypervisor kept back or dropped {} packets, of this trial or of the host ({})",
+            delta.count, delta.name
+        )
+    };
+    let paused: Vec<&str> = match pause {
+        Some(PauseCounts { sent, received }) => {
+            let counts = [("pause_sent", sent), ("pause_received", received)];
+            counts.into_iter().filter(|(_, frames)| *frames > 0).map(|(name, _)| name).collect()
+        }
+        None => with(Meaning::Pause).map(|delta| delta.name.trim()).collect(),
+    };
+    // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
+    let pause = (!paused.is_empty()).then(|| {
+        format!("pause frames made a sender wait where frames would have been lost ({})", paused.join(", "))
+    });
+    with(Meaning::Allowance).map(allowance).chain(pause).collect()
 }
 
-/// Changed counters of the transmit side that the table knows, and their meaning for the trial.
-pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> (BTreeMap<String, u64>, Vec<String>) {
-    let Some(driver) = after.driver() else { return Default::default() };
-    let known: Vec<_> =
-        after.since(before).into_iter().filter(|delta| driver.row_of(&delta.name).is_some()).collect();
-    (raw(Some(driver), &known), allowances(Some(driver), &known))
+/// What the transmit side's driver counted.
+pub(super) struct TransmitCounts {
+    /// Changed counters that the table knows.
+    pub(super) counters: BTreeMap<String, u64>,
+    /// Their meaning for the trial.
+    pub(super) notes: Vec<String>,
+    /// Whether the driver is known to count each frame once.
+    pub(super) counts_each: bool,
+}
+
+/// The counts of the transmit side's driver.
+pub(super) fn transmit(
+    before: &NicSnapshot,
+    after: &NicSnapshot,
+    pause: Option<PauseCounts>,
+) -> TransmitCounts {
+    let driver = after.driver();
+    let is_known = |delta: &CounterDelta| driver.is_some_and(|driver| driver.row_of(&delta.name).is_some());
+    let known: Vec<_> = after.since(before).into_iter().filter(is_known).collect();
+    TransmitCounts {
+        counters: raw(driver, &known),
+        notes: notes(driver, &known, pause),
+        counts_each: counts_each(after),
+    }
 }
 
 #[cfg(test)]
@@ -237,7 +326,8 @@ mod tests {
     }
 
     fn evidence_of(losses: &[NicLoss], circumstances: &Circumstances<'_>, gone: Option<u64>) -> NicEvidence {
-        NicAccount::of_losses(&NicSnapshot::default(), losses, circumstances).evidence(gone)
+        let between = Between { gone, counts_each: true };
+        NicAccount::of_losses(&NicSnapshot::default(), losses, circumstances).evidence(Some(between))
     }
 
     fn circumstances(method: &Counters) -> Circumstances<'_> {
@@ -317,6 +407,53 @@ mod tests {
         assert_eq!(link(vec![], None, 0).count, None);
         let both = vec![loss(Meaning::Missed, "", 3, true), loss(Meaning::Driver, "", 2, true)];
         assert_eq!(link(both, Some(5), 0).count, Some(3), "what the driver dropped stands there");
+    }
+
+    #[test]
+    fn what_exact_drivers_miss_and_no_card_counts_was_lost_on_the_path() {
+        let method = Counters::default();
+        let booked = |losses: Vec<NicLoss>, gone, counts_each, foreign, refused_uncounted| {
+            let circumstances = Circumstances { foreign, ..circumstances(&method) };
+            let account = NicAccount::of_losses(&NicSnapshot::default(), &losses, &circumstances);
+            let account = NicAccount { counts_each: true, refused_uncounted, ..account };
+            let evidence = account.evidence(Some(Between { gone, counts_each }));
+            (evidence.path.unwrap(), evidence.link.unwrap())
+        };
+        let counts = |(path, link): (Counted, Counted)| (path.count, link.count);
+        let missed = |count| vec![loss(Meaning::Missed, "", count, true)];
+        assert_eq!(counts(booked(missed(3), Some(10), true, 0, 0)), (Some(7), Some(3)));
+        assert_eq!(
+            counts(booked(missed(3), Some(10), true, 0, 5)),
+            (Some(2), Some(3)),
+            "the backlog's are its"
+        );
+        assert_eq!(counts(booked(missed(12), Some(10), true, 0, 0)), (Some(0), Some(12)));
+        for (losses, gone, counts_each, foreign, why, link) in [
+            (missed(3), Some(10), false, 0, "not all drivers", Some(10)),
+            (missed(3), Some(10), true, 1, "foreign frames", Some(3)),
+            (missed(3), None, true, 0, "contradict", Some(3)),
+            (vec![], Some(10), true, 0, "may have lost them", Some(10)),
+        ] {
+            let (path, booked_at_link) = booked(losses, gone, counts_each, foreign, 0);
+            assert!(path.count.is_none() && path.source.contains(why), "{why}: {path:?}");
+            assert_eq!(booked_at_link.count, link, "{why}");
+        }
+    }
+
+    #[test]
+    fn pause_frames_mark_the_trial() {
+        let driver = table::known("e1000e");
+        let delta = |name: &str, count| CounterDelta { name: name.into(), count, by_register: false };
+        let counted =
+            [delta("rx_flow_control_xoff", 3), delta("tx_flow_control_xon", 0), delta("rx_crc_errors", 1)];
+        let [note] = &notes(driver, &counted, None)[..] else { panic!("one note") };
+        assert!(note.starts_with("pause frames") && note.ends_with("(rx_flow_control_xoff)"), "{note}");
+        assert_eq!(notes(driver, &counted[1..], None), Vec::<String>::new());
+        let standard = |sent| notes(driver, &counted, Some(PauseCounts { sent, received: 0 }));
+        assert!(
+            standard(1)[0].ends_with("(pause_sent)") && standard(0).is_empty(),
+            "the standard's count decides"
+        );
     }
 
     #[test]

@@ -132,13 +132,8 @@ impl ReceiveSide {
             failed_redirects: counts.traced.as_ref().map_or(0, |traced| traced.xdp_redirect_errors),
         };
         let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
-        let nic = NicAccount::new(
-            &before.interface.nic,
-            &after.interface.nic,
-            counts.stats,
-            backlog,
-            &circumstances,
-        );
+        let nic =
+            NicAccount::new(&before.interface.nic, &after.interface.nic, &counts, backlog, &circumstances);
         let options = &self.asked.setup.capture;
         ReceiveHalf {
             filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),
@@ -154,6 +149,8 @@ impl ReceiveSide {
             clocks: after.clocks.since(&before.clocks),
             tracer_cost: self.host.tracing.tracer().and_then(|tracer| tracer.cost()),
             untraced: self.host.tracing.why_not().map(String::from),
+            one_way: None,
+            clock: None,
         }
     }
 
@@ -280,7 +277,7 @@ impl ReceiveEnd for ReceiveSide {
         let paces = armed.pace.map_or(Ok(Vec::new()), pace::Before::after)?;
         let stalls = |cpu| Some((cpu, self.host.tracing.stalls(cpu, start?, sending_over.monotonic_ns())?));
         let placement = self.asked.cpus;
-        let Outcome { mut received, kernel, record } = outcome;
+        let Outcome { mut received, kernel, record, one_way } = outcome;
         let cpus = ReceiverCpus {
             placement,
             sending: sending_over.cpus_since(&armed.ready),
@@ -297,7 +294,11 @@ impl ReceiveEnd for ReceiveSide {
         received.latency = received.latency.map(|latency| Latency { clock: armed.arm.clock(), ..latency });
         let loss_patterns =
             record.map_or(Vec::new(), |record| patterns(record, &armed.arm, &finish, &received));
-        Ok(self.half(&armed.before, &after, received, loss_patterns, cpus))
+        let began: Vec<_> =
+            finish.sent.iter().filter_map(|sent| Some((sent.stream.0, sent.began?))).collect();
+        let one_way = one_way.map(|times| times.one_way(&began));
+        let half = self.half(&armed.before, &after, received, loss_patterns, cpus);
+        Ok(ReceiveHalf { one_way, ..half })
     }
 
     fn release(&mut self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::ends::ReceiveEnd;
 use super::generators::generators;
 use super::halves::{ReceiveHalf, TransmitHalf};
-use super::join::{LinkFacts, Sides, join};
+use super::join::{LinkFacts, SeparateClocks, Sides, join};
 use super::messages::{Arm, FinishReceiving};
 use super::numbering::Numbering;
 use super::senders::{Sender, Senders};
@@ -42,6 +42,8 @@ pub struct LiveTrial<'l> {
     pub senders: Senders<'l>,
     /// The end that receives.
     pub receive: Box<dyn ReceiveEnd + 'l>,
+    /// The clocks of its ends; `None`: all ends are in this process and share its clock.
+    pub clocks: Option<SeparateClocks>,
     /// The tracer of this process, whose cost is measured before the first trial.
     pub tracer: Option<Arc<Tracer>>,
 }
@@ -90,7 +92,11 @@ impl LiveTrial<'_> {
             self.senders.each().iter().filter(|sender| is_it(sender)).map(Sender::stream).collect()
         };
         let sides = Sides {
-            link: LinkFacts { is_virtual: self.is_virtual, line_rate_pps: self.line_rate.map(Pps::get) },
+            link: LinkFacts {
+                is_virtual: self.is_virtual,
+                line_rate_pps: self.line_rate.map(Pps::get),
+                clocks: self.clocks,
+            },
             transmit: &transmit,
             on_its_host: &streams(|sender| sender.is_on_its_host()),
             unreported: &streams(|sender| sender.part().is_some() && sender.failure().is_some()),

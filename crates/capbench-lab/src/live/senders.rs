@@ -213,7 +213,7 @@ impl<'l> Senders<'l> {
         // A stream without a generator has no frame to wait for.
         let streams = (0..self.streams).filter_map(|stream| u8::try_from(stream).ok()).map(StreamId);
         let empty = streams.filter(|stream| !took_part(*stream));
-        all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0 }));
+        all.extend(empty.map(|stream| Sent { stream, frames: 0, end_ns: 0, began: None }));
         Ok(all)
     }
 
@@ -249,3 +249,6 @@ impl<'l> Senders<'l> {
         self.each.iter().filter_map(|sender| sender.failure.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

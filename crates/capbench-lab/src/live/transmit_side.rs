@@ -8,6 +8,7 @@ use capbench_frames::plan::FramePlan;
 use capbench_frames::stamp::StreamId;
 use capbench_host::accounts::cpu::{CpuSnapshot, CpuTimes};
 use capbench_host::bed::Side;
+use capbench_model::latency::Began;
 use capbench_model::trial::Departed;
 use capbench_sys::host::{affinity, clock};
 use capbench_traffic::transmit::{self, Refusal, TransmitConfig};
@@ -23,6 +24,7 @@ use super::messages::{Arm, FinishSending, Go, PrepareSending, Sent, not_armed};
 use super::nic;
 use super::tracing::End;
 use super::worker::Worker;
+use crate::latency::RealtimeReading;
 use crate::receiver::SharedStart;
 use crate::{LabError, Result};
 
@@ -46,6 +48,8 @@ struct Armed {
     arm: Arm,
     start: SharedStart,
     before: InterfaceSnapshot,
+    /// The clock by which a receiver on another host learns of the start; absent if the receiver shares `start`.
+    clock: Option<RealtimeReading>,
 }
 
 /// A phase to send.
@@ -103,7 +107,8 @@ impl TransmitSide {
         after: &InterfaceSnapshot,
     ) -> TransmitHalf {
         let Sending { report, .. } = sending;
-        let (driver_counters, notes) = nic::transmit(&before.nic, &after.nic);
+        let nic::TransmitCounts { counters, notes, counts_each } =
+            nic::transmit(&before.nic, &after.nic, after.pause_since(before));
         // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
         let is_whole = arm.schedule().intended(arm.duration).is_some() && !self.host.is_stopped();
         TransmitHalf {
@@ -132,8 +137,10 @@ impl TransmitSide {
                 stalls: self.host.tracing.stalls(self.asked.cpu, sending.start, sending.read_ns),
             },
             interface: after.since(before),
-            driver_counters,
+            counts_each_frame: counts_each,
+            driver_counters: counters,
             notes,
+            clock: None,
         }
     }
 
@@ -202,7 +209,8 @@ impl TransmitEnd for TransmitSide {
         if self.generator.is_none() {
             self.generator = Some(self.open()?);
         }
-        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before });
+        let clock = start.is_none().then(RealtimeReading::now);
+        self.armed = Some(Armed { arm, start: start.unwrap_or_default(), before, clock });
         Ok(())
     }
 
@@ -220,7 +228,7 @@ impl TransmitEnd for TransmitSide {
     fn sent(&mut self) -> Result<Sent> {
         let is_sent = self.is_sent.take().and_then(|is_sent| is_sent.recv().ok());
         match (is_sent, &mut self.generator) {
-            (Some(sent), _) => Ok(sent),
+            (Some(sent), _) => Ok(Sent { began: self.armed.as_ref().and_then(Armed::began), ..sent }),
             (None, Some(generator)) => Err(generator.failure()),
             (None, None) => Err(not_begun()),
         }
@@ -250,6 +258,18 @@ impl TransmitEnd for TransmitSide {
     }
 }
 
+impl Armed {
+    /// The start by CLOCK_REALTIME, which was read before the trial and is now read again; `None`: the receiver shares the start.
+    fn began(&self) -> Option<Began> {
+        let (start, clock) = (self.start.get()?, self.clock?);
+        Some(Began {
+            realtime_ns: clock.realtime_at(*start),
+            error_ns: clock.error_ns(),
+            set_by: clock.set_until(&RealtimeReading::now()),
+        })
+    }
+}
+
 /// The error of waiting for the end of a trial that did not begin.
 fn not_begun() -> LabError {
     LabError::Unsupported { what: "the trial".into(), reason: "it has not begun".into() }
@@ -257,5 +277,6 @@ fn not_begun() -> LabError {
 
 fn sent_frames(stream: StreamId, arm: &Arm, report: &SendReport) -> Sent {
     let planned_ns = arm.schedule().planned_ns(report.sent);
-    Sent { stream, frames: report.sent, end_ns: planned_ns.unwrap_or(report.elapsed.as_nanos() as u64) }
+    let end_ns = planned_ns.unwrap_or(report.elapsed.as_nanos() as u64);
+    Sent { stream, frames: report.sent, end_ns, began: None }
 }

@@ -140,7 +140,7 @@ impl Verifier {
                 }
                 stream.delivered += 1;
                 self.arrivals.delivered += 1;
-                timekeeper.note(stamp.planned_ns, frame.time_ns);
+                timekeeper.note(stamp.stream, stamp.planned_ns, frame.time_ns);
             }
             FrameClass::Corrupt => self.arrivals.corrupt += 1,
             FrameClass::Truncated => self.arrivals.truncated += 1,

@@ -297,7 +297,8 @@ fn drops_of_others_in_a_backlog_are_not_booked_where_no_frame_passes_one() {
 #[test]
 fn driver_counters_take_precedence_over_link_statistics() {
     let counted = |count| Some(Counted { count, source: "pkts rx OOB".into() });
-    let nic = NicEvidence { link: counted(Some(40)), driver: counted(Some(2)), xdp: counted(None) };
+    let nic =
+        NicEvidence { path: None, link: counted(Some(40)), driver: counted(Some(2)), xdp: counted(None) };
     let ledger = Evidence { nic, ..quiet(1000, 958) }.book();
     assert_eq!((ledger.unexplained, ledger.losses()), (0, vec![(Place::Link, 40), (Place::Driver, 2)]));
     assert_eq!(ledger.count(Place::Xdp), None, "a driver without the counter leaves it unknown");

@@ -50,19 +50,21 @@ impl DelayRecorder {
             return None;
         }
         // Quantiles are upper bounds within the histogram's resolution; none exceeds the largest delay.
-        let quantile = |share| histogram.value_at_quantile(share).clamp(min_ns, max_ns);
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let quantile = |share| signed(histogram.value_at_quantile(share).clamp(min_ns, max_ns));
         let p99_9_ns = quantile(0.999);
         Some(Delays {
             frames: histogram.len(),
-            min_ns,
+            min_ns: signed(min_ns),
             mean_ns: total_ns as f64 / histogram.len() as f64,
             p50_ns: quantile(0.5),
             p90_ns: quantile(0.9),
             p99_ns: quantile(0.99),
             p99_9_ns,
-            max_ns,
-            pdv_ns: p99_9_ns - min_ns,
+            max_ns: signed(max_ns),
+            pdv_ns: p99_9_ns.abs_diff(signed(min_ns)),
             below_zero,
+            histogram_from_ns: 0,
             histogram: Recorded(histogram),
         })
     }
@@ -74,23 +76,27 @@ pub struct Delays {
     /// Number of frames.
     pub frames: u64,
     /// The shortest delay.
-    pub min_ns: u64,
+    pub min_ns: i64,
     /// Mean delay.
     pub mean_ns: f64,
     /// Delay not exceeded by half of the frames: typical latency of RFC 8219 7.2.
-    pub p50_ns: u64,
+    pub p50_ns: i64,
     /// Delay not exceeded by 90 % of the frames.
-    pub p90_ns: u64,
+    pub p90_ns: i64,
     /// Delay not exceeded by 99 % of the frames.
-    pub p99_ns: u64,
+    pub p99_ns: i64,
     /// Delay not exceeded by 99.9 % of the frames: worst-case latency of RFC 8219 7.2.
-    pub p99_9_ns: u64,
+    pub p99_9_ns: i64,
     /// The longest delay.
-    pub max_ns: u64,
+    pub max_ns: i64,
     /// Packet delay variation of RFC 8219 7.3.1 (RFC 5481 4.2): `p99_9_ns - min_ns`.
     pub pdv_ns: u64,
-    /// Frames with a computed delay below zero, because clocks are read with an error; they count as 0.
+    /// Frames with a computed delay below zero, because clocks are read or synchronised with an error. Between two hosts they are
+    /// as they are; on one host they count as 0.
     pub below_zero: u64,
+    /// What to add to each value of `histogram`: the shortest delay if it is negative.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub histogram_from_ns: i64,
     /// All delays.
     pub histogram: Recorded,
 }
@@ -102,6 +108,46 @@ impl Delays {
         delays.iter().for_each(|delay| delaying.record(0, *delay));
         delaying.delays()
     }
+
+    /// The histogram of these delays, in which those below zero are 0.
+    pub fn positive(&self) -> Histogram<u64> {
+        let values = self.histogram.histogram();
+        if self.histogram_from_ns == 0 {
+            return values.clone();
+        }
+        let mut positive = Histogram::new_from(values);
+        for value in values.iter_recorded() {
+            let ns = i64::try_from(value.value_iterated_to())
+                .unwrap_or(i64::MAX)
+                .saturating_add(self.histogram_from_ns);
+            positive.saturating_record_n(ns.max(0) as u64, value.count_at_value());
+        }
+        positive
+    }
+
+    /// The distribution of delays that may be negative.
+    pub fn signed(delays: &[i64]) -> Option<Self> {
+        let from_ns = delays.iter().copied().min()?.min(0);
+        let mut delaying = DelayRecorder::default();
+        delays.iter().for_each(|delay| delaying.record(0, delay.abs_diff(from_ns)));
+        let found = delaying.delays()?;
+        Some(Self {
+            min_ns: found.min_ns.saturating_add(from_ns),
+            mean_ns: found.mean_ns + from_ns as f64,
+            p50_ns: found.p50_ns.saturating_add(from_ns),
+            p90_ns: found.p90_ns.saturating_add(from_ns),
+            p99_ns: found.p99_ns.saturating_add(from_ns),
+            p99_9_ns: found.p99_9_ns.saturating_add(from_ns),
+            max_ns: found.max_ns.saturating_add(from_ns),
+            below_zero: delays.iter().filter(|delay| **delay < 0).count() as u64,
+            histogram_from_ns: from_ns,
+            ..found
+        })
+    }
+}
+
+fn is_zero(value: &i64) -> bool {
+    *value == 0
 }
 
 /// A histogram of nanoseconds, stored as the text that tools of HdrHistogram exchange: format V2, deflated, in base64.
@@ -163,6 +209,21 @@ mod tests {
         assert!(delays.histogram.histogram().max() < 3_700_000_000_000);
     }
 
+    #[test]
+    fn negative_delays_stay_negative() {
+        let delays = Delays::signed(&[-400, 10, 10, 20, 600]).unwrap();
+        assert_eq!((delays.min_ns, delays.p50_ns, delays.max_ns), (-400, 10, 600));
+        assert_eq!((delays.below_zero, delays.mean_ns, delays.histogram_from_ns), (1, 48.0, -400));
+        assert_eq!(delays.pdv_ns, 1000);
+        assert_eq!(delays.histogram.histogram().min(), 0);
+        let positive = delays.positive();
+        assert_eq!((positive.len(), positive.count_at(0), positive.max()), (5, 1, 600));
+        let text = serde_json::to_string(&delays).unwrap();
+        assert!(text.contains(r#""min_ns":-400"#) && text.contains(r#""histogram_from_ns":-400"#), "{text}");
+        assert_eq!(Delays::signed(&[5, 7]), Delays::of(&[5, 7]), "without negative ones nothing differs");
+        assert_eq!(Delays::signed(&[]), None);
+    }
+
     proptest! {
         /// Against the definitions, on the sorted values: the least value that at least the share is at most.
         #[test]
@@ -171,8 +232,11 @@ mod tests {
             delays.sort_unstable();
             let count = delays.len();
             let at = |share: f64| delays[((share * count as f64).ceil() as usize).clamp(1, count) - 1];
-            let is_close = |recorded: u64, exact: u64| recorded >= exact && recorded - exact <= exact / 1000 + 1;
-            prop_assert_eq!((found.min_ns, found.max_ns), (delays[0], delays[count - 1]));
+            let is_close = |recorded: i64, exact: u64| {
+                let recorded = recorded as u64;
+                recorded >= exact && recorded - exact <= exact / 1000 + 1
+            };
+            prop_assert_eq!((found.min_ns, found.max_ns), (delays[0] as i64, delays[count - 1] as i64));
             prop_assert_eq!(found.frames, count as u64);
             prop_assert!((found.mean_ns - delays.iter().sum::<u64>() as f64 / count as f64).abs() < 1e-3);
             for (recorded, share) in
@@ -180,7 +244,7 @@ mod tests {
             {
                 prop_assert!(is_close(recorded, at(share)), "{} {} {}", share, recorded, at(share));
             }
-            prop_assert_eq!(found.pdv_ns, found.p99_9_ns - found.min_ns);
+            prop_assert_eq!(found.pdv_ns as i64, found.p99_9_ns - found.min_ns);
             let ordered = [found.min_ns, found.p50_ns, found.p90_ns, found.p99_ns, found.p99_9_ns, found.max_ns];
             prop_assert!(ordered.is_sorted(), "{:?}", ordered);
         }

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `delays` | the distribution of delays |
 //! | `stored` | the stored form, and the checks before reading it |
+//! | `samples` | the times of frames that two hosts' clocks measured |
+//! | `one_way` | their delays: relative, and absolute as far as the clocks agree |
 //!
 //! The latency of a capture has two parts. Behind the second one there is no output port:
 //!
@@ -25,6 +27,8 @@
 //! has no such port.
 
 mod delays;
+mod one_way;
+mod samples;
 mod stored;
 
 use std::time::Duration;
@@ -32,6 +36,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use delays::{DelayRecorder, Delays, Recorded};
+pub use one_way::{Began, Legs, OneWay, Skew};
+pub use samples::{Sample, Samples};
 
 use crate::loss_pattern::Clock;
 
@@ -50,17 +56,34 @@ pub struct Latency {
     pub clock: Clock,
     /// Frames planned earlier than this are excluded, in nanoseconds since the start.
     pub from_ns: u64,
-    /// From planned send time to the kernel's timestamp.
+    /// From planned send time to the kernel's timestamp. Between two hosts only if their clocks are synchronised well enough.
     pub to_kernel: Option<Delays>,
     /// From the kernel's timestamp to delivery.
     pub to_application: Option<Delays>,
-    /// From planned send time to delivery.
+    /// From planned send time to delivery. Between two hosts only if their clocks are synchronised well enough.
     pub total: Option<Delays>,
+    /// Between two hosts: the same one-way times less their minimum, without the difference of the clocks' rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative: Option<Relative>,
     /// Why a part of it is absent; absent if all parts exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent_because: Option<String>,
-    /// Largest error of the two parts, with opposite signs, because their clocks cannot be read at once.
+    /// Largest error of `to_kernel` and `to_application`, with opposite signs, because their clocks cannot be read at once. Between
+    /// two hosts: the largest error of `to_kernel` and `total`, as the hosts state it.
     pub clock_error_ns: Option<u64>,
+}
+
+/// One-way times between two hosts, less their minimum (RFC 5481 4.2).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Relative {
+    /// From planned send time to the kernel's timestamp.
+    pub to_kernel: Option<Delays>,
+    /// From planned send time to delivery.
+    pub total: Option<Delays>,
+    /// The difference of the clocks' rates, for each generator.
+    pub skew: Vec<Skew>,
+    /// One frame in so many is in these figures, chosen at random.
+    pub one_in: u64,
 }
 
 impl Latency {
@@ -72,6 +95,7 @@ impl Latency {
             to_kernel: None,
             to_application: None,
             total: None,
+            relative: None,
             absent_because: Some(reason.into()),
             clock_error_ns: None,
         }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Emptying, LoadShape, Phase, Profile, Verdict, tolerated_frames};
 use super::{Guarding, Livelock};
+use crate::clocks::ClockClass;
 use crate::disturbance::Disturbance;
 use crate::latency::Latency;
 use crate::ledger::{Entry, Ledger};
@@ -224,6 +225,12 @@ pub struct TrialResult {
     /// The delay of the frames; absent if it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
+    /// What the clocks of two hosts allowed to be known of one-way times; absent if sender and receiver had one clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_class: Option<ClockClass>,
+    /// The largest error of one-way times between two hosts, as these state it, in nanoseconds; absent if they state none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ns: Option<u64>,
     /// The trial's verdict.
     pub verdict: Verdict,
     /// Why the trial is invalid; absent if it is valid.

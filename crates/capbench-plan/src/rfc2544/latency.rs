@@ -46,6 +46,12 @@ pub struct LatencyOutcome {
     pub to_application: Option<Leg>,
     /// From planned send time to delivery; absent unless every trial has it.
     pub total: Option<Leg>,
+    /// Between two hosts: from planned send time to the kernel's timestamp, less its minimum; absent unless every trial has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to_kernel: Option<Leg>,
+    /// Between two hosts: from planned send time to delivery, less its minimum; absent unless every trial has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_total: Option<Leg>,
     /// Number of trials in these figures.
     pub repetitions: u32,
     /// Numbers of the trials that lost frames: their rate was above the throughput, and their latency is that of full buffers.
@@ -71,11 +77,11 @@ pub struct Leg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Across {
     /// Its median, the lower one of two.
-    pub median_ns: u64,
+    pub median_ns: i64,
     /// The minimum.
-    pub min_ns: u64,
+    pub min_ns: i64,
     /// The maximum.
-    pub max_ns: u64,
+    pub max_ns: i64,
 }
 
 impl LatencyTest {
@@ -107,6 +113,8 @@ impl LatencyTest {
             to_kernel: leg(&sound, |latency| latency.to_kernel.as_ref()),
             to_application: leg(&sound, |latency| latency.to_application.as_ref()),
             total: leg(&sound, |latency| latency.total.as_ref()),
+            relative_to_kernel: leg(&sound, |latency| latency.relative.as_ref()?.to_kernel.as_ref()),
+            relative_total: leg(&sound, |latency| latency.relative.as_ref()?.total.as_ref()),
             repetitions: sound.len() as u32,
             lossy: sound.iter().filter(|trial| trial.lost() > 0).map(|trial| trial.number).collect(),
             ended,
@@ -119,8 +127,8 @@ fn leg(trials: &[TrialResult], of: impl Fn(&Latency) -> Option<&Delays>) -> Opti
     let delays: Option<Vec<&Delays>> =
         trials.iter().map(|trial| trial.latency.as_ref().and_then(&of)).collect();
     let delays = delays.filter(|delays| !delays.is_empty())?;
-    let across = |figure: fn(&Delays) -> u64| {
-        let mut figures: Vec<u64> = delays.iter().map(|delays| figure(delays)).collect();
+    let across = |figure: fn(&Delays) -> i64| {
+        let mut figures: Vec<i64> = delays.iter().map(|delays| figure(delays)).collect();
         figures.sort_unstable();
         let last = figures.len() - 1;
         Across { median_ns: figures[last / 2], min_ns: figures[0], max_ns: figures[last] }
@@ -129,6 +137,6 @@ fn leg(trials: &[TrialResult], of: impl Fn(&Latency) -> Option<&Delays>) -> Opti
         mean_ns: delays.iter().map(|delays| delays.mean_ns).sum::<f64>() / delays.len() as f64,
         typical: across(|delays| delays.p50_ns),
         worst: across(|delays| delays.p99_9_ns),
-        pdv: across(|delays| delays.pdv_ns),
+        pdv: across(|delays| i64::try_from(delays.pdv_ns).unwrap_or(i64::MAX)),
     })
 }

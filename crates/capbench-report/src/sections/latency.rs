@@ -16,15 +16,21 @@ const LOSSY: &str = "Some of these trials lost frames, which have no latency: th
 
 type Leg = (&'static str, &'static str, fn(&Latency) -> Option<&Delays>);
 
-const LEGS: [Leg; 3] = [
+const LEGS: [Leg; 5] = [
     ("total", "from planned send time to the application", |latency| latency.total.as_ref()),
     ("to-kernel", "from planned send time to the kernel's time stamp", |latency| latency.to_kernel.as_ref()),
     ("to-application", "from the kernel's time stamp to the application", |latency| {
         latency.to_application.as_ref()
     }),
+    ("relative-total", "from planned send time to the application, less the least", |latency| {
+        latency.relative.as_ref()?.total.as_ref()
+    }),
+    ("relative-to-kernel", "from planned send time to the kernel's time stamp, less the least", |latency| {
+        latency.relative.as_ref()?.to_kernel.as_ref()
+    }),
 ];
 
-type Quantile = (&'static str, fn(&Delays) -> u64);
+type Quantile = (&'static str, fn(&Delays) -> i64);
 
 const QUANTILES: [Quantile; 3] = [
     ("median", |delays| delays.p50_ns),
@@ -75,11 +81,12 @@ fn delay() -> Axis {
 fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<Point> {
     let known: Vec<(&TrialResult, &Delays)> =
         repeats.iter().filter_map(|trial| Some((*trial, leg(trial.latency.as_ref()?)?))).collect();
-    let Some((_, first)) = known.first() else { return Vec::new() };
-    let mut all = first.histogram.histogram().clone();
-    for (_, delays) in &known[1..] {
+    let Some((first, others)) = known.split_first() else { return Vec::new() };
+    // The axis is logarithmic: delays below zero are at its beginning.
+    let mut all = first.1.positive();
+    for (_, delays) in others {
         // All histograms have the same bounds, so adding cannot overflow.
-        if all.add(delays.histogram.histogram()).is_err() {
+        if all.add(delays.positive()).is_err() {
             return Vec::new();
         }
     }
@@ -92,8 +99,8 @@ fn curve(repeats: &[&TrialResult], leg: fn(&Latency) -> Option<&Delays>) -> Vec<
         .skip(1)
         .take_while(|one_in| *one_in < frames)
         .map(|one_in| {
-            let quantile = all.value_at_quantile(1.0 - 1.0 / one_in).clamp(least, longest);
-            point(one_in, quantile as f64, trials.clone())
+            let quantile = all.value_at_quantile(1.0 - 1.0 / one_in) as i64;
+            point(one_in, quantile.clamp(least, longest) as f64, trials.clone())
         })
         .collect();
     points.push(point(frames.max(1.0), longest as f64, trials));

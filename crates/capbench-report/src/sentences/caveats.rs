@@ -3,8 +3,9 @@
 use super::sentence;
 use crate::groups::grouped;
 use crate::model::Sentence;
-use crate::naming::{frames, list, many};
+use crate::naming::{frames, list, many, time};
 use crate::results::Results;
+use capbench_model::clocks::ClockClass;
 use capbench_plan::session::NotMeasured;
 
 /// Reasons of noise in a few words, by a part of their text in results files, the first that fits.
@@ -21,7 +22,42 @@ const CAUSES: [(&str, &str); 8] = [
 
 /// The caveats of a run.
 pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    noise(results).into_iter().chain(not_measured(&results.not_measured)).collect()
+    noise(results).into_iter().chain(clocks(results)).chain(not_measured(&results.not_measured)).collect()
+}
+
+/// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
+fn clocks(results: &Results) -> Option<Sentence> {
+    let classified = results.trials.iter().filter_map(|trial| Some((trial, trial.clock_class?)));
+    let (class, trials) =
+        grouped(classified, |(_, class)| *class).into_iter().max_by_key(|(_, trials)| trials.len())?;
+    let reason = trials.iter().find_map(|(trial, _)| trial.latency.as_ref()?.absent_because.as_deref());
+    let because = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let text = match class {
+        ClockClass::Absolute => {
+            let error_ns = trials.iter().filter_map(|(trial, _)| trial.clock_error_ns).max().unwrap_or(0);
+            format!(
+                "One-way times have an error of up to ±{} (clock class absolute).",
+                time(error_ns as f64 / 1e9)
+            )
+        }
+        ClockClass::Relative => {
+            let skew =
+                trials.iter().find_map(|(trial, _)| trial.latency.as_ref()?.relative.as_ref()?.skew.first());
+            let skew = skew.map_or_else(String::new, |skew| {
+                let fate =
+                    if skew.removed { "removed" } else { "not removed: clocks do not differ that much" };
+                format!(", skew {:.1} ppm {fate}", skew.ppm)
+            });
+            format!(
+                "One-way times are known relative to the fastest frame only (clock class relative{skew}){because}."
+            )
+        }
+        ClockClass::None if reason.is_none() => {
+            "The hosts have separate clocks, and no one-way time was recorded (clock class none).".into()
+        }
+        ClockClass::None => format!("One-way times are unknown (clock class none){because}."),
+    };
+    Some(sentence(text, trials.iter().map(|(trial, _)| trial.number)))
 }
 
 /// How many trials are noisy, and the most frequent reason.

@@ -100,15 +100,19 @@ fn scene(tested: &Tested) -> String {
 pub(crate) fn outcome(found: &Found) -> Option<String> {
     let text = match found {
         Found::Latency(latency) => {
-            let (leg, way) = match (&latency.total, &latency.to_application) {
-                (Some(total), _) => (total, ""),
-                (None, Some(part)) => (part, " from the kernel's timestamp to the application"),
-                (None, None) => return None,
+            let (leg, way) = match (&latency.total, &latency.relative_total, &latency.to_application) {
+                (Some(total), ..) => (total, ""),
+                (None, Some(relative), _) => (relative, " longer than the fastest frame"),
+                (None, None, Some(part)) => (part, " from the kernel's timestamp to the application"),
+                (None, None, None) => return None,
+            };
+            let signed = |ns: i64| {
+                format!("{}{}", if ns < 0 { "-" } else { "" }, time(ns.unsigned_abs() as f64 / 1e9))
             };
             format!(
                 "frames take {} (median) and {} at worst (99.9 %){way} at {}",
-                time(leg.typical.median_ns as f64 / 1e9),
-                time(leg.worst.median_ns as f64 / 1e9),
+                signed(leg.typical.median_ns),
+                signed(leg.worst.median_ns),
                 rate(latency.rate_pps.get())
             )
         }
@@ -137,9 +141,12 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
         }
         Found::BackToBack(bursts) => {
             let benchmark = bursts.benchmark.as_ref()?;
-            let valid = if bursts.invalid_because.is_some() { ", which is not valid" } else { "" };
+            let valid = match &bursts.invalid_because {
+                Some(why) => format!(" (not valid: {why})"),
+                None => String::new(),
+            };
             format!(
-                "the longest burst without loss has {:.0} frames on average, which is {} of buffer{valid}",
+                "bursts of up to {:.0} frames lose nothing (average of the longest): buffers for {}{valid}",
                 benchmark.average_frames,
                 time(benchmark.corrected_buffer_s)
             )

@@ -1,5 +1,6 @@
 //! Findings of trials of any run: whether every packet is accounted for, guards, the tracer, noise.
 
+mod generators;
 mod loss;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use super::{finding, many, numbers, odd_frames, rate};
 pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = invalid(trials).collect();
     findings.extend(account(trials));
+    findings.extend(generators::find(trials));
     findings.extend(livelock(trials));
     findings.extend(dependence(trials));
     findings.extend(odd(trials));

@@ -96,11 +96,16 @@ fn latency(all: &[Tested]) -> Option<Table> {
                 tested.method, outcome.lossy
             ));
         }
-        rows.extend([
-            (tested, outcome, "planned to kernel", outcome.to_kernel.as_ref()),
-            (tested, outcome, "kernel to application", outcome.to_application.as_ref()),
-            (tested, outcome, "planned to application", outcome.total.as_ref()),
-        ]);
+        let own = [
+            ("planned to kernel", &outcome.to_kernel, false),
+            ("kernel to application", &outcome.to_application, false),
+            ("planned to application", &outcome.total, false),
+            ("planned to kernel, less the least", &outcome.relative_to_kernel, true),
+            ("planned to application, less the least", &outcome.relative_total, true),
+        ];
+        // On one host there is no relative time, and the other legs say that they are unknown.
+        let known = own.into_iter().filter(|(_, leg, is_relative)| leg.is_some() || !is_relative);
+        rows.extend(known.map(|(name, leg, _)| (tested, outcome, name, leg.as_ref())));
     }
     let caption = "Latency (26.2; figures of RFC 8219)";
     let table = columns.table("rfc2544-latency", caption, rows, |(tested, ..)| tested.trials.clone())?;

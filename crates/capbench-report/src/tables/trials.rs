@@ -152,10 +152,13 @@ pub(super) fn latency(results: &Results) -> Option<Table> {
         .count("lost", "lost in the trial", |(trial, ..)| trial.lost());
     let recorded = || results.trials.iter().filter_map(|trial| Some((trial, trial.latency.as_ref()?)));
     let rows = recorded().flat_map(|(trial, latency)| {
+        let relative = latency.relative.as_ref();
         let legs = [
             ("to_kernel", &latency.to_kernel),
             ("to_application", &latency.to_application),
             ("total", &latency.total),
+            ("relative to_kernel", relative.map_or(&None, |relative| &relative.to_kernel)),
+            ("relative total", relative.map_or(&None, |relative| &relative.total)),
         ];
         legs.into_iter().filter_map(move |(leg, delays)| Some((trial, leg, delays.as_ref()?)))
     });

@@ -215,7 +215,15 @@ fn harmed() -> impl Strategy<Value = (Vec<u8>, usize)> {
     })
 }
 
+/// Each case makes a whole report, so a quarter of the usual number of them.
+fn some_cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.div_ceil(4), ..usual }
+}
+
 proptest! {
+    #![proptest_config(some_cases())]
+
     #[test]
     fn no_cut_of_a_file_panics((content, at) in harmed()) {
         if let Ok(run) = parse(&content[..at], &file()) {

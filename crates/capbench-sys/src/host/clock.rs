@@ -55,6 +55,33 @@ pub fn ticks_per_second() -> Option<u64> {
     u64::try_from(ticks).ok().filter(|ticks| *ticks > 0)
 }
 
+/// What the kernel says of CLOCK_REALTIME.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelClock {
+    /// Whether something steers it (no STA_UNSYNC).
+    pub is_synchronised: bool,
+    /// The largest error in nanoseconds. It grows until whoever steers the clock reports again.
+    pub max_error_ns: u64,
+}
+
+/// The kernel's state of CLOCK_REALTIME (adjtimex(2)). Changes nothing.
+///
+/// # Errors
+/// When the system call is not allowed here.
+pub fn kernel_clock() -> Result<KernelClock> {
+    // SAFETY: a `timex` of zeros is a value of it: numbers only.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: adjtimex(2) reads `modes`, which is 0 and so changes nothing, and fills the `timex`, which is exclusively ours.
+    let found = unsafe { libc::adjtimex(&mut state) };
+    if found < 0 {
+        return named(Err(std::io::Error::last_os_error()), || "adjtimex".to_string());
+    }
+    Ok(KernelClock {
+        is_synchronised: found != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0,
+        max_error_ns: u64::try_from(state.maxerror).unwrap_or(0) * 1000,
+    })
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     try_read(clock).expect("every Linux since 2.6.39 has the clocks used here")
 }
@@ -102,6 +129,13 @@ mod tests {
         // In this order: both go on between the two readings.
         let monotonic = monotonic_ns();
         assert!(boottime_ns() >= monotonic, "it counts what the other leaves out");
+    }
+
+    #[test]
+    fn the_kernel_says_whether_its_clock_is_steered() {
+        let clock = kernel_clock().unwrap();
+        // A clock that nothing steers has the largest error that the kernel knows: 16 s.
+        assert!(clock.is_synchronised || clock.max_error_ns >= 1_000_000, "{clock:?}");
     }
 
     #[test]

@@ -11,17 +11,16 @@
 //!
 //! So a completion does not mean that a frame was sent; only `EBUSY` reports a frame that was not.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use capbench_sys::SysError;
 use capbench_sys::xdp::umem::CHUNK_SIZES;
 use capbench_sys::xdp::{Transmitter, TransmitterConfig, Wake, XdpSocket};
 
-use super::{Finish, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts, missing};
+use super::{
+    Finish, LAST_WAIT, Opened, Refusals, SubmitCounts, Transmit, TransmitConfig, TransmitFacts, missing,
+};
 use crate::{Result, TrafficError};
-
-/// How long the end of a phase waits for frames in the ring.
-const LAST_WAIT: Duration = Duration::from_millis(100);
 
 /// Frames that every kernel sends in one call, if nothing stops it (`TX_BATCH_SIZE` of 16 before Linux 5.11).
 const LEAST_BUDGET: u32 = 16;

@@ -9,6 +9,7 @@ mod sendto;
 mod xdp_live;
 
 use std::fmt;
+use std::time::Duration;
 
 use capbench_frames::head::HEAD_ROOM;
 use capbench_frames::plan::FramePlan;
@@ -31,6 +32,10 @@ const MOST_SLOTS: u32 = 1 << 16;
 
 /// Maximum send buffer to request, in bytes.
 const MOST_SEND_BUFFER: u32 = 1 << 28;
+
+/// How long the end of a phase waits for frames in the ring: on a busy host the kernel's thread that frees them may not run for
+/// hundreds of milliseconds.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Linux's default for `net.core.netdev_max_backlog`.
 const DEFAULT_BACKLOG: u32 = 1000;

@@ -1,10 +1,10 @@
 //! `packet-tx`: a transmit ring that the kernel reads from (PACKET_TX_RING, packet_mmap.rst).
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use capbench_sys::packet::{FrameGeometry, Kick, PacketSocket, Prefix, TransmitRing};
 
-use super::{Finish, Opened, Refusal, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
+use super::{Finish, LAST_WAIT, Opened, Refusal, SubmitCounts, Transmit, TransmitConfig, TransmitFacts};
 use crate::Result;
 
 /// Frames up to this length are copied by the kernel in one piece. Of larger ones it copies only the head and attaches pages.
@@ -14,9 +14,6 @@ const COPIED_UP_TO: usize = 2048;
 
 /// Minimum size of a block of the ring.
 const BLOCK_OCTETS: u32 = 1 << 16;
-
-/// How long the end of a phase waits for frames in the ring.
-const LAST_WAIT: Duration = Duration::from_millis(100);
 
 /// A packet socket and its transmit ring.
 #[derive(Debug)]

@@ -157,12 +157,12 @@ pub fn run<P: Plan>(mut scene: Scene, mut plan: P) -> Result<Exit> {
 fn describe_agents(scene: &Scene) -> Result<String> {
     let mut text = String::new();
     if let Path::Agents(_) = scene.path
-        && let (Site::Agents(laboratory), _) = Site::open(&scene.path, &scene.programs, false)?
+        && let (Site::Agents(mut laboratory), _) = Site::open(&scene.path, &scene.programs, false)?
     {
         for (location, says) in laboratory.describe() {
             words::row(&mut text, &location, says);
         }
-        words::row(&mut text, "unknown", "one-way latency: the two ends have no common clock");
+        words::row(&mut text, "one-way", laboratory.describe_clocks()?);
     }
     Ok(text)
 }

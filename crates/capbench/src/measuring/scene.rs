@@ -100,6 +100,9 @@ pub struct PathFlags {
     /// Nothing but this test is on the link of --tx and --rx, though they have addresses or a default route
     #[arg(long, requires = "tx")]
     isolated: bool,
+    /// Largest error of the two hosts' clocks with which one-way latency is reported [default: a tenth of its median]
+    #[arg(long, value_name = "TIME", requires = "tx", value_parser = positive_duration)]
+    clock_error: Option<Duration>,
     /// How the interfaces of --tx share the load, one number each, as 3,1 [default: evenly]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "tx")]
     weights: Vec<NonZeroU32>,
@@ -247,6 +250,7 @@ impl Scene {
                 transmit: flags.weighted(transmit)?,
                 receive: receive.clone(),
                 isolated: flags.isolated,
+                clock_error: flags.clock_error,
                 tolerated: flags.tolerate,
             })),
             _ => Path::Here(live::Path::Virtual { mtu: Mtu(mtu), receive_by: flags.receive_by }),

@@ -166,6 +166,8 @@ fn root_eight_generators_are_counted_each_and_losses_of_a_leg_are_its_own() {
             let expected = if number == 3 { lost_of(count(generator, "sent")) } else { 0 };
             assert_eq!(lost(generator), expected, "generator {number}: {trial:#}");
         }
+        let path = trial["ledger"].as_array().unwrap().iter().find(|entry| entry["place"] == "path").unwrap();
+        assert_eq!(count(path, "count"), lost(&trial["generators"][3]), "{trial:#}");
         let starts = trial["generators"].as_array().unwrap().iter().map(|one| count(one, "start_ns"));
         let spread = starts.clone().max().unwrap();
         assert_eq!(starts.min(), Some(0), "{trial:#}");
@@ -180,6 +182,7 @@ fn root_eight_generators_are_counted_each_and_losses_of_a_leg_are_its_own() {
     assert_eq!(results["environment"]["hosts"].as_array().unwrap().len(), 9);
     let statements = results["statements"].to_string();
     assert!(statements.contains("cable check: 2000 frames were sent by 8 generators"), "{statements}");
+    assert!(results["findings"].to_string().contains("8 generators sent together."), "{results:#}");
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn root_a_sweep_and_rfc2544_take_several_generators() {
     let switch = Switch::make(2);
     for arguments in [
         "sweep load --points 1k,2k --method packet-v3,recv --duration 300ms --visits 1 --refine 0",
-        "rfc2544 --quick --test frame-loss --method packet-v3 --size 64 --throughput 4k --duration 300ms --repetitions 1",
+        "rfc2544 --quick --test frame-loss --method packet-v3 --size 64 --throughput 4k --max-rate 4k --duration 300ms --repetitions 1",
     ] {
         let ended = run(HOST, switch.command(&out, arguments, &switch.generators()));
         assert!(matches!(ended.code, Some(0 | 3 | 4)), "{arguments}: {ended:#?}");

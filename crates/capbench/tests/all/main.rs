@@ -6,6 +6,7 @@ mod support;
 
 mod agents;
 mod bench;
+mod clocks;
 mod compare;
 mod counts;
 mod extcap;

@@ -60,7 +60,7 @@ fn root_alone_a_veths_queue_that_overflows_is_named_with_its_peers_number() {
     let mut command = program("chrt -f 1");
     command.arg(env!("CARGO_BIN_EXE_capbench"));
     command.args("send -i left --duration 100ms --cpu 0".split(' '));
-    run(&spaces.left, &mut command);
+    run(&spaces.left, &mut command).success();
     let refused = spaces.left.dropped_on_transmit();
     why.wait_for("veth queue (");
     let said = why.end();

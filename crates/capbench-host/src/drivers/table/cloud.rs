@@ -1,5 +1,6 @@
 //! Drivers of paravirtual cards: ena (Amazon), gve (Google), hv_netvsc (Microsoft), virtio_net, vmxnet3 (VMware), and veth.
 
+use super::FrameCounts::{Each, EachNotRefused};
 use super::Meaning::{
     Allowance, Driver as DriverDrop, Framing, Missed, NoMemory, Offload, Part, Shortage, Transmit, Xdp,
 };
@@ -13,9 +14,12 @@ pub(super) static DRIVERS: &[Driver] = &[
     Driver::new(&["hv_netvsc"], &[NETVSC]).blind_to(
         "its host does not report frames without a buffer; with accelerated networking the virtual function's driver counts",
     ),
-    Driver::new(&["virtio_net"], &[VIRTIO]).blind_to("its host does not report frames without a buffer"),
+    Driver::new(&["virtio_net"], &[VIRTIO])
+        .blind_to("its host does not report frames without a buffer")
+        .counting(Each("drivers/net/virtio_net.c: virtnet_stats")),
     Driver::new(&["vmxnet3"], &[VMXNET3]),
-    Driver::new(&["veth"], &[VETH]),
+    // Its rx_packets are the other end's tx_packets, and that does not count what it could not pass on.
+    Driver::new(&["veth"], &[VETH]).counting(EachNotRefused(VETH_STATS_C)),
 ];
 
 const ENA_H: &str = "drivers/net/ethernet/amazon/ena/ena_admin_defs.h: struct ena_admin_eni_stats";

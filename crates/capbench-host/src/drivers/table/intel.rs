@@ -1,14 +1,18 @@
 //! Intel's drivers: e1000, e1000e, igb, igc, ixgbe, i40e, ice.
 
+use super::FrameCounts::Each;
 use super::Meaning::{Checksum, Discarded, Framing, Length, Missed, Offload, Overrun, Part, Pause, Shortage};
 use super::{Driver, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[
     Driver::new(&["e1000"], &[GIGABIT, E1000]).adding_registers(),
-    Driver::new(&["e1000e"], &[GIGABIT, E1000E]),
-    Driver::new(&["igb"], &[GIGABIT, GIGABIT_QUEUES]),
+    // GPRC and GPTC: good frames, without those of MPC.
+    Driver::new(&["e1000e"], &[GIGABIT, E1000E])
+        .counting(Each("drivers/net/ethernet/intel/e1000e/netdev.c: e1000e_get_stats64")),
+    Driver::new(&["igb"], &[GIGABIT, GIGABIT_QUEUES])
+        .counting(Each("drivers/net/ethernet/intel/igb/igb_main.c: igb_update_stats")),
     Driver::new(&["igc"], &[GIGABIT, GIGABIT_QUEUES]),
-    Driver::new(&["ixgbe"], &[IXGBE]),
+    Driver::new(&["ixgbe"], &[IXGBE]).counting(Each(IXGBE_C)),
     Driver::new(&["i40e"], &[I40E]),
     Driver::new(&["ice"], &[ICE]),
 ];

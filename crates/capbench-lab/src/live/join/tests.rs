@@ -29,7 +29,7 @@ use crate::live::nic::{Circumstances, NicAccount};
 use crate::receiver::Received;
 
 const MS: u64 = 1_000_000;
-const VIRTUAL: LinkFacts = LinkFacts { is_virtual: true, line_rate_pps: None };
+pub(super) const VIRTUAL: LinkFacts = LinkFacts { is_virtual: true, line_rate_pps: None, clocks: None };
 
 /// Times of CPUs since nothing, in ticks of 10 ms: user, system, idle, softirq and steal.
 fn window(cpus: &[(u32, [u64; 5])]) -> CpuWindow {
@@ -50,7 +50,7 @@ fn dropped(reason: &str, count: u64) -> InterfaceTrace {
 }
 
 /// 1000 frames in a second from CPU 0. The qdisc drops 3, and a veth counts what the backlog refused as dropped.
-fn transmit() -> TransmitHalf {
+pub(super) fn transmit() -> TransmitHalf {
     TransmitHalf {
         stream: StreamId(0),
         frames: SentFrames { intended: 1000, sent: 1000, accepted: 1000, ..SentFrames::default() },
@@ -73,13 +73,15 @@ fn transmit() -> TransmitHalf {
             traced: Some(dropped("QDISC_DROP", 3)),
             ..InterfaceCounts::default()
         },
+        counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec!["a note of the sender".into()],
+        clock: None,
     }
 }
 
 /// The application on CPU 1 with the kernel. Of 997 frames the backlog refuses 2, and the ring loses 5.
-fn receive() -> ReceiveHalf {
+pub(super) fn receive() -> ReceiveHalf {
     let counters = Counters::of_ring(Some(995), Some(5), "tp_drops", vec![("tp_packets".into(), 995)]);
     let arrivals = Arrivals { read: 990, delivered: 990, ..Arrivals::default() };
     let stats = LinkStats { rx_packets: 997, rx_dropped: 2, ..LinkStats::default() };
@@ -97,7 +99,13 @@ fn receive() -> ReceiveHalf {
         flow_limit: None,
     };
     ReceiveHalf {
-        nic: NicAccount::new(&nic, &nic, Some(stats), 2, &circumstances),
+        nic: NicAccount::new(
+            &nic,
+            &nic,
+            &InterfaceCounts { stats: Some(stats), ..InterfaceCounts::default() },
+            2,
+            &circumstances,
+        ),
         received: Received {
             arrivals,
             streams: vec![StreamArrivals { delivered: 990, reached: 1000, ..StreamArrivals::default() }],
@@ -133,6 +141,7 @@ fn receive() -> ReceiveHalf {
         loss_patterns: Vec::new(),
         interface: InterfaceCounts {
             stats: Some(stats),
+            pause: Some(PauseCounts { sent: 4, received: 0 }),
             traced: Some(traced),
             xdp_before: Some(XdpAttachment::Detached),
             xdp_after: Some(XdpAttachment::Detached),
@@ -177,13 +186,15 @@ fn receive() -> ReceiveHalf {
             measuring_ns: 10.0,
         }),
         untraced: None,
+        one_way: None,
+        clock: None,
     }
 }
 
 const PACE: CoreSpeed = CoreSpeed { before_ns: 1.0, after_ns: 1.5, fastest_ns: 1.0 };
 
 /// The trial of one generator, on the receiver's host if the receive side says so.
-fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
+pub(super) fn join(link: LinkFacts, transmit: &TransmitHalf, receive: &ReceiveHalf) -> Measured {
     let on_its_host = receive.cpus.placement.generator.map(|_| transmit.stream);
     let sides = Sides {
         link,
@@ -210,6 +221,11 @@ fn every_frame_of_both_halves_is_booked_once() {
     let measured = join(VIRTUAL, &transmit(), &receive());
     assert_eq!(measured.counters["transmit.tx_dropped"], 2);
     assert_eq!(measured.counters["receive.rx_packets"], 997);
+    assert_eq!(
+        (measured.counters["receive.pause_sent"], measured.counters["receive.pause_received"]),
+        (4, 0)
+    );
+    assert!(!measured.counters.contains_key("transmit.pause_sent"), "unknown there");
     assert_eq!(measured.counters["softnet.cpu1.dropped"], 2);
     assert!(!measured.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");
     assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 3);
@@ -285,7 +301,7 @@ fn a_generator_on_the_applications_cpu_is_examined_with_it() {
 fn frames_gone_between_two_drivers_are_known_on_a_real_link_only() {
     let mut transmit = transmit();
     transmit.interface.stats = Some(LinkStats { tx_packets: 1000, ..LinkStats::default() });
-    let real = LinkFacts { is_virtual: false, line_rate_pps: Some(1e6) };
+    let real = LinkFacts { is_virtual: false, line_rate_pps: Some(1e6), ..VIRTUAL };
     let link = |facts| join(facts, &transmit, &receive()).evidence.nic.link.unwrap();
     assert_eq!(link(real).count, Some(3));
     assert_eq!(link(VIRTUAL).count, Some(0));
@@ -304,6 +320,39 @@ fn the_queue_of_a_veth_follows_from_how_both_sides_work() {
     let mut with_program = receive();
     with_program.interface.xdp_after = Some(XdpAttachment::Driver);
     assert_eq!(queue(&transmit(), &with_program), PeerQueue::OfBuffers);
+}
+
+#[test]
+fn several_generators_count_as_one_and_one_that_did_not_report_by_what_came_of_it() {
+    let second = TransmitHalf {
+        stream: StreamId(1),
+        lateness: Some(LatenessSummary { p50_ns: 9, p99_ns: 9, max_ns: 9 }),
+        sending: Duration::from_secs(2),
+        ..transmit()
+    };
+    let mut receive = receive();
+    receive.received.streams = vec![
+        StreamArrivals { start_ns: Some(0), ..StreamArrivals::default() },
+        StreamArrivals { start_ns: Some(20_000_000), ..StreamArrivals::default() },
+        StreamArrivals { delivered: 40, reached: 50, ..StreamArrivals::default() },
+    ];
+    let both = [transmit(), second];
+    let (on_its_host, third) = ([StreamId(0), StreamId(1)], [StreamId(2)]);
+    let real = LinkFacts { is_virtual: false, line_rate_pps: None, clocks: None };
+    let sides =
+        Sides { link: real, transmit: &both, on_its_host: &on_its_host, unreported: &[], receive: &receive };
+    let measured = super::join(&sides);
+    assert_eq!((measured.intended, measured.evidence.sent), (2000, 2000));
+    assert_eq!((measured.sending, measured.lateness), (Duration::from_secs(2), both[1].lateness));
+    assert_eq!(measured.counters["transmit.tx_packets"], 2 * 995);
+    assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 6);
+    assert_eq!(measured.generator, "batches of 64", "once");
+    // 20 ms of 1002 ms.
+    assert_eq!(measured.disturbance.start_spread_ns, Some(20_000_000));
+    assert!(measured.disturbance.reasons().contains(&"its generators began more than 1 % of its time apart"));
+    let with_a_lost_one = super::join(&Sides { unreported: &third, ..sides });
+    assert_eq!((with_a_lost_one.intended, with_a_lost_one.evidence.sent), (2050, 2050), "at least");
+    assert_eq!(with_a_lost_one.evidence.transmit_drops, None, "its interface's counters are unknown");
 }
 
 #[test]

@@ -44,8 +44,11 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         needs_far_napi: one.needs_far_napi || other.needs_far_napi,
         cpu: one.cpu,
         interface: one.interface.plus(&other.interface),
+        counts_each_frame: one.counts_each_frame && other.counts_each_frame,
         driver_counters,
         notes,
+        // Each has its own.
+        clock: None,
     }
 }
 

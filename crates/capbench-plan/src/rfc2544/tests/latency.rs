@@ -16,7 +16,7 @@ fn test() -> LatencyTest {
     }
 }
 
-fn at(ns: u64) -> Across {
+fn at(ns: i64) -> Across {
     Across { median_ns: ns, min_ns: ns, max_ns: ns }
 }
 

@@ -99,7 +99,7 @@ fn limit(test: &BackToBack) -> String {
     let lost = LostAt::sum(losses.map(|lost| (lost.place, lost.frames)));
     let Some(most) = lost.first() else { return "a place that no counter here reports".into() };
     let what = match most.place {
-        Place::Transmit | Place::Link | Place::Driver => "the link, the NIC or its driver",
+        Place::Transmit | Place::Path | Place::Link | Place::Driver => "the link, the NIC or its driver",
         Place::LinkQueue | Place::Backlog => {
             "the kernel's receive work, which is behind before the ring is full"
         }

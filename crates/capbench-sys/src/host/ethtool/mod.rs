@@ -4,9 +4,11 @@
 //! | file | what |
 //! |---|---|
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
+//! | `pause.rs` | counts of pause frames |
 //! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
 mod named;
+mod pause;
 mod settings;
 
 use super::interface;
@@ -14,6 +16,7 @@ use crate::Result;
 use crate::memory::GuardedMemory;
 
 pub use named::{DriverCounter, counters, features, switches};
+pub use pause::{PauseCounts, pause_counts};
 pub use settings::{
     Coalescing, DriverInfo, Moderation, Offload, PauseFrames, Queues, Rings, Sharing, driver, offload,
     pause_frames, queues, receive_queues, rings, set_offload, sharing,

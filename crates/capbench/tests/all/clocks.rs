@@ -1,0 +1,363 @@
+//! Two hosts with clocks of their own, as far as one kernel can have them: a CLOCK_MONOTONIC a day ahead in a time namespace, a
+//! CLOCK_REALTIME that a library shifts, and stand-ins for the programs of time services.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::agents::{Hosts, check, ip};
+use crate::support::{Ended, HOST, Scratch, capbench, eventually, program, results, run, scratch_of_root};
+
+/// Programs of time services, in a folder that comes first in PATH.
+struct Services {
+    folder: Scratch,
+}
+
+impl Services {
+    /// None follows a clock.
+    fn free() -> Self {
+        let services = Self { folder: Scratch::new() };
+        services.add("pmc", "exit 1");
+        services.add("chronyc", "echo 506 Cannot talk to daemon; exit 1");
+        services
+    }
+
+    /// chrony states an error of 14 us.
+    fn synchronised() -> Self {
+        let services = Self::free();
+        let fields = "C0000201,192.0.2.1,2,1795000000.5,-0.000001,0.0,0.0,0.1,0.0,0.1,0.000020,0.000003,16.0";
+        services.add("chronyc", &format!("echo {fields},Normal"));
+        services
+    }
+
+    fn add(&self, name: &str, script: &str) {
+        write_script(&self.folder.path().join(name), script);
+    }
+
+    fn found_by(&self, command: &mut Command) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.folder.path().display()));
+    }
+}
+
+fn write_script(path: &Path, script: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The receiver's agent, a day ahead of the generator's.
+fn a_day_ahead(hosts: &Hosts) -> String {
+    behind(hosts, "unshare --time --monotonic 86400 --fork")
+}
+
+/// The receiver's agent, started by this command.
+fn behind(hosts: &Hosts, starter: &str) -> String {
+    let plain = hosts.exec("dut", &format!("--allow receive:{}", hosts.interface("dut")));
+    plain.replacen("exec:", &format!("exec:{starter} "), 1)
+}
+
+/// Latency trials of 2 s at 5,000 packets/s.
+fn latency(hosts: &Hosts, out: &Scratch, rx: &str, services: &Services, more: &str) -> Ended {
+    let _ = std::fs::remove_dir_all(out.path().join("run"));
+    let mut command = capbench(
+        "rfc2544 --test latency --quick --repetitions 1 --throughput 5k --size 64 --method recv --repeats 0",
+    );
+    command.args(["--tx", &hosts.location("gen"), "--rx", rx]).args(more.split_whitespace());
+    services.found_by(&mut command);
+    let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    ended
+}
+
+fn only_trial(out: &Scratch) -> Value {
+    let results = results(&out.path().join("run")).unwrap();
+    let [trial] = &results["trials"].as_array().unwrap()[..] else { panic!("one trial: {results:#}") };
+    check(trial);
+    trial.clone()
+}
+
+/// Whether the kernel's own clock is steered, so that no service is needed for absolute times.
+fn is_steered() -> bool {
+    capbench_sys::host::clock::kernel_clock().unwrap().is_synchronised
+}
+
+#[test]
+fn root_clocks_a_day_apart_allow_relative_delays_only() {
+    let Some(out) = scratch_of_root() else { return };
+    if is_steered() {
+        return;
+    }
+    let hosts = Hosts::make();
+    let ended = latency(&hosts, &out, &a_day_ahead(&hosts), &Services::free(), "");
+    let trial = only_trial(&out);
+    assert_eq!((&trial["clock_class"], &trial["clock_error_ns"]), (&"relative".into(), &Value::Null));
+    let latency = &trial["latency"];
+    assert_eq!((&latency["to_kernel"], &latency["total"]), (&Value::Null, &Value::Null), "{latency:#}");
+    let reason = latency["absent_because"].as_str().unwrap();
+    assert!(reason.contains("not synchronised") && reason.contains("STA_UNSYNC"), "{reason}");
+    for leg in [&latency["to_application"], &latency["relative"]["to_kernel"], &latency["relative"]["total"]]
+    {
+        assert_eq!(leg["frames"], 5000, "{latency:#}");
+        assert!(leg["max_ns"].as_u64() < Some(10_000_000_000), "less than the trial, not a day: {latency:#}");
+    }
+    assert_eq!(latency["relative"]["to_kernel"]["min_ns"], 0);
+    // One oscillator. On a busy host the shortest delays differ by some microseconds.
+    let ppm = latency["relative"]["skew"][0]["ppm"].as_f64().unwrap();
+    assert!(ppm.abs() < 500.0, "{ppm}");
+    for part in ["longer than the fastest frame", "clock class relative", "STA_UNSYNC"] {
+        let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "{part}: {ended:#?}");
+    }
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_a_stated_error_allows_absolute_times_and_the_user_may_accept_a_larger_one() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let services = Services::synchronised();
+    latency(&hosts, &out, &a_day_ahead(&hosts), &services, "--clock-error 1ms");
+    let trial = only_trial(&out);
+    assert_eq!(trial["clock_class"], "absolute", "{:#}", trial["latency"]);
+    let error_ns = trial["clock_error_ns"].as_u64().unwrap();
+    assert!((28_000..1_000_000).contains(&error_ns), "14 us of each: {error_ns}");
+    assert_eq!(trial["latency"]["total"]["frames"], trial["latency"]["to_application"]["frames"]);
+    // Both namespaces have one CLOCK_REALTIME: what arrives before it was sent shows an error of capbench.
+    assert!(trial["latency"]["to_kernel"]["min_ns"].as_i64() > Some(-100_000), "{trial:#}");
+    latency(&hosts, &out, &a_day_ahead(&hosts), &services, "--clock-error 10us");
+    let trial = only_trial(&out);
+    assert_eq!(trial["clock_class"], "relative");
+    let reason = trial["latency"]["absent_because"].as_str().unwrap();
+    assert!(reason.contains("--clock-error"), "{reason}");
+}
+
+#[test]
+fn root_namespaces_of_one_kernel_have_one_clock() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    latency(&hosts, &out, &hosts.location("dut"), &Services::free(), "");
+    let trial = only_trial(&out);
+    // Without a service: what is left is the error of reading it.
+    assert_eq!(trial["clock_class"], "absolute", "{:#}", trial["latency"]);
+    assert_eq!(trial["latency"]["total"]["frames"], trial["latency"]["to_application"]["frames"]);
+    assert!(trial["clock_error_ns"].as_u64() < Some(1_000_000));
+}
+
+/// A library that shifts CLOCK_REALTIME by 50 ms.
+const SHIFTED: &str = "
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int failed = syscall(SYS_clock_gettime, clock, time);
+	if (clock == CLOCK_REALTIME) {
+		time->tv_nsec += 50000000;
+		if (time->tv_nsec >= 1000000000) {
+			time->tv_nsec -= 1000000000;
+			time->tv_sec++;
+		}
+	}
+	return failed;
+}
+";
+
+#[test]
+fn root_a_host_that_states_a_wrong_error_is_found_by_the_exchanges() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let (source, library) = (out.path().join("shifted.c"), out.path().join("shifted.so"));
+    std::fs::write(&source, SHIFTED).unwrap();
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status().unwrap();
+    assert!(made.success());
+    // The day makes them two clocks.
+    let starter = format!("unshare --time --monotonic 86400 --fork env LD_PRELOAD={}", library.display());
+    latency(&hosts, &out, &behind(&hosts, &starter), &Services::synchronised(), "--clock-error 1ms");
+    let trial = only_trial(&out);
+    assert_eq!((&trial["clock_class"], &trial["latency"]["total"]), (&"relative".into(), &Value::Null));
+    let reason = trial["latency"]["absent_because"].as_str().unwrap();
+    assert!(reason.contains("a stated error is wrong"), "{reason}");
+}
+
+#[test]
+fn root_lengthy_a_search_and_a_bench_from_a_third_namespace_balance_over_two_clocks() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let third = format!("capbench-third-{}", std::process::id());
+    ip(&format!("netns add {third}"));
+    let commands = [
+        "search --method packet-v3 --goal quick --max-rate 40k --time 20s --repeats 0",
+        "bench --method packet-v3,recv --rate 20k --duration 1s --repeats 0",
+    ];
+    for arguments in commands {
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+        let own = capbench(arguments);
+        let mut command = program(&format!("ip netns exec {third}"));
+        command.arg(own.get_program()).args(own.get_args()).args(["--size", "64"]);
+        command.args(["--tx", &hosts.location("gen"), "--rx", &a_day_ahead(&hosts)]);
+        let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+        let results = results(&out.path().join("run")).unwrap();
+        let trials = results["trials"].as_array().unwrap();
+        assert!(!trials.is_empty());
+        for trial in trials {
+            check(trial);
+            assert_eq!(trial["clock_class"], "none", "no one-way time was recorded");
+        }
+    }
+    hosts.wait_until_left();
+    ip(&format!("netns del {third}"));
+}
+
+/// A management network between a controller's namespace and the receiver's, with a server of OpenSSH on the receiver.
+struct Management {
+    controller: String,
+    folder: Scratch,
+    server: Child,
+}
+
+impl Management {
+    const ADDRESSES: [&str; 2] = ["198.51.100.1", "198.51.100.2"];
+    const HARDWARE: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+
+    fn make(hosts: &Hosts) -> Self {
+        let controller = hosts.name("ctl");
+        let dut = hosts.name("dut");
+        ip(&format!("netns add {controller}"));
+        let mut silence = program(&format!("ip netns exec {controller} sh -c"));
+        silence.arg("echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6").output().unwrap();
+        let [first, second] = Self::HARDWARE;
+        ip(&format!(
+            "-n {controller} link add m0 address {first} type veth peer name m1 address {second} netns {dut}"
+        ));
+        // Permanent neighbours: ARP asks again from time to time.
+        for (space, end, own, other) in [(&controller, "m0", 0, 1), (&dut, "m1", 1, 0)] {
+            ip(&format!("-n {space} addr add {}/24 dev {end}", Self::ADDRESSES[own]));
+            ip(&format!("-n {space} link set {end} up"));
+            ip(&format!(
+                "-n {space} neigh replace {} lladdr {} dev {end} nud permanent",
+                Self::ADDRESSES[other],
+                Self::HARDWARE[other]
+            ));
+        }
+        let folder = Scratch::new();
+        let server = start_server(hosts, &folder, Self::ADDRESSES[1]);
+        Self { controller, folder, server }
+    }
+
+    /// Frames on the data interface, and on the management interface, both of the receiver.
+    fn counts(&self) -> Option<(u64, u64)> {
+        let text = std::fs::read_to_string(format!("/proc/{}/net/dev", self.server.id())).ok()?;
+        let packets = |line: &str| {
+            let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+            Some(fields.get(1)? + fields.get(9)?)
+        };
+        let of = |is_it: fn(&str) -> bool| {
+            text.lines().find_map(|line| {
+                let (name, counts) = line.split_once(':')?;
+                is_it(name.trim()).then(|| packets(counts)).flatten()
+            })
+        };
+        Some((of(|name| name.starts_with('d'))?, of(|name| name == "m1")?))
+    }
+}
+
+impl Drop for Management {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = program(&format!("ip netns del {}", self.controller)).status();
+    }
+}
+
+/// A server in the receiver's namespace that starts one agent with one right. `ssh` in the folder is a script that knows its keys.
+fn start_server(hosts: &Hosts, folder: &Scratch, address: &str) -> Child {
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for key in ["host", "user"] {
+        let made = program("ssh-keygen -q -t ed25519 -f").args([&path(key), "-N", ""]).status().unwrap();
+        assert!(made.success());
+    }
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    let agent =
+        format!("{} agent --allow receive:{}", env!("CARGO_BIN_EXE_capbench"), hosts.interface("dut"));
+    std::fs::write(path("keys"), format!("restrict,command=\"{agent}\" {}", read("user.pub"))).unwrap();
+    std::fs::write(path("known"), format!("{address} {}", read("host.pub"))).unwrap();
+    let settings = [
+        format!("ListenAddress {address}"),
+        format!("HostKey {}", path("host")),
+        format!("AuthorizedKeysFile {}", path("keys")),
+        "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no".into(),
+        "PermitRootLogin yes\nPidFile none\nUseDNS no\n".into(),
+    ];
+    std::fs::write(path("settings"), settings.join("\n")).unwrap();
+    let ssh = program("ssh").get_program().to_string_lossy().into_owned();
+    let options = format!("-F none -o UserKnownHostsFile={} -i {}", path("known"), path("user"));
+    write_script(&folder.path().join("ssh"), &format!("exec {ssh} {options} \"$@\""));
+    std::fs::create_dir_all("/run/sshd").unwrap();
+    let sshd = program("sshd").get_program().to_owned();
+    let mut server = program(&format!("ip netns exec {}", hosts.name("dut")));
+    server.arg(sshd).args(["-D", "-f", &path("settings"), "-E", &path("log")]);
+    let server = server.spawn().unwrap();
+    eventually("the server listens", || {
+        std::fs::read_to_string(path("log")).is_ok_and(|log| log.contains("Server listening"))
+    });
+    server
+}
+
+/// Packets on the management interface while data arrived: between two samples that both are inside of a sending phase.
+fn disturbances(samples: &[(u64, u64)]) -> Vec<u64> {
+    let pairs: Vec<_> =
+        samples.windows(2).map(|pair| (pair[1].0 > pair[0].0, pair[1].1 - pair[0].1)).collect();
+    let inside = pairs.windows(3).filter(|around| around.iter().all(|(arrives, _)| *arrives));
+    inside.map(|around| around[1].1).filter(|packets| *packets > 0).collect()
+}
+
+#[test]
+fn root_the_management_interface_of_the_receiver_is_silent_while_frames_are_sent() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let management = Management::make(&hosts);
+    let rx = format!("ssh:root@{}/{}", Management::ADDRESSES[1], hosts.interface("dut"));
+    for arguments in [
+        "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
+        "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
+        "search --method packet-v3 --goal quick --max-rate 10k --time 10s --repeats 0 --size 64",
+    ] {
+        let _ = std::fs::remove_dir_all(out.path().join("run"));
+        let own = capbench(arguments);
+        let mut command = program(&format!("ip netns exec {}", management.controller));
+        command.arg(own.get_program()).args(own.get_args());
+        command.args(["--tx", &hosts.location("gen"), "--rx", &rx]);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", management.folder.path().display()));
+        command.arg("--out").arg(out.path().join("run"));
+        let over = Arc::new(AtomicBool::new(false));
+        let samples = std::thread::scope(|scope| {
+            let sampling = scope.spawn(|| {
+                let mut samples = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    samples.extend(management.counts());
+                    std::thread::sleep(Duration::from_millis(4));
+                }
+                samples
+            });
+            let ended = run(HOST, command);
+            over.store(true, Ordering::Relaxed);
+            assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+            sampling.join().unwrap()
+        });
+        results(&out.path().join("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
+        let sending = samples.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
+        assert!(sending > 100, "{arguments}: {sending} samples of a sending phase");
+        assert!(samples.last().unwrap().1 > 100, "the agent was reached through it");
+        assert_eq!(disturbances(&samples), [0_u64; 0], "{arguments}");
+    }
+}
