@@ -23,7 +23,7 @@ pub(super) struct InterfaceSnapshot {
 }
 
 /// The counts of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceCounts {
     /// Link statistics; `None` if the kernel sent none, or a counter decreased.
     pub(super) stats: Option<LinkStats>,

@@ -29,7 +29,7 @@ pub(super) fn settling(nic: &NicSnapshot) -> Duration {
 }
 
 /// The receiving driver's account of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NicAccount {
     /// Losses of the card, or why its counters do not show them.
     link: std::result::Result<Counted, String>,

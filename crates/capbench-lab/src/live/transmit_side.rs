@@ -140,6 +140,7 @@ impl TransmitSide {
             counts_each_frame: counts_each,
             driver_counters: counters,
             notes,
+            interruption: None,
             clock: None,
         }
     }

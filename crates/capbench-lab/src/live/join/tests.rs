@@ -76,6 +76,7 @@ pub(super) fn transmit() -> TransmitHalf {
         counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec!["a note of the sender".into()],
+        interruption: None,
         clock: None,
     }
 }

@@ -31,7 +31,7 @@ const NESTED: u16 = 1 << 15;
 
 /// Pause frames of an interface since its driver was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub struct PauseCounts {
     /// Those that it sent, because it had no room: the other end waited.
     pub sent: u64,
