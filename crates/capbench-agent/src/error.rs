@@ -63,6 +63,16 @@ pub enum AgentError {
     Lab(#[from] LabError),
 }
 
+impl AgentError {
+    /// Whether a trial failed because the connection to an agent was lost.
+    pub(crate) fn is_loss(error: &TrialError) -> bool {
+        match LabError::inside(error) {
+            Some(LabError::Remote(error)) => matches!(error.downcast_ref(), Some(Self::Lost { .. })),
+            _ => false,
+        }
+    }
+}
+
 /// The result of this crate's calls.
 pub type Result<T> = std::result::Result<T, AgentError>;
 

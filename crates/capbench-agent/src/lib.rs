@@ -9,6 +9,7 @@
 //! | [`location`] | says where an interface is |
 //! | [`framing`] | one message on a byte stream: a length and that many octets |
 //! | [`message`] | the calls and their answers: JSON-RPC 2.0 |
+//! | [`waits`] | says how long the two ends of a connection wait for each other |
 //! | [`server`] | the agent: prepares one side, runs it, answers |
 //! | [`client`] | a running agent, and the end of a trial that it is |
 //! | [`laboratory`] | the laboratory whose two ends are agents |
@@ -17,6 +18,8 @@
 
 pub mod client;
 mod error;
+#[cfg(test)]
+mod for_tests;
 pub mod framing;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -26,5 +29,6 @@ pub mod message;
 #[cfg(test)]
 mod schema_tests;
 pub mod server;
+pub mod waits;
 
 pub use error::{AgentError, Result};

@@ -6,15 +6,20 @@
 //! | `prepare` | [`Prepare`] | [`Prepared`] |
 //! | `arm` | [`Arm`](capbench_lab::live::messages::Arm) | null |
 //! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`](capbench_lab::live::messages::Sent), when the last frame was sent |
-//! | `finish` | [`Finish`] | the half of the account of its side |
+//! | `finish` | [`Finish`] | [`Half`] of the account: that of its side |
+//! | `report` | [`Report`] | [`Reported`], or null: what an agent said last before it was lost |
 //! | `clock` | null | [`ClockState`](capbench_model::clocks::ClockState): whether CLOCK_REALTIME is synchronised |
 //! | `time` | null | [`HostTimes`]: an exchange of four timestamps; before and after a trial only |
 //! | `abandon` | null | null: the armed trial is given up, and what it opened is closed |
 //! | `release` | null | null: the interface is free, with its former settings |
 //! | `stop` | | none: the user wants to stop, which ends sending and receiving early |
 
+use std::time::Duration;
+
 use capbench_frames::rates::Pps;
-use capbench_lab::live::messages::{FinishReceiving, FinishSending, PrepareReceiving, PrepareSending};
+use capbench_frames::stamp::TrialId;
+use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
+use capbench_lab::live::messages::{FinishReceiving, FinishSending, PrepareReceiving, PrepareSending, Sent};
 use capbench_model::environment::Environment;
 use capbench_model::environment::interface::{PathInterface, Role};
 use capbench_sys::host::CpuId;
@@ -136,6 +141,9 @@ pub struct Greeting {
     pub protocol: u32,
     /// Whether the agent traces its kernel, if it can.
     pub trace: bool,
+    /// Identifies the controller and this interface of it, for `report` after a reconnect. Nobody else can guess it.
+    #[serde(default)]
+    pub session: String,
 }
 
 /// The agent introduces itself.
@@ -243,4 +251,38 @@ pub enum Finish {
     Transmit(FinishSending),
     /// On the side that receives.
     Receive(FinishReceiving),
+}
+
+/// The half of the account of one side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Half {
+    /// Of the side that sends.
+    Transmit(Box<TransmitHalf>),
+    /// Of the side that receives.
+    Receive(Box<ReceiveHalf>),
+}
+
+/// Asks an agent for what the agent before it on this interface said last. That one was lost, and may still be finishing: the
+/// answer comes when the interface is free.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Report {
+    /// The trial; `None`: the controller waits for the interface only.
+    pub trial: Option<TrialId>,
+    /// The interface.
+    pub interface: String,
+    /// How long the controller waits for the answer.
+    pub patience: Duration,
+}
+
+/// What an agent said last of a trial whose frames were sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Reported {
+    /// The trial.
+    pub trial: TrialId,
+    /// What it sent; absent if it received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Sent>,
+    /// Its half of the account.
+    pub half: Half,
 }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::message::{Answer, Finish, Greeting, Hello, PROTOCOL, Prepare, Prepared, Request};
+use crate::message::{
+    Answer, Finish, Greeting, Half, Hello, PROTOCOL, Prepare, Prepared, Report, Reported, Request,
+};
 
 /// The calls of an agent, in their order.
 #[derive(Serialize, JsonSchema)]
@@ -25,9 +27,10 @@ struct Calls {
     arm: Exchange<Arm, ()>,
     /// The side sends. The answer comes when the last frame was sent.
     go: Exchange<Go, Sent>,
-    /// The side ends the trial. The result is its half of the account: counts and durations. Both sides have the same version, so
-    /// its members are those of that version.
-    finish: Exchange<Finish, Value>,
+    /// The side ends the trial. The result is its half of the account: counts and durations.
+    finish: Exchange<Finish, Half>,
+    /// After a reconnect: what the agent that was lost said last.
+    report: Exchange<Report, Option<Reported>>,
     /// The side gives up the armed trial.
     abandon: Exchange<(), ()>,
     /// The interface is free, with its former settings.
@@ -46,10 +49,14 @@ struct Exchange<P, R> {
 fn schemas() -> [(&'static str, Value); 1] {
     let description = format!("Version {PROTOCOL} of the calls of `capbench agent`, and of its answers.");
     let mut calls = schema::of::<Calls>("Calls of capbench agent", &description, PROTOCOL);
-    // A type of the standard library, whose members serde names.
+    // Types of the standard library, whose members serde names.
     for (member, meaning) in [("secs", "Whole seconds."), ("nanos", "Nanoseconds besides, below a billion.")]
     {
         calls["$defs"]["Duration"]["properties"][member]["description"] = meaning.into();
+    }
+    for (at, member, meaning) in [(0, "Ok", "The count."), (1, "Err", "Why it is unknown.")] {
+        let variant = &mut calls["$defs"]["Result_of_Counted_or_string"]["oneOf"][at];
+        variant["properties"][member]["description"] = meaning.into();
     }
     [("agent", calls)]
 }

@@ -109,7 +109,7 @@ impl Progress {
 }
 
 /// The results of a trial's application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Received {
     /// The received frames.
     pub arrivals: Arrivals,

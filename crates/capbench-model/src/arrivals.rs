@@ -1,7 +1,9 @@
 //! Received frames of a trial, by kind.
 
 /// Frames that the application read, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Arrivals {
     /// All frames read from the method.
     pub read: u64,
@@ -20,7 +22,9 @@ pub struct Arrivals {
 }
 
 /// Frames of one stream that the application read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct StreamArrivals {
     /// Its frames, intact, counted once each.
     pub delivered: u64,

@@ -8,7 +8,7 @@ pub use crate::places::Place;
 
 /// Counters since the capture was opened, all 64 bits and monotonic. `None` means that the method does not report it; it does
 /// not mean 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Counters {
     /// Frames that reached the method's capture point, including those lost there in fill ring, ring and method queue.
     pub accepted: Option<u64>,
@@ -21,7 +21,7 @@ pub struct Counters {
 }
 
 /// Frames lost at one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Loss {
     /// The place.
     pub place: Place,
@@ -131,7 +131,7 @@ pub const ONE_RING_WITHOUT: [Place; 2] = [Place::FillRing, Place::MethodQueue];
 pub const FREEZES: &str = "tp_freeze_q_cnt";
 
 /// How often a capture waited since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WaitCounts {
     /// System calls that could sleep until frames arrived: poll(2), or a blocking receive.
     pub waits: u64,

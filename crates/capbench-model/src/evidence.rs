@@ -18,7 +18,7 @@ use self::refused::Refused;
 pub use crate::traced_losses::{Losses, TracedLosses};
 
 /// The losses of a place, and their source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Counted {
     /// Number of lost frames; `None` if no source knows it.
     pub count: Option<u64>,
@@ -53,7 +53,7 @@ pub enum PeerQueue {
 }
 
 /// The account of a queue in a trial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueueAccount {
     /// Capacity in frames, including the frame in work.
     pub length: QueueLength,

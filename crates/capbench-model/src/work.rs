@@ -24,7 +24,7 @@ pub enum WorkModel {
 }
 
 /// Capacity of an application's queue in frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct QueueLength(u32);
 

@@ -301,6 +301,9 @@ pub struct Point {
     pub y: Option<f64>,
     /// Ends of its interval, if it has one.
     pub interval: Option<[f64; 2]>,
+    /// Whether the value is a lower bound, without a known upper one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_at_least: bool,
     /// The trials behind it.
     pub trials: Trials,
 }

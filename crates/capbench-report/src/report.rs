@@ -38,6 +38,9 @@ pub fn report(run: &Run) -> Report {
         }
         sections.retain(|section| !section.charts.is_empty() || !section.tables.is_empty());
     }
+    let findings = answers
+        .chain(found.filter(|finding| !is_claim(finding)).map(|finding| said(finding, &verdict.text)))
+        .collect();
     let mut report = Report {
         title: format!("capbench {}", naming::command(results).unwrap_or(Kind::of(results).command())),
         subtitle: subtitle(run),
@@ -45,7 +48,7 @@ pub fn report(run: &Run) -> Report {
         warnings: warnings(run),
         picture,
         summary: tables::summary::table(results),
-        findings: answers.chain(found.filter(|finding| !is_claim(finding)).map(said)).collect(),
+        findings,
         caveats: sentences::caveats::caveats(results),
         sections,
         environment: tables::environment::tables(results),
@@ -121,8 +124,10 @@ pub fn command_line(command: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn said(finding: Finding) -> Sentence {
-    let text = match finding.scene {
+/// A finding with its scene, unless the verdict begins with that.
+fn said(finding: Finding, verdict: &str) -> Sentence {
+    let is_said = |scene: &String| verdict.starts_with(&format!("With {scene}: "));
+    let text = match finding.scene.filter(|scene| !is_said(scene)) {
         Some(scene) => format!("{scene}: {}", finding.text),
         None => finding.text,
     };

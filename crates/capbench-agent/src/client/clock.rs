@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use capbench_model::clocks::{Bounds, ClockReading, ClockState, FourStamps, TimeService};
 
-use super::connection::{Connection, PATIENCE};
+use super::connection::Connection;
 use crate::Result;
 use crate::message::HostTimes;
 
@@ -39,11 +39,12 @@ impl Comparison {
 
     /// Compares the clocks now.
     pub(super) fn exchange(self, agent: &mut Connection) -> Result<Exchanged> {
+        let patience = agent.waits().answer;
         let now = || self.epoch.elapsed().as_nanos() as i64;
         let exchanges: Vec<FourStamps> = (0..EXCHANGES)
             .map(|_| {
                 let sent_ns = now();
-                let HostTimes { received_ns, answered_ns } = agent.call("time", &(), PATIENCE)?;
+                let HostTimes { received_ns, answered_ns } = agent.call("time", &(), patience)?;
                 let [received_ns, answered_ns] = [received_ns, answered_ns].map(|ns| ns as i64);
                 Ok(FourStamps { sent_ns, received_ns, answered_ns, returned_ns: now() })
             })

@@ -1,25 +1,24 @@
-//! Starts an agent, calls it, and notices that it is gone.
+//! A running agent as its controller sees it: calls it, notices that it is gone, and starts it again.
 
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use capbench_frames::stamp::TrialId;
+use capbench_lab::LabError;
 use capbench_model::clocks::ClockState;
+use capbench_sys::host::random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::channel::{Channel, Ended};
 use super::interrupt::{Event, Interrupt};
-use crate::framing;
 use crate::location::Location;
-use crate::message::{Answer, Greeting, Hello, PROTOCOL, Request};
+use crate::message::{Answer, Greeting, Hello, PROTOCOL, Report, Reported, Request};
+use crate::waits::Waits;
 use crate::{AgentError, Result};
 
-/// How long an answer may take that needs no trial: a connection over ssh, the tracer, the driver's counters.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Pauses before an agent that was lost is started again.
+const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
 /// Linux delays an acknowledgement by the round trip time and at least 40 ms (tcp_send_delayed_ack of net/ipv4/tcp_output.c).
 const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);
@@ -27,19 +26,28 @@ const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(60);
 /// It never delays one longer than 200 ms (TCP_DELACK_MAX).
 const LONGEST_DELAY: Duration = Duration::from_millis(250);
 
-/// How long an agent may take to end after its input was closed.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How an agent is started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Where it is.
+    pub location: Location,
+    /// Its arguments, where the location leaves its command line open.
+    pub arguments: Vec<String>,
+    /// Whether it traces its kernel, if it can.
+    pub trace: bool,
+    /// Reaches it when the user wants to stop.
+    pub interrupt: Interrupt,
+    /// How long it and its controller wait for each other.
+    pub waits: Waits,
+}
 
 /// An agent that answers. Dropping it ends the agent.
 #[derive(Debug)]
 pub struct Connection {
-    location: Location,
-    process: Child,
-    /// `None` once it was closed.
-    input: Option<ChildStdin>,
-    events: Receiver<Event>,
-    complaints: Arc<Mutex<String>>,
-    reader_of_complaints: Option<JoinHandle<()>>,
+    start: Start,
+    /// The same for every agent that is started for this connection.
+    session: String,
+    channel: Channel,
     last_id: u64,
     /// The shortest time between a call and its answer: the round trip time, or more.
     quickest: Duration,
@@ -56,60 +64,29 @@ pub struct Begun {
 }
 
 impl Connection {
-    /// Starts the agent of a location and greets it. `arguments` are for an agent whose command line the location leaves open.
+    /// Starts an agent and greets it.
     ///
     /// # Errors
     /// The command cannot be started, or what it starts is no agent of this version.
-    pub fn open(
-        location: &Location,
-        arguments: &[String],
-        trace: bool,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let own = std::env::current_exe().unwrap_or_else(|_| "capbench".into());
-        let words = location.agent_command(own.into(), arguments);
-        let started = Command::new(&words[0])
-            .args(&words[1..])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // The terminal's signals are for this process, which ends its agents itself.
-            .process_group(0)
-            .spawn();
-        let mut process = started.map_err(|source| AgentError::Start {
-            location: location.to_string(),
-            program: words[0].to_string_lossy().into_owned(),
-            source,
-        })?;
-        let (sender, events) = channel();
-        interrupt.reach(sender.clone());
-        if let Some(output) = process.stdout.take() {
-            std::thread::spawn(move || read_messages(BufReader::new(output), &sender));
-        }
-        let complaints = Arc::new(Mutex::new(String::new()));
-        let reader_of_complaints = process.stderr.take().map(|errors| {
-            let complaints = Arc::clone(&complaints);
-            std::thread::spawn(move || keep_last_line(BufReader::new(errors), &complaints))
-        });
+    pub fn open(start: Start) -> Result<Self> {
+        let octets = random::octets().map_err(LabError::from)?;
+        let channel = Channel::start(&start.location, &start.arguments, &start.interrupt)?;
         let mut connection = Self {
-            location: location.clone(),
-            input: process.stdin.take(),
-            process,
-            events,
-            complaints,
-            reader_of_complaints,
+            start,
+            session: octets.iter().map(|octet| format!("{octet:02x}")).collect(),
+            channel,
             last_id: 0,
             quickest: Duration::MAX,
             hello: Hello::default(),
             is_lost: false,
         };
-        connection.hello = connection.call("hello", &Greeting { protocol: PROTOCOL, trace }, PATIENCE)?;
+        connection.greet()?;
         Ok(connection)
     }
 
     /// Where the agent is.
     pub fn location(&self) -> &Location {
-        &self.location
+        &self.start.location
     }
 
     /// How it introduced itself.
@@ -117,7 +94,12 @@ impl Connection {
         &self.hello
     }
 
-    /// Whether no further call can succeed.
+    /// How long both ends wait for each other.
+    pub fn waits(&self) -> Waits {
+        self.start.waits
+    }
+
+    /// Whether no further call can succeed until [`Connection::renew`].
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }
@@ -127,8 +109,72 @@ impl Connection {
     /// # Errors
     /// The agent is gone.
     pub fn show_life(&mut self) -> Result<()> {
-        self.hello = self.call("hello", &Greeting { protocol: PROTOCOL, trace: false }, PATIENCE)?;
+        self.greet()
+    }
+
+    fn greet(&mut self) -> Result<()> {
+        let Start { trace, waits, .. } = self.start;
+        let greeting = Greeting { protocol: PROTOCOL, trace, session: self.session.clone() };
+        self.hello = self.call("hello", &greeting, waits.answer)?;
         Ok(())
+    }
+
+    /// Starts the agent again if it is lost.
+    ///
+    /// # Errors
+    /// It cannot be reached again.
+    pub fn revive(&mut self) -> Result<()> {
+        if self.is_lost { self.renew(None).map(drop) } else { Ok(()) }
+    }
+
+    /// Starts a lost agent again, up to three times. Returns when the interface is free, with what the lost agent reported of the
+    /// trial.
+    ///
+    /// # Errors
+    /// No agent answers; or the lost one keeps the interface.
+    pub(super) fn renew(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+        let mut failure = None;
+        for pause in RECONNECT {
+            if self.user_stops_within(pause) {
+                break;
+            }
+            match self.restarted() {
+                Ok(()) => return self.report(trial),
+                Err(error) => failure = Some(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| self.lost("the user wants to stop")))
+    }
+
+    fn restarted(&mut self) -> Result<()> {
+        let Start { location, arguments, interrupt, .. } = &self.start;
+        self.channel = Channel::start(location, arguments, interrupt)?;
+        (self.is_lost, self.quickest) = (false, Duration::MAX);
+        self.greet()
+    }
+
+    fn report(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+        let Waits { answer, .. } = self.start.waits;
+        // The lost agent may have noticed nothing: then it ends with its lease.
+        let patience = self.start.waits.lease(answer);
+        let interface = self.location().interface().into();
+        self.call("report", &Report { trial, interface, patience }, patience + answer)
+    }
+
+    /// Pauses; whether the user wants to stop.
+    fn user_stops_within(&self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        loop {
+            match self.channel.next(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Stop) => return true,
+                Ok(Event::Message(_)) => {}
+                Err(_) => {
+                    // Without a sender it returns at once.
+                    std::thread::sleep(until.saturating_duration_since(Instant::now()));
+                    return false;
+                }
+            }
+        }
     }
 
     /// Whether the clock of the agent's host is synchronised, as that host says.
@@ -136,7 +182,7 @@ impl Connection {
     /// # Errors
     /// The agent is gone.
     pub fn clock_state(&mut self) -> Result<ClockState> {
-        self.call("clock", &(), PATIENCE)
+        self.call("clock", &(), self.start.waits.answer)
     }
 
     /// Calls the agent and waits up to `patience` for its answer. No thread of this process runs meanwhile.
@@ -159,7 +205,7 @@ impl Connection {
     /// Waits until the last answer is acknowledged, also by a TCP connection under this one, which delays that. Then a silent
     /// connection is silent on the wire, too.
     pub fn settle(&self) {
-        if self.location.may_use_a_network() {
+        if self.location().may_use_a_network() {
             std::thread::sleep(self.quickest.saturating_add(DELAYED_ACKNOWLEDGEMENT).min(LONGEST_DELAY));
         }
     }
@@ -183,7 +229,7 @@ impl Connection {
         let Begun { id, call } = begun;
         let deadline = Instant::now() + patience;
         loop {
-            let octets = match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            let octets = match self.channel.next(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Event::Message(Ok(Some(octets)))) => octets,
                 Ok(Event::Stop) => {
                     self.send(None, "stop", &())?;
@@ -204,7 +250,7 @@ impl Connection {
             if answer.id.is_some_and(|answered| answered < id) {
                 continue;
             }
-            let location = self.location.to_string();
+            let location = self.location().to_string();
             return match answer.error {
                 Some(error) => Err(match error.data {
                     Some(refusal) => AgentError::Refused { location, refusal },
@@ -220,78 +266,23 @@ impl Connection {
         let params = serde_json::to_value(params).map_err(|error| self.odd(call, &error))?;
         let request = Request::new(id, call, params);
         let octets = serde_json::to_vec(&request).map_err(|error| self.odd(call, &error))?;
-        let written = match &mut self.input {
-            Some(input) => framing::write(input, &octets),
-            None => Err(std::io::ErrorKind::BrokenPipe.into()),
-        };
-        written.map_err(|_| self.lost(&format!("the agent ended before {call}")))
+        self.channel.send(&octets).map_err(|_| self.lost(&format!("the agent ended before {call}")))
     }
 
     fn odd(&self, call: &'static str, error: &serde_json::Error) -> AgentError {
-        AgentError::Protocol { location: self.location.to_string(), call, reason: error.to_string() }
+        AgentError::Protocol { location: self.location().to_string(), call, reason: error.to_string() }
     }
 
     /// The connection is over: says why, as far as the agent's command said it.
     fn lost(&mut self, what: &str) -> AgentError {
         self.is_lost = true;
-        let status = self.end();
-        if let Some(reader) = self.reader_of_complaints.take_if(|_| status.is_some()) {
-            let _ = reader.join();
-        }
-        let complaint = self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Ended { status, complaint } = self.channel.end();
         let status_text = status.map_or(String::new(), |status| format!(" ({status})"));
         let complaint_text = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
         AgentError::Lost {
-            location: self.location.to_string(),
+            location: self.location().to_string(),
             reason: format!("{what}{status_text}{complaint_text}"),
             exit_code: status.and_then(|status| u8::try_from(status.code()?).ok()),
         }
-    }
-
-    /// Closes the agent's input and waits for its end, for a while; `None` if it had to be killed.
-    fn end(&mut self) -> Option<ExitStatus> {
-        self.input = None;
-        let begun = Instant::now();
-        while begun.elapsed() < FAREWELL {
-            match self.process.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
-                Err(_) => return None,
-            }
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        None
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn read_messages(mut output: impl BufRead, events: &Sender<Event>) {
-    loop {
-        let message = framing::read(&mut output);
-        let is_last = !matches!(message, Ok(Some(_)));
-        if events.send(Event::Message(message)).is_err() || is_last {
-            return;
-        }
-    }
-}
-
-/// Keeps the last line that is not empty, without control characters.
-fn keep_last_line(mut errors: impl BufRead, last: &Mutex<String>) {
-    const LONGEST: u64 = 1000;
-    let mut line = Vec::new();
-    while errors.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|octets| octets > 0) {
-        let text: String = String::from_utf8_lossy(&line).chars().filter(|one| !one.is_control()).collect();
-        let text = text.trim();
-        let text = text.strip_prefix("capbench: ").unwrap_or(text);
-        if !text.is_empty() {
-            text.clone_into(&mut last.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-        line.clear();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use capbench_frames::stamp::TrialId;
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
 use capbench_lab::live::halves::{ReceiveHalf, TransmitHalf};
@@ -10,21 +11,33 @@ use capbench_lab::live::messages::{
 };
 use capbench_lab::receiver::SharedStart;
 use capbench_model::clocks::{ClockReading, HostClock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::clock::{self, Comparison};
-use super::connection::{Begun, Connection, PATIENCE};
-use crate::Result;
-use crate::message::{Finish, Prepare, PrepareSide, Prepared};
+use super::connection::{Begun, Connection};
+use crate::message::{Finish, Half, Prepare, PrepareSide, Prepared, Reported};
+use crate::{AgentError, Result};
 
-/// How long a receiver may drain, besides the time for which it waits for missing frames.
-const DRAIN: Duration = Duration::from_secs(90);
+/// When the clocks are compared: right before a call, or right after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compared {
+    BeforeIt,
+    AfterIt,
+}
 
 /// An agent with a prepared side. Dropping it releases the side.
 #[derive(Debug)]
 struct Held<'c> {
     agent: &'c mut Connection,
+    /// What prepares it, also after a reconnect.
+    prepare: Prepare,
     prepared: Prepared,
+    /// Whether the agent that runs now has prepared the side.
+    is_prepared: bool,
+    /// What an agent that was lost said of the current trial.
+    reported: Option<Reported>,
     /// Compares the clocks; `None`: the trials record no one-way times.
     comparison: Option<Comparison>,
     /// The agent's clock before the trial.
@@ -37,6 +50,8 @@ pub struct RemoteSender<'c> {
     held: Held<'c>,
     /// Length of the armed trial.
     duration: Duration,
+    /// The trial that sends.
+    trial: TrialId,
     /// The call whose answer says that the last frame was sent.
     going: Option<Begun>,
 }
@@ -51,13 +66,108 @@ pub struct RemoteReceiver<'c> {
 
 impl<'c> Held<'c> {
     fn prepare(agent: &'c mut Connection, side: PrepareSide) -> Result<Self> {
-        let interface = agent.location().interface().into();
-        let prepared = agent.call("prepare", &Prepare { interface, side }, PATIENCE)?;
-        Ok(Self { agent, prepared, comparison: None, before: None })
+        let prepare = Prepare { interface: agent.location().interface().into(), side };
+        let prepared = Prepared::default();
+        let mut held = Self {
+            agent,
+            prepare,
+            prepared,
+            is_prepared: false,
+            reported: None,
+            comparison: None,
+            before: None,
+        };
+        held.ready()?;
+        Ok(held)
     }
 
-    fn arm(&mut self, arm: Arm) -> Result<()> {
-        self.agent.call::<Value>("arm", &arm, PATIENCE).map(drop)
+    /// Makes an agent run that has prepared the side.
+    fn ready(&mut self) -> Result<()> {
+        if self.agent.is_lost() {
+            self.renew(None)?;
+        }
+        if !self.is_prepared {
+            self.prepared = self.agent.call("prepare", &self.prepare, self.agent.waits().answer)?;
+            self.is_prepared = true;
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self, trial: Option<TrialId>) -> Result<Option<Reported>> {
+        self.is_prepared = false;
+        self.agent.renew(trial)
+    }
+
+    /// Arms the side and compares the clocks; once more if the connection is lost, because no frame was sent yet.
+    fn arm(&mut self, arm: Arm, compared: Compared) -> Result<()> {
+        self.reported = None;
+        self.ready()?;
+        let armed = self.arm_once(arm, compared);
+        if !self.agent.is_lost() {
+            return armed;
+        }
+        self.ready()?;
+        self.arm_once(arm, compared)
+    }
+
+    fn arm_once(&mut self, arm: Arm, compared: Compared) -> Result<()> {
+        (self.before, ()) = match compared {
+            Compared::AfterIt => self.clock(true, |held| held.call("arm", &arm, Duration::ZERO))?,
+            Compared::BeforeIt => {
+                let before = self.clock(false, |_| Ok(()))?;
+                self.call::<()>("arm", &arm, Duration::ZERO)?;
+                before
+            }
+        };
+        Ok(())
+    }
+
+    /// Calls the agent; `besides` is how much longer than usual the answer may take.
+    fn call<A: DeserializeOwned>(
+        &mut self,
+        call: &'static str,
+        params: &impl Serialize,
+        besides: Duration,
+    ) -> Result<A> {
+        let patience = self.agent.waits().answer + besides;
+        self.agent.call(call, params, patience)
+    }
+
+    /// After a call that failed: what the agent reports of the trial, if the connection was lost and it can.
+    fn report(&mut self, trial: TrialId, failure: AgentError) -> Result<Reported> {
+        if !self.agent.is_lost() {
+            return Err(failure);
+        }
+        // Who cannot be reached again does not say why the connection was lost.
+        self.renew(Some(trial)).ok().flatten().ok_or(failure)
+    }
+
+    /// Ends the trial: its half of the account, also if the connection is lost meanwhile. Without a comparison of the clocks
+    /// after it, nothing is known of them.
+    fn finish(
+        &mut self,
+        trial: TrialId,
+        finish: &Finish,
+        besides: Duration,
+        compared: Compared,
+    ) -> Result<(Half, Option<HostClock>)> {
+        if let Some(reported) = self.reported.take() {
+            return Ok((reported.half, None));
+        }
+        let call = |held: &mut Self| held.call::<Half>("finish", finish, besides);
+        let finished = match compared {
+            Compared::BeforeIt => self.clock(false, call),
+            Compared::AfterIt => call(self).and_then(|half| Ok((self.clock(true, |_| Ok(()))?.0, half))),
+        };
+        match finished {
+            Ok((after, half)) => Ok((half, self.host_clock(after))),
+            Err(failure) => Ok((self.report(trial, failure)?.half, None)),
+        }
+    }
+
+    fn of_other_side(&self) -> AgentError {
+        let reason = "it is of the other side".into();
+        AgentError::Protocol { location: self.agent.location().to_string(), call: "finish", reason }
     }
 
     /// Reads the agent's clock: what it says, and a comparison, which is last or first. `meanwhile` happens between the two.
@@ -86,8 +196,8 @@ impl<'c> Held<'c> {
     /// Calls without a result. A lost agent has nothing any more; what fails otherwise, the next call says, or the end of the
     /// connection does it.
     fn tell(&mut self, call: &'static str) {
-        if !self.agent.is_lost() {
-            let _ = self.agent.call::<Value>(call, &(), PATIENCE);
+        if self.is_prepared && !self.agent.is_lost() {
+            let _ = self.call::<Value>(call, &(), Duration::ZERO);
         }
     }
 }
@@ -105,7 +215,7 @@ impl<'c> RemoteSender<'c> {
     /// What the agent refuses, or cannot do.
     pub fn prepare(agent: &'c mut Connection, asked: PrepareSending) -> Result<Self> {
         let held = Held::prepare(agent, PrepareSide::Transmit(asked))?;
-        Ok(Self { held, duration: Duration::ZERO, going: None })
+        Ok(Self { held, duration: Duration::ZERO, trial: TrialId(0), going: None })
     }
 
     /// Compares the clocks around each trial.
@@ -148,24 +258,34 @@ impl<'c> RemoteReceiver<'c> {
 impl TransmitEnd for RemoteSender<'_> {
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
         self.duration = arm.duration;
-        (self.held.before, ()) = self.held.clock(true, |held| held.arm(arm))?;
-        Ok(())
+        Ok(self.held.arm(arm, Compared::AfterIt)?)
     }
 
     fn go(&mut self, go: Go) -> capbench_lab::Result<()> {
+        self.trial = go.trial;
         self.going = Some(self.held.agent.begin("go", &go)?);
         Ok(())
     }
 
     fn sent(&mut self) -> capbench_lab::Result<Sent> {
         let going = self.going.take().unwrap_or_default();
-        Ok(self.held.agent.answer(going, self.duration + PATIENCE)?)
+        let patience = self.duration + self.held.agent.waits().answer;
+        let failure = match self.held.agent.answer(going, patience) {
+            Ok(sent) => return Ok(sent),
+            Err(failure) => failure,
+        };
+        let reported = self.held.report(self.trial, failure)?;
+        let sent = reported.sent.ok_or_else(|| self.held.of_other_side())?;
+        self.held.reported = Some(reported);
+        Ok(sent)
     }
 
     fn finish(&mut self, finish: FinishSending) -> capbench_lab::Result<TransmitHalf> {
-        let call = |held: &mut Held<'_>| held.agent.call("finish", &Finish::Transmit(finish), PATIENCE);
-        let (after, half): (_, TransmitHalf) = self.held.clock(false, call)?;
-        Ok(TransmitHalf { clock: self.held.host_clock(after), ..half })
+        let finish_call = Finish::Transmit(finish);
+        match self.held.finish(finish.trial, &finish_call, Duration::ZERO, Compared::BeforeIt)? {
+            (Half::Transmit(half), clock) => Ok(TransmitHalf { clock, ..*half }),
+            (Half::Receive(_), _) => Err(self.held.of_other_side().into()),
+        }
     }
 
     fn release(&mut self) {
@@ -173,7 +293,8 @@ impl TransmitEnd for RemoteSender<'_> {
     }
 
     fn is_lost(&self) -> bool {
-        self.held.agent.is_lost()
+        // An agent that took its place knows nothing of the trial.
+        self.held.agent.is_lost() || !self.held.is_prepared
     }
 }
 
@@ -186,18 +307,19 @@ impl ReceiveEnd for RemoteReceiver<'_> {
     }
 
     fn arm(&mut self, arm: Arm, _: Option<SharedStart>) -> capbench_lab::Result<()> {
-        (self.held.before, ()) = self.held.clock(false, |_| Ok(()))?;
-        self.held.arm(arm)?;
+        self.held.arm(arm, Compared::BeforeIt)?;
         // The next message is that a generator shall send: to another agent.
         self.held.agent.settle();
         Ok(())
     }
 
     fn finish(&mut self, finish: FinishReceiving) -> capbench_lab::Result<ReceiveHalf> {
-        let patience = self.quiet + DRAIN;
-        let half: ReceiveHalf = self.held.agent.call("finish", &Finish::Receive(finish), patience)?;
-        let (after, ()) = self.held.clock(true, |_| Ok(()))?;
-        Ok(ReceiveHalf { clock: self.held.host_clock(after), ..half })
+        let besides = self.quiet + self.held.agent.waits().drain;
+        let trial = finish.trial;
+        match self.held.finish(trial, &Finish::Receive(finish), besides, Compared::AfterIt)? {
+            (Half::Receive(half), clock) => Ok(ReceiveHalf { clock, ..*half }),
+            (Half::Transmit(_), _) => Err(self.held.of_other_side().into()),
+        }
     }
 
     fn release(&mut self) {

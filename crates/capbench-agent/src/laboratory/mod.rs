@@ -6,10 +6,12 @@
 //! | `generator` | an agent that sends, and its share of the load |
 //! | `check` | sends a few frames before the first trial: whether the cable is right, and which CPU receives |
 //! | `placement` | the CPUs of both hosts |
+//! | `repeated` | runs a trial again whose agents were lost |
 
 mod check;
 mod generator;
 mod placement;
+mod repeated;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -31,19 +33,15 @@ use capbench_model::environment::{Environment, RunHost};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_model::trial::Trial;
 
-use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver};
+use crate::client::{Comparison, Connection, Interrupt, RemoteReceiver, Start};
 use crate::location::Location;
 use crate::message::{Hello, Kind, Port, PortState, PortStatus, Refusal};
 use crate::server::Allowed;
+use crate::waits::Waits;
 use crate::{AgentError, Result};
 use check::Checked;
 use generator::Generator;
-
-/// Pauses before an agent that was lost is started again.
-const RECONNECT: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-
-/// How often a resting controller shows agents that it is there, well within their lease.
-const SHOW_LIFE: Duration = Duration::from_secs(60);
+use repeated::Repeated;
 
 /// Interval at which a pause checks whether the user wants to stop.
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
@@ -75,9 +73,7 @@ impl Route {
 #[derive(Debug)]
 pub struct AgentLaboratory {
     route: Route,
-    trace: bool,
     programs: Programs,
-    interrupt: Interrupt,
     stop: Arc<AtomicBool>,
     /// In the order of their streams.
     generators: Vec<Generator>,
@@ -112,9 +108,7 @@ impl AgentLaboratory {
         let base = (std::process::id() as u16).wrapping_mul(0x9e37);
         Ok(Self {
             route,
-            trace,
             programs,
-            interrupt,
             stop,
             generators,
             receive,
@@ -250,23 +244,10 @@ impl AgentLaboratory {
     /// Starts agents again that were lost. A generator that cannot be reached again is given up for the rest of the run, as far
     /// as that is tolerated.
     fn reconnect(&mut self) -> Result<()> {
-        let Self { route, trace, interrupt, generators, receive, statements, .. } = self;
-        let again = |role, agent: &mut Connection| {
-            let mut pauses = RECONNECT.iter();
-            while agent.is_lost() {
-                match connect(route, role, agent.location(), *trace, interrupt) {
-                    Ok(new) => *agent = new,
-                    Err(error) => match pauses.next() {
-                        Some(pause) => std::thread::sleep(*pause),
-                        None => return Err(error),
-                    },
-                }
-            }
-            Ok(())
-        };
+        let Self { route, generators, receive, statements, .. } = self;
         let mut given_up = generators.iter().filter(|generator| generator.failure.is_some()).count();
         for generator in generators.iter_mut().filter(|generator| generator.failure.is_none()) {
-            match again(Role::Transmit, &mut generator.agent) {
+            match generator.agent.revive() {
                 Err(error) if given_up < route.tolerated => {
                     given_up += 1;
                     statements.push(format!("the run went on without a generator: {error}"));
@@ -275,7 +256,7 @@ impl AgentLaboratory {
                 reached => reached?,
             }
         }
-        again(Role::Receive, receive)
+        receive.revive()
     }
 
     fn trial(&mut self, setup: &Setup) -> Result<LiveTrial<'_>> {
@@ -357,7 +338,8 @@ impl AgentLaboratory {
 
 impl Laboratory for AgentLaboratory {
     fn prepare(&mut self, setup: &Setup) -> capbench_model::Result<Box<dyn Trial + '_>> {
-        Ok(Box::new(self.trial(setup)?))
+        let stop = Arc::clone(&self.stop);
+        Ok(Box::new(Repeated::new(self.trial(setup)?, stop)))
     }
 
     fn rest(&mut self, while_idle: Duration) {
@@ -368,7 +350,7 @@ impl Laboratory for AgentLaboratory {
             if left.is_zero() {
                 return;
             }
-            if shown.elapsed() >= SHOW_LIFE {
+            if shown.elapsed() >= self.receive.waits().between_signs_of_life() {
                 // The next trial starts a lost agent again, or says why it cannot.
                 for generator in self.generators.iter_mut().filter(|generator| generator.failure.is_none()) {
                     let _ = generator.agent.show_life();
@@ -410,7 +392,13 @@ fn connect(
     if route.isolated {
         arguments.extend(["--isolated".into(), location.interface().into()]);
     }
-    let agent = Connection::open(location, &arguments, trace, interrupt)?;
+    let agent = Connection::open(Start {
+        location: location.clone(),
+        arguments,
+        trace,
+        interrupt: interrupt.clone(),
+        waits: Waits::of_this_build(),
+    })?;
     port(&agent, role)?;
     Ok(agent)
 }

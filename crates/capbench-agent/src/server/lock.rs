@@ -1,10 +1,13 @@
 //! One controller at a time uses an interface.
 
 use std::io;
+use std::time::{Duration, Instant};
+
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use capbench_host::bed::Side;
+use capbench_sys::host::InterfaceIndex;
 
 use crate::message::{Kind, Refusal};
 
@@ -21,10 +24,7 @@ impl PortLock {
     /// # Errors
     /// Another process has it.
     pub(super) fn take(side: &Side) -> Result<Self, Refusal> {
-        let name = format!("capbench/{}", side.index());
-        let bound =
-            SocketAddr::from_abstract_name(name).and_then(|address| UnixListener::bind_addr(&address));
-        bound.map(|socket| Self { _socket: socket }).map_err(|error| {
+        bind(side.index()).map(|socket| Self { _socket: socket }).map_err(|error| {
             let interface = side.name();
             let message = match error.kind() {
                 io::ErrorKind::AddrInUse => {
@@ -35,4 +35,26 @@ impl PortLock {
             Refusal::new(Kind::Failed, message)
         })
     }
+}
+
+/// Waits until no process holds the interface, up to `patience`; whether that is so.
+pub(super) fn is_free_within(
+    interface: InterfaceIndex,
+    patience: Duration,
+    gives_up: impl Fn() -> bool,
+) -> bool {
+    const TICK: Duration = Duration::from_millis(20);
+    let until = Instant::now() + patience;
+    while bind(interface).is_err() {
+        if Instant::now() >= until || gives_up() {
+            return false;
+        }
+        std::thread::sleep(TICK);
+    }
+    true
+}
+
+fn bind(interface: InterfaceIndex) -> io::Result<UnixListener> {
+    let address = SocketAddr::from_abstract_name(format!("capbench/{interface}"))?;
+    UnixListener::bind_addr(&address)
 }

@@ -4,41 +4,44 @@
 //! |---|---|
 //! | `rules` | what the command line allows |
 //! | `lock` | one controller at a time uses an interface |
+//! | `line` | the thread that reads calls |
+//! | `spool` | what it leaves for the next agent when the connection is lost |
 //! | `host` | what the agent says of its host |
 //! | `side` | the prepared side, and the calls that drive it |
 //!
-//! A thread of its own reads the calls. It sleeps in read(2) while frames are sent, and notices at once when the connection ends:
-//! then sending and receiving stop, and the process ends, with everything that it opened.
+//! When the connection ends, sending stops. The agent leaves its report of a trial whose frames were sent, and ends with
+//! everything that it opened.
 
 mod host;
+mod line;
 mod lock;
 mod rules;
 mod side;
+mod spool;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use capbench_host::time_service;
 use capbench_lab::LabError;
 use capbench_model::environment::Environment;
-use capbench_sys::host::clock;
+use capbench_sys::host::{clock, interface};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::framing;
-use crate::message::{Answer, Greeting, HostTimes, Kind, PROTOCOL, Refusal, Request};
+use crate::message::{Answer, Greeting, HostTimes, Kind, PROTOCOL, Refusal, Report, Reported, Request};
+use crate::waits::Waits;
+use line::Line;
 pub use rules::{Allowed, Rules};
 use side::OpenPort;
-
-/// How long the controller may be silent besides the duration of an armed trial. It may rest between trials, and is silent while
-/// the other side drains.
-pub const LEASE: Duration = Duration::from_secs(300);
+pub use spool::Spool;
 
 /// A call to a process that this agent is.
 type Called<T> = std::result::Result<T, Refusal>;
@@ -51,8 +54,11 @@ pub struct Agent {
     /// The kind of an error, as this program's exit codes distinguish it.
     kind_of: fn(&LabError) -> Kind,
     host: capbench_lab::live::Host,
-    stop: Arc<AtomicBool>,
-    is_greeted: bool,
+    line: Arc<Line>,
+    waits: Waits,
+    spool: Option<Spool>,
+    /// The session of the controller, once it has greeted.
+    session: Option<String>,
     port: Option<OpenPort>,
 }
 
@@ -67,6 +73,9 @@ pub enum Ended {
     /// The controller was silent for too long.
     #[error("the controller was silent for {0:?}; its host or the connection may be gone")]
     Silence(Duration),
+    /// The connection is lost, and so is the report of its last trial.
+    #[error("the report of a trial could not be left for the controller: {0}")]
+    Unreported(io::Error),
 }
 
 impl Agent {
@@ -74,7 +83,18 @@ impl Agent {
     pub fn new(rules: Rules, environment: Environment, kind_of: fn(&LabError) -> Kind) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let host = capbench_lab::live::Host::new(environment.irq_accounting, Arc::clone(&stop));
-        Self { rules, environment, kind_of, host, stop, is_greeted: false, port: None }
+        let (line, waits) = (Arc::new(Line::new(stop)), Waits::default());
+        Self { rules, environment, kind_of, host, line, waits, spool: None, session: None, port: None }
+    }
+
+    /// The same with a folder for reports of trials whose connection is lost.
+    pub fn with_spool(self, spool: Option<Spool>) -> Self {
+        Self { spool, ..self }
+    }
+
+    /// The same with other waits.
+    pub fn with_waits(self, waits: Waits) -> Self {
+        Self { waits, ..self }
     }
 
     /// Answers calls until the connection ends.
@@ -86,13 +106,10 @@ impl Agent {
         calls: impl Read + Send + 'static,
         mut answers: impl Write,
     ) -> std::result::Result<(), Ended> {
-        let (sender, receiver) = sync_channel(1);
-        let stop = Arc::clone(&self.stop);
-        // Not joined: it sleeps until the connection ends.
-        std::thread::Builder::new()
-            .name("capbench-calls".into())
-            .spawn(move || read_calls(BufReader::new(calls), &stop, &sender))?;
-        self.answer_all(&receiver, &mut answers)
+        let calls = self.line.read(calls)?;
+        let ended = self.answer_all(&calls, &mut answers);
+        self.leave_report().map_err(Ended::Unreported)?;
+        ended
     }
 
     fn answer_all(
@@ -102,7 +119,7 @@ impl Agent {
     ) -> std::result::Result<(), Ended> {
         loop {
             let armed_for = self.port.as_ref().map_or(Duration::ZERO, OpenPort::armed_for);
-            let lease = LEASE.saturating_add(armed_for);
+            let lease = self.waits.lease(armed_for);
             let request = match calls.recv_timeout(lease) {
                 Ok(request) => request?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -117,12 +134,19 @@ impl Agent {
         }
     }
 
+    /// Leaves what the interface's side can still say. It is free when the next agent can read the report.
+    fn leave_report(&mut self) -> io::Result<()> {
+        let Some(port) = self.port.take() else { return Ok(()) };
+        let (Some(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(()) };
+        port.last_words(self.line.was_cut(), |report| spool.keep(session, report))
+    }
+
     fn call(&mut self, Request { method, params, .. }: &Request) -> Called<Value> {
         let received_ns = clock::realtime_ns();
         if method == "hello" {
             return answer(self.hello(&parsed(method, params)?)?);
         }
-        if !self.is_greeted {
+        if self.session.is_none() {
             return Err(Refusal::new(Kind::Usage, format!("{method} before hello")));
         }
         match method.as_str() {
@@ -142,14 +166,18 @@ impl Agent {
             }
             "go" => {
                 let go = parsed(method, params)?;
-                let sent = self.port()?.go(go);
+                let line = Arc::clone(&self.line);
+                let port = self.port()?;
+                let sent = line.while_sending(|| port.go(go));
+                let sent = sent.ok_or_else(|| Refusal::new(Kind::Failed, "the connection has ended"))?;
                 answer(sent.map_err(|error| self.refusal(error))?)
             }
             "finish" => {
                 let finish = parsed(method, params)?;
                 let half = self.port()?.finish(finish);
-                half.map_err(|error| self.refusal(error))
+                answer(half.map_err(|error| self.refusal(error))?)
             }
+            "report" => answer(self.report(&parsed(method, params)?)?),
             "clock" => {
                 let kernel =
                     clock::kernel_clock().map_err(|error| Refusal::new(Kind::Failed, error.to_string()))?;
@@ -177,11 +205,26 @@ impl Agent {
             );
             return Err(Refusal::new(Kind::Unsupported, message));
         }
-        if greeting.trace && !self.is_greeted {
+        if greeting.trace && self.session.is_none() {
             self.host.trace(None);
         }
-        self.is_greeted = true;
+        self.session = Some(greeting.session.clone());
         host::hello(&self.rules, &self.environment, self.kind_of).map_err(|error| self.refusal(error.into()))
+    }
+
+    /// What was said last of a trial: by this agent, or by the one before it.
+    fn report(&mut self, report: &Report) -> Called<Option<Reported>> {
+        let own = self.port.as_ref().zip(report.trial).and_then(|(port, trial)| port.reported(trial));
+        if own.is_some() || self.port.is_some() {
+            return Ok(own);
+        }
+        let failed = |what: String| Refusal::new(Kind::Failed, what);
+        let index = interface::index_of(&report.interface).map_err(|error| failed(error.to_string()))?;
+        if !lock::is_free_within(index, report.patience, || self.line.is_lost()) {
+            return Err(failed(format!("interface {}: another controller still uses it", report.interface)));
+        }
+        let (Some(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(None) };
+        spool.take(session, report.trial).map_err(|error| failed(format!("the report of the trial: {error}")))
     }
 
     fn port(&mut self) -> Called<&mut OpenPort> {
@@ -213,40 +256,4 @@ fn parsed<T: DeserializeOwned>(call: &str, params: &Value) -> Called<T> {
 
 fn answer(value: impl Serialize) -> Called<Value> {
     serde_json::to_value(value).map_err(|error| Refusal::new(Kind::Failed, format!("an answer: {error}")))
-}
-
-/// Reads calls until the connection ends, which stops what runs.
-fn read_calls(mut calls: impl BufRead, stop: &AtomicBool, to: &SyncSender<io::Result<Request>>) {
-    loop {
-        let next = framing::read(&mut calls).and_then(|message| {
-            message
-                .map(|octets| {
-                    serde_json::from_slice::<Request>(&octets)
-                        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-                })
-                .transpose()
-        });
-        match next {
-            Ok(Some(request)) if request.id.is_none() => {
-                // The only message without an answer.
-                if request.method == "stop" {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-            Ok(Some(request)) => {
-                if to.send(Ok(request)).is_err() {
-                    return;
-                }
-            }
-            Ok(None) => {
-                stop.store(true, Ordering::Relaxed);
-                return;
-            }
-            Err(error) => {
-                stop.store(true, Ordering::Relaxed);
-                let _ = to.send(Err(error));
-                return;
-            }
-        }
-    }
 }

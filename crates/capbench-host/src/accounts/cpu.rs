@@ -12,7 +12,7 @@ use crate::{HostError, Result};
 const FILE: &str = "/proc/stat";
 
 /// Times of one CPU in ns: since boot in a snapshot, within the window in a difference. All are multiples of the tick.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuTimes {
     /// Programs, including guests of a hypervisor.
     pub user_ns: u64,
@@ -39,8 +39,9 @@ pub struct CpuSnapshot {
 }
 
 /// The times of every CPU between two snapshots.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuWindow {
+    /// Each CPU with its times.
     rows: Vec<(CpuId, CpuTimes)>,
 }
 

@@ -35,7 +35,7 @@ pub struct KernelWorkSnapshot {
 }
 
 /// The kernel's receive work on one CPU within a window, in ns of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KernelReceive {
     /// The CPU.
     pub cpu: CpuId,

@@ -23,7 +23,7 @@ pub struct SoftnetSnapshot {
 }
 
 /// Counts of one CPU: between two snapshots, or in a snapshot since boot, modulo 2^32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoftnetDelta {
     /// The CPU.
     pub cpu: CpuId,

@@ -5,7 +5,7 @@ use std::path::Path;
 use capbench_sys::host::{CpuId, ThreadId};
 
 /// Activity of a thread since its start, or within a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct ThreadTimes {
     /// Time on a CPU in ns (first number of `schedstat`, Documentation/scheduler/sched-stats.rst). For a running thread it lags
     /// by up to a timer tick; a thread reads its own time exactly with `capbench_sys::host::clock::thread_cpu_ns`. `None` if

@@ -6,6 +6,7 @@
 
 mod cpu_mask;
 mod guard;
+mod guarded;
 mod kernel_work;
 mod moderated;
 mod pair;
@@ -16,6 +17,7 @@ mod side;
 use crate::Result;
 use crate::links::{Link, Tie};
 pub use cpu_mask::parse as cpus_in_mask;
+pub use guarded::Guarded;
 pub use kernel_work::{KernelWork, KernelWorkReport};
 pub use moderated::Moderated;
 pub use placement::Placement;

@@ -1,22 +1,16 @@
 //! Changes the interrupt moderation of an interface for a trial and restores it.
-//!
-//! It is restored after the trial, also after an error, a panic or a stop. Only a killed process (SIGKILL) leaves the changed
-//! setting.
-
-use std::io::Write as _;
 
 use capbench_sys::host::ethtool::Coalescing;
 
-use super::Side;
+use super::{Guarded, Side};
 use crate::error::{HostError, Result};
 use capbench_model::moderation::Moderation;
 
 /// An interface with changed moderation. Dropping this restores it.
 #[derive(Debug)]
 pub struct Moderated {
-    side: Side,
-    before: Coalescing,
     granted: Coalescing,
+    _guarded: Guarded,
 }
 
 impl Moderated {
@@ -36,12 +30,11 @@ impl Moderated {
             Moderation::Fixed(usecs) => before.with_adaptive(false).with_receive_usecs(usecs),
             Moderation::Adaptive => before.with_adaptive(true),
         };
-        // Created first, so that its drop restores the setting after any failure below.
-        let mut changed = Self { side: side.clone(), before, granted: wanted };
+        let guarded = Guarded::new(side, "interrupt moderation", |name| before.change(name))?;
         side.run(|| wanted.write(side.name()))?.map_err(|error| unsupported(error.to_string()))?;
-        changed.granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
-        match changed.granted.moderation().receive_adaptive == (asked == Moderation::Adaptive) {
-            true => Ok(changed),
+        let granted = side.run(|| Coalescing::read(side.name()))??.unwrap_or(before);
+        match granted.moderation().receive_adaptive == (asked == Moderation::Adaptive) {
+            true => Ok(Self { granted, _guarded: guarded }),
             false => Err(unsupported("its driver took the setting and did not apply it".into())),
         }
     }
@@ -51,21 +44,6 @@ impl Moderated {
         match self.granted.moderation().receive_adaptive {
             true => Moderation::Adaptive,
             false => Moderation::Fixed(self.granted.moderation().receive_us),
-        }
-    }
-}
-
-impl Drop for Moderated {
-    fn drop(&mut self) {
-        let (side, before) = (&self.side, self.before);
-        let restored = side.run(|| before.write(side.name())).and_then(|written| Ok(written?));
-        if let Err(error) = restored {
-            // Standard error may be closed, and a write must not panic here.
-            let name = side.name();
-            let _ = writeln!(
-                std::io::stderr(),
-                "capbench: interface {name}: interrupt moderation is not put back: {error}"
-            );
         }
     }
 }

@@ -4,7 +4,7 @@
 macro_rules! link_stats {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
         /// Counters of an interface since its creation: packets or bytes, 64 bits wide, never reset by reading.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub struct LinkStats {
             $($(#[$doc])* pub $name: u64,)+
             /// Packets dropped because they were addressed to another host (Linux 5.19); `None` before.

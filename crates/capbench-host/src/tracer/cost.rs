@@ -12,7 +12,7 @@ use std::fmt;
 const FEWEST_RUNS: u64 = 100;
 
 /// Time per event, measured on this host.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct TracerCost {
     /// ns per frame that the kernel dropped (`skb:kfree_skb`).
     pub drop_ns: f64,

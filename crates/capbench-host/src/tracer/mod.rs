@@ -56,7 +56,7 @@ pub struct Unavailable {
 }
 
 /// Drops of one kind on one interface.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DropKind {
     /// The kernel's name of the reason without `SKB_DROP_REASON_`, or its number if it has no name. `None` if the kernel
     /// reports no reason: before Linux 5.17, or with NOT_SPECIFIED.
@@ -77,7 +77,7 @@ impl fmt::Display for DropKind {
 }
 
 /// Counts of one interface: since the tracer started, or within a window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceTrace {
     /// Dropped frames (`skb:kfree_skb`). Most are the stack's copies of frames that were captured: see [`reasons::stage_of`].
     pub drops: Vec<(DropKind, u64)>,
@@ -119,7 +119,7 @@ impl InterfaceTrace {
 }
 
 /// Time in the receive softirq (NET_RX) of one CPU in ns of wall-clock time, including hard interrupts during it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NetRxTime {
     /// All of it, as an interruption or in ksoftirqd.
     pub total_ns: u64,

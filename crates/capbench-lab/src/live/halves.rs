@@ -20,13 +20,13 @@ use capbench_model::trial::Departed;
 use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
 
-use super::interface_counts::InterfaceCounts;
+pub use super::interface_counts::InterfaceCounts;
 use super::messages::HostCpus;
 use super::nic::NicAccount;
 use crate::receiver::Received;
 
 /// The transmit side's half.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TransmitHalf {
     /// The stream in its frames' stamps.
     pub stream: StreamId,
@@ -56,13 +56,26 @@ pub struct TransmitHalf {
     pub driver_counters: BTreeMap<String, u64>,
     /// Notes on these counters.
     pub notes: Vec<String>,
+    /// When the connection to this side was lost, if it was lost after the begin of sending.
+    #[serde(default)]
+    pub interruption: Option<Interruption>,
     /// What the controller knows of the host's clock; absent if it did not compare it.
     #[serde(skip)]
     pub clock: Option<HostClock>,
 }
 
+/// When the connection to a side was lost that could still report its half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Interruption {
+    /// While frames were sent, which ended sending.
+    WhileSending,
+    /// When sending was over: the counts are whole. The receiver waited longer than the trial took.
+    AfterSending,
+}
+
 /// The frames of a sending phase: `intended = unsent + sent` and `sent = accepted + refused_lost`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SentFrames {
     /// Frames that were to be sent.
     pub intended: u64,
@@ -81,7 +94,7 @@ pub struct SentFrames {
 }
 
 /// The generator's CPU while it sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GeneratorCpu {
     /// The CPU.
     pub cpu: CpuId,
@@ -96,7 +109,7 @@ pub struct GeneratorCpu {
 }
 
 /// The receive side's half.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReceiveHalf {
     /// The application's results.
     pub received: Received,
@@ -133,7 +146,7 @@ pub struct ReceiveHalf {
 }
 
 /// The CPUs of the receive side's host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReceiverCpus {
     /// The CPUs of the trial.
     pub placement: HostCpus,

@@ -6,6 +6,7 @@ use capbench_host::bed::Side;
 use capbench_host::drivers::NicSnapshot;
 use capbench_host::links::{Link, LinkStats, XdpAttachment};
 use capbench_host::tracer::InterfaceTrace;
+use capbench_sys::host::ethtool::{PauseCounts, pause_counts};
 use serde::{Deserialize, Serialize};
 
 use super::nic;
@@ -16,14 +17,18 @@ use crate::Result;
 pub(super) struct InterfaceSnapshot {
     link: Link,
     pub(super) nic: NicSnapshot,
+    /// Pause frames; `None` if the driver does not report them to all drivers' standard.
+    pub(super) pause: Option<PauseCounts>,
     traced: Option<InterfaceTrace>,
 }
 
 /// The counts of a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterfaceCounts {
     /// Link statistics; `None` if the kernel sent none, or a counter decreased.
     pub(super) stats: Option<LinkStats>,
+    /// Pause frames (`ethtool -I -a`); `None` if unknown.
+    pub(super) pause: Option<PauseCounts>,
     /// The tracer's counts; `None` without a tracer.
     pub(super) traced: Option<InterfaceTrace>,
     /// How an XDP program was attached before the trial.
@@ -38,7 +43,8 @@ impl InterfaceSnapshot {
         // In this order: reading the driver's counters updates the link statistics of many drivers.
         let nic = nic::look(side)?;
         let link = side.links().by_index(side.index())?;
-        Ok(Self { link, nic, traced: tracing.counts(end)? })
+        let pause = side.run(|| pause_counts(side.name()))??;
+        Ok(Self { link, nic, pause, traced: tracing.counts(end)? })
     }
 
     /// Reads the counters before a trial. If it `settles`, earlier traffic is in them: some drivers update them at intervals.
@@ -61,6 +67,7 @@ impl InterfaceSnapshot {
         let stats = self.link.stats.zip(before.link.stats);
         let traced = self.traced.as_ref().zip(before.traced.as_ref());
         InterfaceCounts {
+            pause: self.pause_since(before),
             stats: stats.and_then(|(after, before)| after.since(&before)),
             traced: traced.map(|(after, before)| after.since(before)),
             xdp_before: before.link.xdp,
@@ -69,11 +76,24 @@ impl InterfaceSnapshot {
     }
 }
 
+impl InterfaceSnapshot {
+    /// Pause frames since `before`; `None` if they are unknown, or a count decreased.
+    pub(super) fn pause_since(&self, before: &Self) -> Option<PauseCounts> {
+        let (after, before) = self.pause.zip(before.pause)?;
+        let sent = after.sent.checked_sub(before.sent)?;
+        Some(PauseCounts { sent, received: after.received.checked_sub(before.received)? })
+    }
+}
+
 impl InterfaceCounts {
     /// The counts of two interfaces together: a sum is unknown where a part is.
     pub(super) fn plus(self, other: &Self) -> Self {
-        let Self { stats, traced, .. } = self;
+        let Self { stats, pause, traced, .. } = self;
         Self {
+            pause: pause.zip(other.pause).map(|(one, other)| PauseCounts {
+                sent: one.sent + other.sent,
+                received: one.received + other.received,
+            }),
             stats: stats.zip(other.stats).map(|(one, other)| one.plus(&other)),
             traced: traced.zip(other.traced.as_ref()).map(|(one, other)| one.plus(other)),
             ..self

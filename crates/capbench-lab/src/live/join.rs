@@ -21,6 +21,8 @@ use capbench_model::evidence::{Evidence, PeerQueue};
 use capbench_model::traced_losses::TracedLosses;
 use capbench_model::trial::Measured;
 
+use capbench_sys::host::ethtool::PauseCounts;
+
 use super::halves::{ReceiveHalf, TransmitHalf};
 use super::interface_counts::InterfaceCounts;
 use super::nic::{self, Between};
@@ -243,6 +245,8 @@ impl Halves<'_> {
             .chain(received.counters.raw.iter().map(|(name, count)| (format!("method.{name}"), *count)))
             .chain(of_link("transmit", transmit.interface.stats))
             .chain(of_link("receive", receive.interface.stats))
+            .chain(of_pause("transmit", transmit.interface.pause))
+            .chain(of_pause("receive", receive.interface.pause))
             .chain([("method.read".to_string(), received.arrivals.read)])
             .chain(of_kernel(receive.cpus.kernel.as_ref()))
             .collect();
@@ -268,6 +272,14 @@ fn of_link(side: &str, stats: Option<LinkStats>) -> impl Iterator<Item = (String
             ("rx_nohandler", stats.rx_nohandler),
         ]
         .map(|(name, count)| (format!("{side}.{name}"), count))
+    })
+}
+
+/// The pause frames of a side.
+fn of_pause(side: &str, pause: Option<PauseCounts>) -> impl Iterator<Item = (String, u64)> {
+    pause.into_iter().flat_map(move |PauseCounts { sent, received }| {
+        [("pause_sent", sent), ("pause_received", received)]
+            .map(|(name, count)| (format!("{side}.{name}"), count))
     })
 }
 

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capbench_model::counters::Counters;
+use capbench_sys::host::ethtool::PauseCounts;
 use serde::{Deserialize, Serialize};
 
+use super::interface_counts::InterfaceCounts;
 use crate::Result;
 use capbench_host::bed::Side;
 use capbench_host::drivers::{
@@ -27,7 +29,7 @@ pub(super) fn settling(nic: &NicSnapshot) -> Duration {
 }
 
 /// The receiving driver's account of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NicAccount {
     /// Losses of the card, or why its counters do not show them.
     link: std::result::Result<Counted, String>,
@@ -85,11 +87,12 @@ impl NicAccount {
     pub(super) fn new(
         before: &NicSnapshot,
         after: &NicSnapshot,
-        link: Option<LinkStats>,
+        counts: &InterfaceCounts,
         backlog: u64,
         circumstances: &Circumstances<'_>,
     ) -> Self {
         let deltas = after.since(before);
+        let link = counts.stats;
         let in_receive_drops = link.map_or(0, |stats| in_receive_drops(after.driver(), &stats, &deltas));
         let refused = |stats: &LinkStats| backlog.min(stats.rx_dropped - in_receive_drops);
         let without_stack = |stats: LinkStats| LinkDeltas {
@@ -101,7 +104,7 @@ impl NicAccount {
         Self {
             in_receive_drops,
             refused_uncounted: link.as_ref().filter(|_| !counts_refused).map_or(0, refused),
-            notes: notes(after.driver(), &deltas),
+            notes: notes(after.driver(), &deltas, counts.pause),
             counters: raw(after.driver(), &deltas),
             ..Self::of_losses(after, &losses, circumstances)
         }
@@ -257,8 +260,9 @@ fn counted(losses: &[&NicLoss], foreign: u64) -> Counted {
     }
 }
 
-/// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames.
-fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String> {
+/// What readers of the trial must know of a card's counters: packets that a cloud's limits held back, and pause frames. A driver
+/// that does not report those to all drivers' standard may have counters of them.
+fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta], pause: Option<PauseCounts>) -> Vec<String> {
     let with = |meaning: Meaning| {
         deltas.iter().filter(move |delta| {
             let row = driver.and_then(|driver| driver.row_of(&delta.name));
@@ -271,7 +275,13 @@ fn notes(driver: Option<&table::Driver>, deltas: &[CounterDelta]) -> Vec<String>
             delta.count, delta.name
         )
     };
-    let paused: Vec<&str> = with(Meaning::Pause).map(|delta| delta.name.trim()).collect();
+    let paused: Vec<&str> = match pause {
+        Some(PauseCounts { sent, received }) => {
+            let counts = [("pause_sent", sent), ("pause_received", received)];
+            counts.into_iter().filter(|(_, frames)| *frames > 0).map(|(name, _)| name).collect()
+        }
+        None => with(Meaning::Pause).map(|delta| delta.name.trim()).collect(),
+    };
     // Without numbers, so that equal texts of several trials can be grouped: the counters have the numbers.
     let pause = (!paused.is_empty()).then(|| {
         format!("pause frames made a sender wait where frames would have been lost ({})", paused.join(", "))
@@ -290,13 +300,17 @@ pub(super) struct TransmitCounts {
 }
 
 /// The counts of the transmit side's driver.
-pub(super) fn transmit(before: &NicSnapshot, after: &NicSnapshot) -> TransmitCounts {
+pub(super) fn transmit(
+    before: &NicSnapshot,
+    after: &NicSnapshot,
+    pause: Option<PauseCounts>,
+) -> TransmitCounts {
     let driver = after.driver();
     let is_known = |delta: &CounterDelta| driver.is_some_and(|driver| driver.row_of(&delta.name).is_some());
     let known: Vec<_> = after.since(before).into_iter().filter(is_known).collect();
     TransmitCounts {
         counters: raw(driver, &known),
-        notes: notes(driver, &known),
+        notes: notes(driver, &known, pause),
         counts_each: counts_each(after),
     }
 }
@@ -432,9 +446,14 @@ mod tests {
         let delta = |name: &str, count| CounterDelta { name: name.into(), count, by_register: false };
         let counted =
             [delta("rx_flow_control_xoff", 3), delta("tx_flow_control_xon", 0), delta("rx_crc_errors", 1)];
-        let [note] = &notes(driver, &counted)[..] else { panic!("one note") };
+        let [note] = &notes(driver, &counted, None)[..] else { panic!("one note") };
         assert!(note.starts_with("pause frames") && note.ends_with("(rx_flow_control_xoff)"), "{note}");
-        assert_eq!(notes(driver, &counted[1..]), Vec::<String>::new());
+        assert_eq!(notes(driver, &counted[1..], None), Vec::<String>::new());
+        let standard = |sent| notes(driver, &counted, Some(PauseCounts { sent, received: 0 }));
+        assert!(
+            standard(1)[0].ends_with("(pause_sent)") && standard(0).is_empty(),
+            "the standard's count decides"
+        );
     }
 
     #[test]

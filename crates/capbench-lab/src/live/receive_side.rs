@@ -12,7 +12,7 @@ use capbench_host::accounts::clocks::ClockSnapshot;
 use capbench_host::accounts::cpu::tick_ns;
 use capbench_host::accounts::kernel_work::{KernelWorkProbe, KernelWorkSnapshot};
 use capbench_host::accounts::softnet::{SoftnetSnapshot, longest_backlog};
-use capbench_host::bed::{Moderated, Side};
+use capbench_host::bed::{Guarded, Moderated, Side};
 use capbench_model::direction::Direction;
 use capbench_model::laboratory::Setup;
 use capbench_model::latency::Latency;
@@ -21,7 +21,7 @@ use capbench_model::places::Place;
 use capbench_sys::host::affinity;
 
 use super::ends::ReceiveEnd;
-use super::far_end::FarEnd;
+use super::far_end;
 use super::halves::{ReceiveHalf, ReceiverCpus};
 use super::host::Host;
 use super::interface_counts::InterfaceSnapshot;
@@ -46,7 +46,7 @@ pub struct ReceiveSide {
     plan: FramePlan,
     /// The interface with the set-up's interrupt moderation.
     moderated: Option<Moderated>,
-    _far_end: FarEnd,
+    _far_end: Option<Guarded>,
     open: Option<OpenCapture>,
     armed: Option<Armed>,
 }
@@ -98,8 +98,8 @@ impl ReceiveSide {
         let moderated = setup.moderation.map(|wanted| Moderated::set(side, wanted)).transpose()?;
         let plan = FramePlan::new(setup.layout, setup.sizes.clone(), asked.mtu)?;
         let far_end = match asked.is_virtual {
-            true => FarEnd::set_up(side, &setup.transmit)?,
-            false => FarEnd::default(),
+            true => far_end::set_up(side, &setup.transmit)?,
+            false => None,
         };
         Ok(Self {
             host: host.clone(),
@@ -132,13 +132,8 @@ impl ReceiveSide {
             failed_redirects: counts.traced.as_ref().map_or(0, |traced| traced.xdp_redirect_errors),
         };
         let backlog = softnet.iter().map(|cpu| cpu.dropped).sum();
-        let nic = NicAccount::new(
-            &before.interface.nic,
-            &after.interface.nic,
-            counts.stats,
-            backlog,
-            &circumstances,
-        );
+        let nic =
+            NicAccount::new(&before.interface.nic, &after.interface.nic, &counts, backlog, &circumstances);
         let options = &self.asked.setup.capture;
         ReceiveHalf {
             filters: received.filtered && (options.filter.is_some() || options.direction == Direction::Out),

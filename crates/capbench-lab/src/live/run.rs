@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::ends::ReceiveEnd;
 use super::generators::generators;
-use super::halves::{ReceiveHalf, TransmitHalf};
+use super::halves::{Interruption, ReceiveHalf, TransmitHalf};
 use super::join::{LinkFacts, SeparateClocks, Sides, join};
 use super::messages::{Arm, FinishReceiving};
 use super::numbering::Numbering;
@@ -108,12 +108,31 @@ impl LiveTrial<'_> {
         let mut result =
             TrialResult { generators: generators(self.senders.each(), &transmit, &receive), ..result };
         result.noise.extend(self.senders.absence());
+        for half in &transmit {
+            self.judge_interruption(&mut result, half);
+        }
         let ended = result.generators.iter().find_map(|generator| generator.failure.clone());
         if let Some(failure) = ended {
             result.invalidate(format!("a generator ended while it sent: {failure}"));
             self.release();
         }
         Ok(result)
+    }
+
+    /// What it means for a trial that the connection to a generator was lost which could still report.
+    fn judge_interruption(&self, result: &mut TrialResult, half: &TransmitHalf) {
+        let of_half = |sender: &&Sender<'_>| sender.stream() == half.stream;
+        let location =
+            self.senders.each().iter().find(of_half).and_then(Sender::location).unwrap_or_default();
+        match half.interruption {
+            Some(Interruption::WhileSending) => {
+                result.invalidate(format!("{location}: the connection was lost while frames were sent"));
+            }
+            Some(Interruption::AfterSending) => result.noise.push(format!(
+                "{location}: the connection was lost after sending; CPU times include the wait for its report"
+            )),
+            None => {}
+        }
     }
 
     /// Runs one trial up to the halves of its account, in the order of RFC 2544 section 23: snapshot, open, barrier, send on

@@ -1,7 +1,7 @@
 //! The generators of a trial, which send its load together.
 //!
-//! A generator whose process ends while it sends spoils the trial, and its frames are no longer awaited; the others send on. It
-//! takes part in no later trial of the set-up. An error of a generator that can still be reached is the trial's.
+//! A generator whose process ends while it sends spoils the trial, and its frames are no longer awaited; the others send on. One
+//! that cannot be made ready for a trial takes part in no later one of the set-up. An error of a generator that can still be reached is the trial's.
 
 use std::num::NonZeroU32;
 
@@ -156,6 +156,10 @@ impl<'l> Senders<'l> {
     /// # Errors
     /// Why one cannot send, or the failure of more than may end.
     pub(super) fn arm(&mut self, arm: Arm, start: Option<&SharedStart>) -> Result<()> {
+        // One that ended in the trial before may have been started again.
+        for sender in self.each.iter_mut().filter(|sender| sender.part.is_some()) {
+            sender.failure = None;
+        }
         loop {
             let before = self.failures().count();
             if before > self.tolerated || before == self.each.len() {

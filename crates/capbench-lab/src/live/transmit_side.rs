@@ -107,7 +107,8 @@ impl TransmitSide {
         after: &InterfaceSnapshot,
     ) -> TransmitHalf {
         let Sending { report, .. } = sending;
-        let nic::TransmitCounts { counters, notes, counts_each } = nic::transmit(&before.nic, &after.nic);
+        let nic::TransmitCounts { counters, notes, counts_each } =
+            nic::transmit(&before.nic, &after.nic, after.pause_since(before));
         // A phase with a plan lasts as long as its plan, even if its last frame leaves one period before the end.
         let is_whole = arm.schedule().intended(arm.duration).is_some() && !self.host.is_stopped();
         TransmitHalf {
@@ -139,6 +140,7 @@ impl TransmitSide {
             counts_each_frame: counts_each,
             driver_counters: counters,
             notes,
+            interruption: None,
             clock: None,
         }
     }

@@ -33,7 +33,7 @@ pub struct Skew {
 }
 
 /// The two one-way legs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Legs {
     /// From planned send time to the kernel's timestamp.
     pub to_kernel: Option<Delays>,
@@ -48,7 +48,7 @@ impl Legs {
 }
 
 /// One-way delays of a trial between two hosts, before it is known whether the clocks agree.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OneWay {
     /// Less their minimum and the skew.
     pub relative: Option<Relative>,

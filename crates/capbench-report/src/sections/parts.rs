@@ -33,7 +33,7 @@ pub(super) fn names(label: &str, names: Vec<String>) -> Axis {
 }
 
 pub(super) fn point(x: f64, y: impl Into<Option<f64>>, trials: Trials) -> Point {
-    Point { x, y: y.into().filter(|y| y.is_finite()), interval: None, trials }
+    Point { x, y: y.into().filter(|y| y.is_finite()), interval: None, is_at_least: false, trials }
 }
 
 /// A median with the interval of its repeats.

@@ -9,7 +9,8 @@ use crate::naming::{self, Kind as Purpose, Scene, list};
 use crate::results::Results;
 use crate::sentences::search::ranked;
 
-const WHISKERS: &str = "A line reaches to the lowest load that was certainly not sustained. Without a line, no load showed the limit.";
+const WHISKERS: &str =
+    "A line reaches to the lowest load that was certainly not sustained. ≥: no load showed the limit.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
@@ -31,7 +32,8 @@ fn rates(ranking: &Ranking) -> Chart {
             let own = sustained(row);
             let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_whisker);
             let interval = interval.map(|(low, high)| [low, high]);
-            Point { interval, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
+            let is_at_least = own.lower_pps.is_some() && own.at_most_pps.is_none();
+            Point { interval, is_at_least, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
         };
         ranking.methods.iter().enumerate().map(at).collect()
     };
@@ -93,7 +95,12 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
             let (lower, upper) = (goal.lower.as_ref()?, goal.upper.as_ref());
             let interval =
                 upper.filter(|_| is_first(name)).map(|upper| [lower.achieved_pps, upper.intended_pps]);
-            Some(Point { interval, ..point(nth as f64, lower.achieved_pps, lower.trials.clone()) })
+            let is_at_least = upper.is_none();
+            Some(Point {
+                interval,
+                is_at_least,
+                ..point(nth as f64, lower.achieved_pps, lower.trials.clone())
+            })
         };
         let role = if is_first(name) { Role::Delivered } else { Role::Account };
         series(name.to_uppercase(), role, methods.iter().enumerate().filter_map(at).collect())

@@ -230,7 +230,7 @@ fn curve(comparison: &Comparison, places: &[f64], at: usize, column: &Compared) 
     let points = comparison.rows.iter().zip(places).filter_map(|(row, &x)| {
         let cell = row.cells.get(at)?;
         let interval = cell.low.zip(cell.high).map(|(low, high)| [low, high]);
-        Some(Point { x, y: cell.value, interval, trials: cell.trials.clone() })
+        Some(Point { x, y: cell.value, interval, is_at_least: false, trials: cell.trials.clone() })
     });
     let Compared { method, what, .. } = column;
     let (name, role) = match column.side {

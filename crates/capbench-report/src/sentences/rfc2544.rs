@@ -141,9 +141,12 @@ pub(crate) fn outcome(found: &Found) -> Option<String> {
         }
         Found::BackToBack(bursts) => {
             let benchmark = bursts.benchmark.as_ref()?;
-            let valid = if bursts.invalid_because.is_some() { ", which is not valid" } else { "" };
+            let valid = match &bursts.invalid_because {
+                Some(why) => format!(" (not valid: {why})"),
+                None => String::new(),
+            };
             format!(
-                "the longest burst without loss has {:.0} frames on average, which is {} of buffer{valid}",
+                "bursts of up to {:.0} frames lose nothing (average of the longest): buffers for {}{valid}",
                 benchmark.average_frames,
                 time(benchmark.corrected_buffer_s)
             )

@@ -92,7 +92,8 @@ fn most(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     let lost = if reading.loses() {
         format!(" and lost {} of what was sent", naming::percent(reading.sent_loss_ratio.median))
     } else if reading.is_saturated() {
-        " and lost nothing only because buffers absorbed the excess".into()
+        // Buffers absorbed the excess: no rate that the method sustains.
+        return None;
     } else if reading.is_clean() {
         " and lost nothing".into()
     } else {

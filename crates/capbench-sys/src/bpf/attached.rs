@@ -12,7 +12,7 @@ use crate::{Result, SysError};
 
 /// The part that runs the program (`IFLA_XDP_ATTACHED`, `XDP_ATTACHED_*` of `linux/if_link.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 pub enum XdpAttachment {
     /// None: there is no program.
     Detached,

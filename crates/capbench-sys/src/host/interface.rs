@@ -133,19 +133,27 @@ pub(super) unsafe fn request(
     call: &str,
 ) -> Result<libc::__c_anonymous_ifr_ifru> {
     let what = || format!("ioctl({call}, {name})");
-    if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
-        return Err(SysError::argument(what(), "not a name that an interface can have"));
-    }
-    let mut ifr_name = [0 as libc::c_char; libc::IFNAMSIZ];
-    for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    let mut ifreq = libc::ifreq { ifr_name, ifr_ifru: data };
+    let mut ifreq = libc::ifreq { ifr_name: name_field(name, what)?, ifr_ifru: data };
     // SAFETY: the request reads and writes one ifreq, exclusively ours and alive, whose name ends with a NUL; the rest is
     // the caller's promise.
     let code = unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut ifreq) };
     check(code, what)?;
     Ok(ifreq.ifr_ifru)
+}
+
+/// The name as `struct ifreq` has it. `what` is what an error calls the request.
+pub(super) fn name_field(
+    name: &str,
+    what: impl FnOnce() -> String,
+) -> Result<[libc::c_char; libc::IFNAMSIZ]> {
+    if name.len() >= libc::IFNAMSIZ || name.contains('\0') {
+        return Err(SysError::argument(what(), "not a name that an interface can have"));
+    }
+    let mut field = [0 as libc::c_char; libc::IFNAMSIZ];
+    for (to, from) in field.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Ok(field)
 }
 
 /// A socket for requests about interfaces of the calling thread's network namespace.

@@ -3,8 +3,9 @@
 use std::io::{IsTerminal, stdin, stdout};
 use std::time::Duration;
 
-use anyhow::Result;
-use capbench_agent::server::{Agent, Allowed, Rules};
+use anyhow::{Context, Result};
+use capbench_agent::server::{Agent, Allowed, Rules, Spool};
+use capbench_agent::waits::Waits;
 use capbench_frames::Pps;
 use capbench_model::environment::Environment;
 use clap::Args;
@@ -37,6 +38,8 @@ pub fn run(flags: &AgentFlags) -> Result<Exit> {
     let AgentFlags { allow, isolated, max_rate, max_duration } = flags.clone();
     let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
     let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
-    Agent::new(rules, environment, exit::kind_of).serve(stdin(), stdout())?;
+    let spool = Spool::of_user().context("agent: cannot use its folder for reports below /run")?;
+    let agent = Agent::new(rules, environment, exit::kind_of).with_spool(spool);
+    agent.with_waits(Waits::of_this_build()).serve(stdin(), stdout())?;
     Ok(Exit::Done)
 }

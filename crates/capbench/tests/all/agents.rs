@@ -7,8 +7,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root, signal,
+    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
 };
+
+/// How long an agent and its controller wait for each other, where a connection stays silent: for an answer, for a drain, and
+/// besides; in milliseconds.
+pub const WAITS: &str = "6000,1500,1500";
+pub const WAITS_NAME: &str = "CAPBENCH_TEST_WAITS";
 
 /// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.
 pub struct Hosts {
@@ -57,7 +62,7 @@ impl Hosts {
     }
 
     /// A bench of one method at one rate between the two.
-    fn bench(&self, out: &Scratch, arguments: &str) -> Command {
+    pub fn bench(&self, out: &Scratch, arguments: &str) -> Command {
         let mut command = capbench("bench --method packet-v3 --repeats 0");
         command.args(["--tx", &self.location("gen"), "--rx", &self.location("dut")]);
         command.args(arguments.split_whitespace()).arg("--out").arg(out.path().join("run"));
@@ -65,7 +70,7 @@ impl Hosts {
     }
 
     /// Processes of agents that use this interface.
-    fn agents(&self, which: &str) -> Vec<u32> {
+    pub fn agents(&self, which: &str) -> Vec<u32> {
         let end = format!(":{}\0", self.interface(which));
         let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
         let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -75,6 +80,14 @@ impl Hosts {
             line.contains("\0agent\0") && line.contains(&end)
         };
         numbers.filter(is_agent).collect()
+    }
+
+    /// Frames that the receiving interface has counted.
+    pub fn received(&self) -> u64 {
+        let (name, interface) = (self.name("dut"), self.interface("dut"));
+        let file = format!("/sys/class/net/{interface}/statistics/rx_packets");
+        let output = program(&format!("ip netns exec {name} sh -c")).arg(format!("cat {file}")).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().parse().unwrap()
     }
 
     /// Waits until no agent is left.
@@ -117,7 +130,7 @@ pub fn check(trial: &Value) {
     }
 }
 
-fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
+pub fn refused(command: &mut Command, code: i32, parts: &[&str]) -> Ended {
     let ended = run(HOST, command);
     assert_eq!(ended.code, Some(code), "{ended:#?}");
     // What only a trial shows is a line of that trial, too.
@@ -163,30 +176,6 @@ fn root_a_search_between_agents_accounts_for_every_frame() {
     let ended = run(HOST, command.arg("--out").arg(out.path().join("run")));
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
-}
-
-#[test]
-fn root_an_agent_that_is_killed_costs_its_trial_and_nothing_else() {
-    let Some(out) = scratch_of_root() else { return };
-    let hosts = Hosts::make();
-    for which in ["dut", "gen"] {
-        let running = Running::start(HOST, hosts.bench(&out, "--rate 20k --duration 6s"));
-        eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
-        // Long after the cable check, long before the trial's end.
-        std::thread::sleep(Duration::from_secs(4));
-        hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));
-        let ended = running.end();
-        assert!(!matches!(ended.code, Some(0) | None), "{which}: {ended:#?}");
-        assert!(ended.errors.contains(&hosts.location(which)), "{which}: {ended:#?}");
-        assert!(ended.errors.contains("the agent ended before"), "{which}: {ended:#?}");
-        hosts.wait_until_left();
-        // The interfaces are free, and the next run counts only its own frames.
-        let _ = std::fs::remove_dir_all(out.path().join("run"));
-        let ended = run(HOST, hosts.bench(&out, "--rate 20k --duration 1s"));
-        assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
-        results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
-        let _ = std::fs::remove_dir_all(out.path().join("run"));
-    }
 }
 
 #[test]
@@ -244,15 +233,15 @@ fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
 
 /// A server of OpenSSH in the namespace of the generator, which starts one agent with one right and nothing else. Where the user
 /// says `ssh`, a script says where its keys are.
-struct Server {
+pub struct Server {
     folder: Scratch,
     process: std::process::Child,
 }
 
 impl Server {
-    const ADDRESS: &str = "198.51.100.2";
+    pub const ADDRESS: &str = "198.51.100.2";
 
-    fn start(hosts: &Hosts) -> Self {
+    pub fn start(hosts: &Hosts) -> Self {
         let folder = Scratch::new();
         let path = |name: &str| folder.path().join(name).display().to_string();
         for key in ["host", "user"] {
@@ -261,7 +250,7 @@ impl Server {
         }
         let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
         let allowed = format!("--allow send:{} --max-rate 1M", hosts.interface("gen"));
-        let agent = format!("{} agent {allowed}", env!("CARGO_BIN_EXE_capbench"));
+        let agent = format!("env {WAITS_NAME}={WAITS} {} agent {allowed}", env!("CARGO_BIN_EXE_capbench"));
         std::fs::write(path("keys"), format!("restrict,command=\"{agent}\" {}", read("user.pub"))).unwrap();
         std::fs::write(path("known"), format!("{} {}", Self::ADDRESS, read("host.pub"))).unwrap();
         let settings = [
@@ -291,8 +280,19 @@ impl Server {
         Self { folder, process }
     }
 
+    /// Processes of sessions that run now.
+    pub fn sessions(&self) -> Vec<u32> {
+        let children = |pid: u32| {
+            let file = format!("/proc/{pid}/task/{pid}/children");
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            text.split_whitespace().map(|number| number.parse().unwrap()).collect::<Vec<u32>>()
+        };
+        // ip(8) replaces itself by the server.
+        children(self.process.id())
+    }
+
     /// Makes a command find the script.
-    fn reached_by(&self, mut command: Command) -> Command {
+    pub fn reached_by(&self, mut command: Command) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.folder.path().display()));
         command

@@ -5,6 +5,8 @@ mod runs;
 mod support;
 
 mod agents;
+mod agents_lost;
+mod agents_random;
 mod bench;
 mod clocks;
 mod compare;

@@ -76,6 +76,7 @@ pub(super) fn transmit() -> TransmitHalf {
         counts_each_frame: false,
         driver_counters: [("tx_queue_0_packets".to_string(), 997)].into(),
         notes: vec!["a note of the sender".into()],
+        interruption: None,
         clock: None,
     }
 }
@@ -99,7 +100,13 @@ pub(super) fn receive() -> ReceiveHalf {
         flow_limit: None,
     };
     ReceiveHalf {
-        nic: NicAccount::new(&nic, &nic, Some(stats), 2, &circumstances),
+        nic: NicAccount::new(
+            &nic,
+            &nic,
+            &InterfaceCounts { stats: Some(stats), ..InterfaceCounts::default() },
+            2,
+            &circumstances,
+        ),
         received: Received {
             arrivals,
             streams: vec![StreamArrivals { delivered: 990, reached: 1000, ..StreamArrivals::default() }],
@@ -135,6 +142,7 @@ pub(super) fn receive() -> ReceiveHalf {
         loss_patterns: Vec::new(),
         interface: InterfaceCounts {
             stats: Some(stats),
+            pause: Some(PauseCounts { sent: 4, received: 0 }),
             traced: Some(traced),
             xdp_before: Some(XdpAttachment::Detached),
             xdp_after: Some(XdpAttachment::Detached),
@@ -214,6 +222,11 @@ fn every_frame_of_both_halves_is_booked_once() {
     let measured = join(VIRTUAL, &transmit(), &receive());
     assert_eq!(measured.counters["transmit.tx_dropped"], 2);
     assert_eq!(measured.counters["receive.rx_packets"], 997);
+    assert_eq!(
+        (measured.counters["receive.pause_sent"], measured.counters["receive.pause_received"]),
+        (4, 0)
+    );
+    assert!(!measured.counters.contains_key("transmit.pause_sent"), "unknown there");
     assert_eq!(measured.counters["softnet.cpu1.dropped"], 2);
     assert!(!measured.counters.contains_key("softnet.cpu0.dropped"), "an idle CPU is not listed");
     assert_eq!(measured.counters["trace.transmit.drop.QDISC_DROP"], 3);

@@ -47,6 +47,8 @@ fn both(one: TransmitHalf, other: TransmitHalf) -> TransmitHalf {
         counts_each_frame: one.counts_each_frame && other.counts_each_frame,
         driver_counters,
         notes,
+        // Of each generator: the trial is judged by them.
+        interruption: None,
         // Each has its own.
         clock: None,
     }

@@ -27,7 +27,8 @@ fn sentence(text: String) -> Sentence {
 
 fn chart(name: &str) -> Chart {
     let axis = |label: &str, unit| Axis { label: label.into(), unit, scale: Scale::Linear };
-    let point = |x, y| Point { x, y, interval: y.map(|y| [y - 1.0, y + 1.0]), trials: vec![1] };
+    let point =
+        |x, y| Point { x, y, interval: y.map(|y| [y - 1.0, y + 1.0]), is_at_least: false, trials: vec![1] };
     Chart {
         id: "rates".into(),
         title: format!("Rates of {name}"),

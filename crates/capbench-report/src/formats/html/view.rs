@@ -222,7 +222,11 @@ fn points(chart: &Chart, drawn: &[Vec<Option<Spot>>]) -> (Table, Vec<String>) {
             }
             Scale::Linear | Scale::Logarithmic => point.x.into(),
         };
-        let mut cells = vec![place, Cell::text(&series.name), Cell::number(point.y)];
+        let value = match point.y {
+            Some(y) if point.is_at_least => Cell::AtLeast(y),
+            y => Cell::number(y),
+        };
+        let mut cells = vec![place, Cell::text(&series.name), value];
         if has_intervals {
             cells.extend(point.interval.map_or([Cell::Empty, Cell::Empty], |ends| ends.map(Cell::from)));
         }

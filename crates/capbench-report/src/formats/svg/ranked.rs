@@ -90,8 +90,12 @@ fn draw(pen: &mut Pen, chart: &Chart, looks: &[Look]) {
         let baseline = pixels(top + BASELINE);
         pen.placed_text(name, ["0", &baseline], Style { is_bold: row == 0, ..TEXT });
         let mut words: Vec<String> = (0..chart.series.len())
-            .map(|nth| own(nth).and_then(|point| drawable(point.y?)))
-            .map(|value| value.map_or_else(|| "?".into(), |value| figures::rounded(value / factor, DIGITS)))
+            .map(|nth| own(nth).and_then(|point| Some((drawable(point.y?)?, point.is_at_least))))
+            .map(|known| {
+                let Some((value, is_at_least)) = known else { return "?".into() };
+                let sign = if is_at_least { "≥ " } else { "" };
+                format!("{sign}{}", figures::rounded(value / factor, DIGITS))
+            })
             .collect();
         words.dedup();
         let end = Style { anchor: Anchor::End, is_bold: row == 0, ..TEXT };

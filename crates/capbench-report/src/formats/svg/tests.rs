@@ -14,7 +14,7 @@ fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
 }
 
 fn point(x: f64, y: Option<f64>) -> Point {
-    Point { x, y, interval: None, trials: vec![1] }
+    Point { x, y, interval: None, is_at_least: false, trials: vec![1] }
 }
 
 fn chart(kind: Kind, points: &[(f64, Option<f64>)]) -> Chart {
@@ -117,9 +117,10 @@ fn everything_that_a_chart_says_is_in_its_drawing() {
 fn lying_bars_have_a_row_with_its_values_for_each_name() {
     let mut chart = chart(Kind::Ranked, &[(0.0, Some(1.42e6)), (1.0, Some(7e5))]);
     chart.x.scale = Scale::Names(vec!["packet-v3".into(), "recv".into(), "libpcap".into()]);
+    chart.series[0].points[0].is_at_least = true;
     chart.series[0].points[1].interval = Some([7e5, 1e6]);
     let text = sound(&chart);
-    for said in [">packet-v3<", ">1.42<", ">recv<", ">0.7<", ">libpcap<", ">?<", ">million packets/s<"] {
+    for said in [">packet-v3<", ">≥ 1.42<", ">recv<", ">0.7<", ">libpcap<", ">?<", ">million packets/s<"] {
         assert!(text.contains(said), "{said} in {text}");
     }
     assert!(text.contains("width=\"96.15%\"") && text.contains("width=\"47.4%\""), "{text}");
@@ -206,7 +207,7 @@ fn value() -> impl Strategy<Value = f64> {
 
 prop_compose! {
     fn some_point()(x in value(), y in prop::option::weighted(0.9, value()), ends in prop::option::of([value(), value()])) -> Point {
-        Point { x, y, interval: ends, trials: vec![7] }
+        Point { x, y, interval: ends, is_at_least: false, trials: vec![7] }
     }
 }
 

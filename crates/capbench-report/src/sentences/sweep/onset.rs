@@ -30,11 +30,11 @@ pub(super) fn of(swept: &Swept<'_>, series: &Series) -> Option<Finding> {
     };
     let end = match last.point == lossy.point {
         true => String::new(),
-        false if last.loses() => format!("; at {} it is {}", swept.label(last), places(last)),
-        false => format!("; at {} no frame is lost", swept.label(last)),
+        false if last.loses() => format!(" At {} it loses {}.", swept.label(last), places(last)),
+        false => format!(" At {} no frame is lost.", swept.label(last)),
     };
     let text = format!(
-        "{begins}, where it is {}{end}.{}{}",
+        "{begins}: {}.{end}{}{}",
         places(lossy),
         ends(swept, &readings[first_lossy..]),
         limits(swept, &readings[first_short..])
@@ -55,17 +55,13 @@ fn named(swept: &Swept<'_>, series: &Series) -> Finding {
 /// Where the method does not keep up although it has not yet lost frames.
 fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
     let whence = match clean {
-        Some(clean) => format!(
-            "it keeps up with the load up to {}, and no longer from {} on",
-            swept.label(clean),
-            swept.label(short)
-        ),
-        None => {
-            format!("it does not keep up with the load from the first point on, {}", swept.label(short))
+        Some(clean) => {
+            format!("it keeps up with the load up to {}. At {}", swept.label(clean), swept.label(short))
         }
+        None => format!("it never keeps up with the load. At {}", swept.label(short)),
     };
     format!(
-        "{whence}: there {} when sending ends, so longer trials lose frames; frames are lost from {} on",
+        "{whence} {}. Longer trials lose frames there. Loss begins at {}",
         taken(short),
         swept.label(lossy)
     )
@@ -91,7 +87,7 @@ fn ends(swept: &Swept<'_>, readings: &[Reading]) -> String {
         return format!("{end}.");
     }
     let kept = kept.map_or(String::new(), |kept| format!(" It keeps up from {} on.", swept.label(kept)));
-    format!("{end} only because of its buffers: {}; longer trials lose frames.{kept}", taken(clean))
+    format!("{end} only because of its buffers: {}. Longer trials lose frames there.{kept}", taken(clean))
 }
 
 /// The limit from the first point on at which the method does not keep up. It may change over the axis.

@@ -36,7 +36,7 @@ fn axis(label: &str, unit: Unit, scale: Scale) -> Axis {
 }
 
 fn point(x: f64, y: f64, trials: &[u32]) -> Point {
-    Point { x, y: Some(y), interval: None, trials: trials.to_vec() }
+    Point { x, y: Some(y), interval: None, is_at_least: false, trials: trials.to_vec() }
 }
 
 fn series(name: &str, role: Role, points: Vec<Point>) -> Series {

@@ -425,7 +425,7 @@ fn charts_of_little_or_odd_data_are_drawn() {
                 role: Role::Method,
                 points: points
                     .iter()
-                    .map(|&(x, y)| Point { x, y, interval: None, trials: vec![1, 99] })
+                    .map(|&(x, y)| Point { x, y, interval: None, is_at_least: false, trials: vec![1, 99] })
                     .collect(),
             })
             .collect();

@@ -3,23 +3,30 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `change.rs` | a change of a setting that is ready to be made |
 //! | `settings.rs` | driver, rings, queues, interrupt moderation, pause frames, RSS, offloads |
+//! | `pause.rs` | counts of pause frames |
 //! | `named.rs` | named items of drivers and the kernel: counters, switches, features |
 
+mod change;
 mod named;
+mod pause;
 mod settings;
 
 use super::interface;
 use crate::Result;
 use crate::memory::GuardedMemory;
 
+pub use change::Change;
+pub(super) use change::Prepared;
 pub use named::{DriverCounter, counters, features, switches};
+pub use pause::{PauseCounts, pause_counts};
 pub use settings::{
     Coalescing, DriverInfo, Moderation, Offload, PauseFrames, Queues, Rings, Sharing, driver, offload,
-    pause_frames, queues, receive_queues, rings, set_offload, sharing,
+    offload_change, pause_frames, queues, receive_queues, rings, set_offload, sharing,
 };
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Command {
     number: u32,
     name: &'static str,
@@ -63,17 +70,23 @@ commands! {
 /// Makes a call with a structure of `length` octets. It begins with the command and `question`, the rest is 0. Returns the
 /// structure as the kernel leaves it.
 fn ask(interface: &str, command: Command, question: &[u32], length: usize) -> Result<Vec<u8>> {
-    let mut memory = GuardedMemory::new(length)?;
-    let words = memory.bytes().as_chunks_mut::<4>().0;
-    for (to, word) in words.iter_mut().zip([&[command.number], question].concat()) {
-        *to = word.to_ne_bytes();
-    }
+    let mut memory = filled(command, question, length)?;
     let socket = interface::request_socket()?;
     let data = libc::__c_anonymous_ifr_ifru { ifru_data: memory.bytes().as_mut_ptr().cast() };
     // SAFETY: SIOCETHTOOL reads and writes from `ifr_data` on what the command says, in which there are no addresses. The memory
     // is exclusively ours, alive, and ends at a guard page: where the structure is longer, the kernel stops there with EFAULT.
     unsafe { interface::request(&socket, interface, libc::SIOCETHTOOL, data, command.name) }?;
     Ok(memory.bytes()[..length].to_vec())
+}
+
+/// Memory for a structure of `length` octets, which begins with the command and `question`.
+fn filled(command: Command, question: &[u32], length: usize) -> Result<GuardedMemory> {
+    let mut memory = GuardedMemory::new(length)?;
+    let words = memory.bytes().as_chunks_mut::<4>().0;
+    for (to, word) in words.iter_mut().zip([&[command.number], question].concat()) {
+        *to = word.to_ne_bytes();
+    }
+    Ok(memory)
 }
 
 /// The same for a structure whose length the kernel decides. If it has become longer meanwhile, it is all zeroes: the caller asks

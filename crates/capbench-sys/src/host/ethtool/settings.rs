@@ -1,9 +1,9 @@
 //! An interface's driver and settings: rings, queues, interrupt moderation, pause frames, RSS, offloads.
 
 use super::{
-    Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH, GRXCSUM,
-    GRXFH, GTSO, GTXCSUM, SCOALESCE, SFLAGS, SGRO, SGSO, SRXCSUM, STSO, STXCSUM, ask, ask_for_list, call,
-    supported, text,
+    Change, Command, GCHANNELS, GCOALESCE, GDRVINFO, GFLAGS, GGRO, GGSO, GPAUSEPARAM, GRINGPARAM, GRSSH,
+    GRXCSUM, GRXFH, GTSO, GTXCSUM, SCOALESCE, SFLAGS, SGRO, SGSO, SRXCSUM, STSO, STXCSUM, ask, ask_for_list,
+    call, supported, text,
 };
 use crate::host::SysfsView;
 use crate::{Result, SysError};
@@ -134,7 +134,15 @@ impl Coalescing {
     /// # Errors
     /// `EOPNOTSUPP` and `EINVAL` if the driver refuses a value, `EPERM` without CAP_NET_ADMIN.
     pub fn write(&self, interface: &str) -> Result<()> {
-        call::<23>(interface, SCOALESCE, &self.0).map(drop)
+        self.change(interface)?.make()
+    }
+
+    /// The change to these settings, to be made later.
+    ///
+    /// # Errors
+    /// No interface can have this name.
+    pub fn change(&self, interface: &str) -> Result<Change> {
+        Change::new(interface, SCOALESCE, &self.0)
     }
 
     /// The part that results save.
@@ -321,6 +329,14 @@ pub fn offload(interface: &str, offload: Offload) -> Result<bool> {
 /// # Errors
 /// `EPERM` without CAP_NET_ADMIN in the network namespace, `EOPNOTSUPP` if the driver has no such setting.
 pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
+    offload_change(interface, offload, on)?.make()
+}
+
+/// The change that turns `offload` on or off, to be made later.
+///
+/// # Errors
+/// `EOPNOTSUPP` if the driver has no such setting.
+pub fn offload_change(interface: &str, offload: Offload, on: bool) -> Result<Change> {
     let (get, set, bits) = offload.commands();
     let value = match bits {
         u32::MAX => on.into(),
@@ -329,7 +345,7 @@ pub fn set_offload(interface: &str, offload: Offload, on: bool) -> Result<()> {
             if on { others | bits } else { others & !bits }
         }
     };
-    call::<2>(interface, set, &[value]).map(drop)
+    Change::new(interface, set, &[value])
 }
 
 #[cfg(test)]

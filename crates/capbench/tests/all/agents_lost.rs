@@ -1,0 +1,322 @@
+//! Agents that are lost: killed, or behind a connection that is cut, that delays, or that is silent for ever.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::agents::{Hosts, WAITS, WAITS_NAME, check, refused};
+use crate::support::{
+    Ended, HOST, Place, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
+    signal,
+};
+
+/// A program between a controller and an agent that harms their connection once.
+pub struct Link {
+    folder: Scratch,
+}
+
+impl Link {
+    pub fn make() -> Self {
+        let link = Self { folder: Scratch::new() };
+        std::fs::write(link.file("link.py"), include_str!("support/link.py")).unwrap();
+        link
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// The location of an agent behind it.
+    pub fn location(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> String {
+        let python = program("python3").get_program().to_string_lossy().into_owned();
+        let role = if which == "gen" { "send" } else { "receive" };
+        let agent = hosts.exec(which, &format!("--allow {role}:{}", hosts.interface(which)));
+        let command = agent.strip_prefix("exec:").unwrap();
+        format!("exec:{python} {} {} {how} {when} {command}", self.file("link.py"), self.file("mark"))
+    }
+
+    /// The locations of both ends, one of them behind it.
+    pub fn ends(&self, hosts: &Hosts, which: &str, how: &str, when: &str) -> [String; 2] {
+        let behind = |end: &str| end == which;
+        ["gen", "dut"].map(|end| match behind(end) {
+            true => self.location(hosts, end, how, when),
+            false => hosts.location(end),
+        })
+    }
+
+    /// Whether it has done harm.
+    pub fn has_harmed(&self) -> bool {
+        std::fs::exists(self.file("mark")).unwrap()
+    }
+}
+
+/// A bench of one trial between two locations, whose ends wait for each other as [`WAITS`] says.
+pub fn bench(out: &Scratch, [tx, rx]: &[String; 2], arguments: &str) -> Command {
+    let _ = std::fs::remove_dir_all(out.path().join("run"));
+    let mut command = capbench("bench --method packet-v3 --size 64 --rate 5k");
+    command.args(["--tx", tx, "--rx", rx]).args(arguments.split_whitespace());
+    command.arg("--out").arg(out.path().join("run")).env(WAITS_NAME, WAITS);
+    command
+}
+
+/// Both ends without anything in between.
+pub fn ends(hosts: &Hosts) -> [String; 2] {
+    ["gen", "dut"].map(|which| hosts.location(which))
+}
+
+/// The only trial of a run, which accounts for every frame.
+fn trial(out: &Scratch, ended: &Ended) -> Value {
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    let trials = results["trials"].as_array().unwrap();
+    let [trial] = &trials[..] else { panic!("one trial: {trials:#?}") };
+    check(trial);
+    assert_ne!(trial["verdict"], "invalid", "{trial:#}");
+    trial.clone()
+}
+
+fn has_noise(trial: &Value, part: &str) -> bool {
+    trial["noise"].as_array().unwrap().iter().any(|noise| noise.as_str().unwrap().contains(part))
+}
+
+fn wait_for_both(hosts: &Hosts) {
+    eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
+}
+
+#[test]
+fn root_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    // The first of each is the cable check's.
+    for (which, when, delays_receiver) in
+        [("gen", "go:2", true), ("gen", "finish:2", false), ("dut", "finish:2", false)]
+    {
+        let link = Link::make();
+        let ended =
+            run(HOST, bench(&out, &link.ends(&hosts, which, "cut", when), "--repeats 0 --duration 1s"));
+        let trial = trial(&out, &ended);
+        assert!(link.has_harmed(), "{which} {when}");
+        assert!(trial["number"] == 1 && trial["sent"].as_u64() > Some(4000), "{which} {when}: {trial:#}");
+        assert_eq!(has_noise(&trial, "lost after sending"), delays_receiver, "{which} {when}: {trial:#}");
+        assert!(!has_noise(&trial, "repeated"), "{which} {when}: {trial:#}");
+        hosts.wait_until_left();
+    }
+}
+
+#[test]
+fn root_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, link) = (Hosts::make(), Link::make());
+    let ends = link.ends(&hosts, "gen", "cut", "go:2+0.4");
+    let ended = run(HOST, bench(&out, &ends, "--repeats 2 --duration 1s"));
+    let trial = trial(&out, &ended);
+    let because = |trial: &Value| trial["invalid_because"].as_str().unwrap_or_default().to_string();
+    let attempts = trial["guarding"]["set_aside"].as_array().cloned().unwrap_or_default();
+    let mut attempts = attempts.into_iter().map(|attempt| attempt["trial"].clone());
+    let cut = attempts.find(|attempt| because(attempt).contains("lost while frames were sent"));
+    let cut = cut.unwrap_or_else(|| panic!("{trial:#}"));
+    check(&cut);
+    assert_eq!(cut["verdict"], "invalid");
+    assert!(because(&cut).contains(&ends[0]), "{cut:#}");
+    assert!(cut["sent"].as_u64() < Some(4000), "it stopped with the connection: {cut:#}");
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_an_agent_that_is_lost_before_it_sends_is_started_again() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    for which in ["gen", "dut"] {
+        let link = Link::make();
+        let ends = link.ends(&hosts, which, "cut", "arm:2");
+        let trial = trial(&out, &run(HOST, bench(&out, &ends, "--repeats 0 --duration 500ms")));
+        assert!(link.has_harmed() && !has_noise(&trial, "repeated"), "{trial:#}");
+        assert_eq!(trial["number"], 1, "{trial:#}");
+    }
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    for which in ["dut", "gen"] {
+        let running = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 6s"));
+        wait_for_both(&hosts);
+        // Long after the cable check, long before the trial's end.
+        std::thread::sleep(Duration::from_secs(4));
+        hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));
+        let trial = trial(&out, &running.end());
+        assert!(has_noise(&trial, &format!("lost: {}: the agent ended", hosts.location(which))), "{trial:#}");
+        hosts.wait_until_left();
+    }
+}
+
+#[test]
+fn root_an_agent_that_cannot_be_started_again_is_named() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, folder) = (Hosts::make(), Scratch::new());
+    // Started once, its command is gone.
+    let script = folder.path().join("once");
+    let agent = hosts.exec("dut", &format!("--allow receive:{}", hosts.interface("dut")));
+    let (agent, interface) = agent.strip_prefix("exec:").unwrap().rsplit_once(',').unwrap();
+    std::fs::write(&script, format!("rm \"$0\"\nexec {agent}\n")).unwrap();
+    let sh = program("sh").get_program().to_string_lossy().into_owned();
+    let rx = format!("exec:{sh} {},{interface}", script.display());
+    let ends = [hosts.location("gen"), rx.clone()];
+    let running = Running::start(HOST, bench(&out, &ends, "--repeats 0 --duration 6s"));
+    wait_for_both(&hosts);
+    std::thread::sleep(Duration::from_secs(3));
+    hosts.agents("dut").into_iter().for_each(|pid| signal(pid, "KILL"));
+    let ended = running.end();
+    assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
+    let missing = &results(&out.file("run")).unwrap()["not_measured"][0];
+    assert!(missing["reason"].as_str().unwrap().contains(&rx), "{missing:#}");
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_a_connection_that_falls_silent_ends_with_its_lease() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    for (which, when) in [("gen", "go:2+0.2"), ("dut", "arm:2+0.4")] {
+        let link = Link::make();
+        let ends = link.ends(&hosts, which, "hang", when);
+        trial(&out, &run(HOST, bench(&out, &ends, "--repeats 0 --duration 1s")));
+        assert!(link.has_harmed());
+        // The lost one, too.
+        hosts.wait_until_left();
+    }
+}
+
+/// Whether generic receive offload is on, by ethtool(8) as it is started here.
+fn is_gro_on(output: &std::process::Output) -> bool {
+    String::from_utf8_lossy(&output.stdout).contains("generic-receive-offload: on")
+}
+
+#[test]
+fn root_settings_are_restored_after_a_kill() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let (name, interface) = (hosts.name("dut"), hosts.interface("dut"));
+    let is_on =
+        || is_gro_on(&program(&format!("ip netns exec {name} ethtool -k {interface}")).output().unwrap());
+    assert!(!is_on());
+    let arguments = "--repeats 0 --transmit xdp-live --duration 20s";
+    let running = Running::start(HOST, bench(&out, &ends(&hosts), arguments));
+    eventually("the receiver's end is set up for the generator", is_on);
+    // Nobody is left to restore it but the guardian.
+    running.signal("KILL");
+    for which in ["dut", "gen"] {
+        let agents = hosts.agents(which).into_iter();
+        let is_guardian = |pid: &u32| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.contains("guard"))
+        };
+        agents.filter(|pid| !is_guardian(pid)).for_each(|pid| signal(pid, "KILL"));
+    }
+    eventually("the setting is restored", || !is_on());
+    hosts.wait_until_left();
+    // A run that is not killed restores it, too.
+    let ended = run(HOST, bench(&out, &ends(&hosts), "--repeats 0 --transmit xdp-live --duration 300ms"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    assert!(!is_on());
+}
+
+#[test]
+fn root_a_local_run_that_is_killed_restores_settings() {
+    let Some(out) = scratch_of_root() else { return };
+    let place = Place::with_pair();
+    let is_on = || is_gro_on(&place.output(&mut program("ethtool -k right")));
+    assert!(!is_on());
+    let ends = ["left", "right"].map(String::from);
+    let running = Running::start(&place, bench(&out, &ends, "--duration 20s --transmit xdp-live"));
+    eventually("the receiving end is set up for the generator", is_on);
+    running.signal("KILL");
+    running.end();
+    eventually("the setting is restored", || !is_on());
+}
+
+#[test]
+fn root_a_search_whose_controller_was_killed_comes_to_the_same_bound() {
+    let Some(out) = scratch_of_root() else { return };
+    let hosts = Hosts::make();
+    let [tx, rx] = ends(&hosts);
+    let search = |folder: &str| {
+        let mut command =
+            capbench("search --method packet-v3 --size 64 --goal quick --max-rate 2k --time 60s");
+        command.args(["--tx", &tx, "--rx", &rx]).arg("--out").arg(out.path().join(folder));
+        command
+    };
+    let saved = |folder: &str| -> Value {
+        let octets = std::fs::read(out.path().join(folder).join("results.json")).unwrap_or_default();
+        serde_json::from_slice(&octets).unwrap_or_default()
+    };
+    let bound = |folder: &str| {
+        let results = saved(folder);
+        results["trials"].as_array().unwrap().iter().for_each(check);
+        let goal = results["searches"][0]["goals"][0].clone();
+        assert!(goal["lower"].is_object(), "{goal:#}");
+        goal["lower"]["intended_pps"].as_f64().unwrap()
+    };
+    let ended = run(HOST, search("whole"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let running = Running::start(HOST, search("cut"));
+    let trials = || saved("cut")["trials"].as_array().map_or(0, Vec::len);
+    eventually("a trial is saved", || trials() > 0);
+    running.signal("KILL");
+    running.end();
+    hosts.wait_until_left();
+    assert!(trials() > 0, "whole to the last trial");
+    let ended = run(HOST, capbench("search --resume").arg(out.path().join("cut")));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    // The path has room for more; a busy host costs a few frames.
+    let (resumed, whole) = (bound("cut"), bound("whole"));
+    assert!((resumed - whole).abs() <= 0.1 * whole, "{resumed} and {whole}");
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_what_is_no_agent_of_this_version_is_refused_in_one_line() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, folder) = (Hosts::make(), Scratch::new());
+    let sh = program("sh").get_program().to_string_lossy().into_owned();
+    let script = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        format!("exec:{sh} {},eth1", path.display())
+    };
+    let refusal = r#"{"message":"capbench 9.0 speaks version 9","kind":"unsupported"}"#;
+    let error = format!(r#"{{"code":-32000,"message":"capbench 9.0 speaks version 9","data":{refusal}}}"#);
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#);
+    let other = format!("printf 'Content-Length: {}\\r\\n\\r\\n%s' '{answer}'\nread -r _\n", answer.len());
+    let cases = [
+        (script("other", &other), 5, "speaks version 9"),
+        (
+            script("huge", "printf 'Content-Length: 1073741824\\r\\n\\r\\n'\nread -r _\n"),
+            1,
+            "1073741824 octets",
+        ),
+        (script("absent", "echo 'sh: 1: capbench: not found' >&2\nexit 127\n"), 1, "exit status: 127"),
+        ("ssh:no-such-host.invalid/eth1".into(), 1, "no-such-host.invalid"),
+    ];
+    for (tx, code, part) in cases {
+        refused(&mut bench(&out, &[tx, hosts.location("dut")], "--repeats 0"), code, &[part]);
+    }
+    let short = format!("--allow send:{} --max-duration 500ms", hosts.interface("gen"));
+    let ends = [hosts.exec("gen", &short), hosts.location("dut")];
+    let parts = ["trials of up to 500ms", "--max-duration"];
+    refused(&mut bench(&out, &ends, "--repeats 0 --duration 1s"), 6, &parts);
+    hosts.wait_until_left();
+}
+
+#[test]
+fn root_a_second_controller_is_refused_in_one_line() {
+    let Some(out) = scratch_of_root() else { return };
+    let (hosts, other) = (Hosts::make(), Scratch::new());
+    let first = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 8s"));
+    wait_for_both(&hosts);
+    std::thread::sleep(Duration::from_secs(3));
+    refused(&mut bench(&other, &ends(&hosts), "--repeats 0"), 1, &["another controller uses it"]);
+    trial(&out, &first.end());
+}
