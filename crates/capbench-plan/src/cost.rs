@@ -2,10 +2,17 @@
 
 use std::time::Duration;
 
+use capbench_model::units::ByteCount;
+
 use crate::guards::{OVERLOAD, PROBE};
 
 /// Time of a trial besides sending: opening rings, draining, reading counters. Used by estimates only.
 pub(crate) const OVERHEAD: Duration = Duration::from_millis(250);
+/// The assumed maximum rate of the generator, frames per second, before it is known. The number of trials depends on its
+/// logarithm.
+pub(crate) const SUPPOSED_MAXIMUM: f64 = 1e6;
+/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
+pub(crate) const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
 
 /// The cost of plans of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

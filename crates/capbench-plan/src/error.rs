@@ -47,7 +47,7 @@ pub enum PlanError {
         reason: String,
     },
     /// A sweep that contradicts itself.
-    #[error("sweep: {reason}")]
+    #[error("{reason}")]
     Sweep {
         /// What is wrong, and what to write instead.
         reason: String,

@@ -11,7 +11,7 @@ use crate::bench::{BenchPlan, Searching};
 use crate::rfc2544::{self, Test, Tested};
 use crate::search::{Ratio, SearchOutcome};
 use crate::session::{NotMeasured, Observer};
-use crate::simulated::{SimulatedLaboratory, SimulatedMethod, TwoRegimes};
+use crate::simulated::{Interrupts, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use crate::soak;
 use crate::sweep::{self, Axis, Probe, SweepOutcome, SweepPlan};
 use capbench_model::TrialError;
@@ -21,7 +21,7 @@ use capbench_model::placement::PlacementChoice;
 use capbench_model::trial::{Load, TrialResult};
 
 /// Collects all events of an observer, for any kind of run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Collector<R> {
     /// Number of trials, or segments of a soak, after which it asks to stop; `None` lets the run end by itself.
     pub stop_after: Option<usize>,
@@ -54,27 +54,7 @@ pub struct Collector<R> {
 /// Collects the events of runs other than reproductions.
 pub type Collected = Collector<()>;
 
-impl<R> Default for Collector<R> {
-    fn default() -> Self {
-        Self {
-            stop_after: None,
-            expects_skips: false,
-            follows_searches: false,
-            started: Vec::new(),
-            trials: Vec::new(),
-            skipped: Vec::new(),
-            segments: 0,
-            searching: Vec::new(),
-            searches: Vec::new(),
-            swept: Vec::new(),
-            tested: Vec::new(),
-            not_measured: Vec::new(),
-            reproduced: Vec::new(),
-        }
-    }
-}
-
-impl<R> Collector<R> {
+impl<R: Default> Collector<R> {
     /// Asks to stop after this many trials.
     pub fn stopping_after(trials: usize) -> Self {
         Self { stop_after: Some(trials), ..Self::default() }
@@ -169,6 +149,15 @@ pub fn pps(rate: f64) -> Pps {
 pub fn at(rate: f64) -> Load {
     Load::Rate(pps(rate))
 }
+
+/// A card whose driver aims at 11 frames for each interrupt.
+pub const INTERRUPTS: Interrupts = Interrupts {
+    cost: Duration::from_micros(2),
+    usual: Duration::from_micros(30),
+    descriptors: 64,
+    aim: 11.0,
+    at_most: Duration::from_millis(1),
+};
 
 /// Methods without options.
 pub fn specs(names: &[&str]) -> Vec<MethodSpec> {

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use capbench_model::figures::separated;
+pub use capbench_model::figures::{count, many};
+use capbench_model::figures::{separated, shortest};
 
 use crate::model::{Cell, Unit};
 
@@ -26,19 +27,6 @@ impl Unit {
             Self::Iterations => "iterations",
             Self::PerSecond => "1/s",
         }
-    }
-}
-
-/// A count with separators: `1,234,567`.
-pub fn count(value: u64) -> String {
-    separated(&value.to_string())
-}
-
-/// A number of things: `1 trial`, `1,234 trials`.
-pub fn many(number: u64, one: &str, more: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        _ => format!("{} {more}", count(number)),
     }
 }
 
@@ -111,8 +99,7 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
     if decimals > 9 {
         return format!("{value:.1e}");
     }
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+    shortest(value, decimals)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Results that tests begin with, for this crate and those above it.
 
-use capbench_model::environment::Environment;
 use capbench_model::laboratory::Laboratory;
 use capbench_model::trial::TrialResult;
 use capbench_plan::bench::BenchPlan;
@@ -30,17 +29,7 @@ pub fn results(trials: Vec<TrialResult>) -> Results {
         command: vec!["capbench".into()],
         started_unix_s: 1_700_000_000,
         complete: true,
-        environment: Environment::default(),
-        statements: Vec::new(),
         trials,
-        soak: None,
-        sweeps: Vec::new(),
-        not_measured: Vec::new(),
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        recommended: None,
-        findings: Vec::new(),
+        ..Results::default()
     }
 }

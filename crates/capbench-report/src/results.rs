@@ -29,7 +29,7 @@ use capbench_reproduce::Reproduction;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// All data that a run saves. Reports use this data only.
-#[derive(Clone, Debug, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Results {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,

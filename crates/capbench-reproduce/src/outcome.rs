@@ -1,12 +1,12 @@
 //! The saved outcome of a reproduction: its tables, with published cells next to measured ones, and the answers to its claims.
 
-use capbench_model::figures::grouped;
+use capbench_model::figures::{grouped, shortest};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 /// A repeated experiment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Reproduction {
     /// The publication.
     pub key: String,
@@ -246,12 +246,6 @@ fn percent(share: f64) -> String {
     // Truncation must not remove what binary fractions subtract from 0.98.
     let hundredths = (share * 1e4 + 1e-6).floor();
     if share > 0.0 && hundredths == 0.0 { "<0.01".into() } else { shortest(hundredths / 100.0, 2) }
-}
-
-/// Up to this number of decimals, without trailing zeros.
-fn shortest(value: f64, decimals: usize) -> String {
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
 #[cfg(test)]

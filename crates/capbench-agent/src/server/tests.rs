@@ -3,6 +3,7 @@
 use std::io::Cursor;
 
 use capbench_lab::LabError;
+use capbench_model::clocks::ClockState;
 use capbench_model::environment::Environment;
 use serde_json::{Value, json};
 
@@ -133,4 +134,20 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
         let refusal = rules.check_load(&arm(load, seconds)).unwrap_err();
         assert!(refusal.kind == Kind::Privilege && refusal.message.contains(option), "{refusal:?}");
     }
+}
+
+#[test]
+fn an_agent_answers_for_its_clock() {
+    let null = Value::Null;
+    let calls = [GREETING(), ("time", null.clone()), ("time", null.clone()), ("clock", null)];
+    let all = answers(agent("send:lo"), &calls);
+    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    assert!(hello.clock_id.is_some() && hello.clock_id != Some(hello.boot_id), "a namespace of time, too");
+    let times =
+        |nth: usize| -> HostTimes { serde_json::from_value(all[nth].result.clone().unwrap()).unwrap() };
+    let (first, second) = (times(1), times(2));
+    let in_order = [first.received_ns, first.answered_ns, second.received_ns, second.answered_ns];
+    assert!(in_order.is_sorted(), "{in_order:?}");
+    let state: Result<ClockState, _> = serde_json::from_value(all[3].result.clone().unwrap());
+    assert!(state.is_ok(), "{all:?}");
 }

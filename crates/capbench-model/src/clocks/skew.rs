@@ -19,15 +19,53 @@ pub struct Point {
     pub delay_ns: i64,
 }
 
-/// By how much faster the receiver's clock runs than the sender's, in parts per million, from points in the order of their times.
-/// `None`: fewer than two different times.
-pub fn skew_ppm(points: &[Point]) -> Option<f64> {
+/// The difference of two clocks' rates, in parts per million.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// By how much faster the receiver's clock runs.
+    pub ppm: f64,
+    /// How uncertain that is: infinite if a part of the time has no point.
+    pub error_ppm: f64,
+}
+
+/// The slope of the line below points that are in the order of their times. `None`: fewer than two different times.
+pub fn slope(points: &[Point]) -> Option<Slope> {
     let hull = lower_hull(points);
     let total: u128 = points.iter().map(|point| u128::from(point.at_ns)).sum();
     let mean = total.checked_div(points.len() as u128)? as u64;
     let edge = hull.windows(2).find(|edge| edge[1].at_ns >= mean)?;
     let rise = i128::from(edge[1].delay_ns) - i128::from(edge[0].delay_ns);
-    Some(rise as f64 / (edge[1].at_ns - edge[0].at_ns) as f64 * 1e6)
+    let ppm = rise as f64 / (edge[1].at_ns - edge[0].at_ns) as f64 * 1e6;
+    Some(Slope { ppm, error_ppm: error_ppm(points, ppm).unwrap_or(f64::INFINITY) })
+}
+
+/// Parts of the time. In each of them one frame should have met no queue.
+const PARTS: usize = 5;
+
+/// Student's t for 95 % and the three degrees of freedom that a line through so many parts leaves.
+const STUDENT: f64 = 3.18;
+
+/// What remains of a slope in the smallest distances to the line, part by part, and its standard error.
+fn error_ppm(points: &[Point], ppm: f64) -> Option<f64> {
+    let (first, last) = (points.first()?, points.last()?);
+    let since = |point: &Point| (point.at_ns - first.at_ns) as f64;
+    let distance = |point: &Point| (point.delay_ns - first.delay_ns) as f64 - since(point) * ppm / 1e6;
+    let part = |point: &Point| ((since(point) / since(last) * PARTS as f64) as usize).min(PARTS - 1);
+    let mut lowest: [Option<(f64, f64)>; PARTS] = [None; PARTS];
+    for point in points {
+        let (here, least) = ((since(point), distance(point)), &mut lowest[part(point)]);
+        if least.is_none_or(|(_, known)| here.1 < known) {
+            *least = Some(here);
+        }
+    }
+    let lowest: Vec<(f64, f64)> = lowest.into_iter().collect::<Option<_>>()?;
+    let mean = |of: fn(&(f64, f64)) -> f64| lowest.iter().map(of).sum::<f64>() / PARTS as f64;
+    let (at, level) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = lowest.iter().map(|point| (point.0 - at).powi(2)).sum();
+    let rise = lowest.iter().map(|point| (point.0 - at) * (point.1 - level)).sum::<f64>() / spread;
+    let left: f64 = lowest.iter().map(|point| (point.1 - level - rise * (point.0 - at)).powi(2)).sum();
+    let standard = (left / (PARTS - 2) as f64 / spread).sqrt();
+    Some((rise.abs() + STUDENT * standard) * 1e6)
 }
 
 /// The corners of the lower convex hull, from left to right (Andrew's monotone chain).

@@ -71,9 +71,10 @@ proptest! {
         let last = more_ns.len() - 1;
         more_ns[last] %= 1000;
         let points = World { offset_ns, skew_ppm }.points(50_000, &more_ns, 10 * SECOND);
-        let found = super::skew_ppm(&points).unwrap();
+        let found = slope(&points).unwrap();
         // Jitter of up to 1 us at either end of some 10 s.
-        prop_assert!((found - skew_ppm).abs() < 0.5, "{} for {}", found, skew_ppm);
+        prop_assert!((found.ppm - skew_ppm).abs() < 0.5, "{:?} for {}", found, skew_ppm);
+        prop_assert!(found.error_ppm < 2.0, "{:?}", found);
     }
 
     #[test]
@@ -82,7 +83,7 @@ proptest! {
     ) {
         let points: Vec<Point> =
             delays.iter().enumerate().map(|(nth, &delay_ns)| Point { at_ns: nth as u64 * 1000, delay_ns }).collect();
-        let slope = super::skew_ppm(&points).unwrap() / 1e6;
+        let slope = slope(&points).unwrap().ppm / 1e6;
         let base = |slope: f64| {
             points.iter().map(|point| point.delay_ns as f64 - slope * point.at_ns as f64).fold(f64::INFINITY, f64::min)
         };
@@ -133,9 +134,20 @@ proptest! {
 
 #[test]
 fn without_two_times_there_is_no_skew() {
-    assert_eq!(super::skew_ppm(&[]), None);
+    assert_eq!(slope(&[]), None);
     let point = Point { at_ns: 5, delay_ns: 7 };
-    assert_eq!(super::skew_ppm(&[point, Point { delay_ns: 9, ..point }]), None);
+    assert_eq!(slope(&[point, Point { delay_ns: 9, ..point }]), None);
+}
+
+#[test]
+fn a_floor_that_is_no_line_makes_the_skew_uncertain() {
+    // The shortest delays of each fifth of a second differ by a millisecond.
+    let uneven = [3, 0, 2, 4, 1].map(|level| level * 1_000_000);
+    let point = |nth: u64| Point { at_ns: nth * 1_000_000, delay_ns: uneven[(nth / 200) as usize % 5] };
+    let found = slope(&(0..1000).map(point).collect::<Vec<_>>()).unwrap();
+    assert!(found.error_ppm > found.ppm.abs() && found.error_ppm > 1000.0, "{found:?}");
+    let two = [Point { at_ns: 0, delay_ns: 0 }, Point { at_ns: 1000, delay_ns: 1 }];
+    assert_eq!(slope(&two).unwrap().error_ppm, f64::INFINITY);
 }
 
 #[test]

@@ -139,6 +139,7 @@ pub struct Tested {
 /// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "test", rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a run has few of them")]
 pub enum Found {
     /// RFC 2544 26.2.
     Latency(LatencyOutcome),

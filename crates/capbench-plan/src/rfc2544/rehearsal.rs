@@ -3,18 +3,15 @@
 use std::num::NonZeroU32;
 
 use capbench_frames::rates::Pps;
-use capbench_model::units::ByteCount;
 
 use super::suite::{Extent, Rates, Suite, Test, Throughput};
-use crate::cost::{Cost, Spread};
+use crate::cost::{Cost, SLOTS, Spread};
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::{PlanError, Result};
 use capbench_model::TrialError;
 use capbench_model::laboratory::Setup;
 
-/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
-const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
 const LITTLE: Room = Room::Frames(16);
 /// Throughputs that the estimate tries, as shares of the maximum rate. The closer they are to it, the longer are bursts.
 const SHARES: [f64; 10] = [0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99];

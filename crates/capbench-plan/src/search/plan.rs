@@ -12,15 +12,13 @@ use super::grid::Grid;
 use super::maximum::UNPACED;
 use super::mlr::Mlr;
 use super::strategist::{Binary, Strategist, pursue};
-use crate::cost::{Cost, Meter, Spread};
+use crate::cost::{Cost, Meter, SUPPOSED_MAXIMUM, Spread};
 use crate::{PlanError, Result};
 use capbench_model::figures::grouped;
 use capbench_model::trial::{TrialResult, Verdict};
 
 /// Divisions of the logarithmic range of loads. The estimate tries one capacity in each.
 const CAPACITIES: u32 = 24;
-/// The assumed maximum load before the self-test measures it. The number of trials depends on its logarithm.
-const SUPPOSED_MAXIMUM: f64 = 1e6;
 /// Trials of the self-test, if the generator follows its plan at once.
 const SELF_TEST_TRIALS: u32 = UNPACED + 1;
 /// A search of more trials takes days in addition to its traffic.

@@ -119,7 +119,7 @@ pub struct LossEvent {
 }
 
 /// A soak.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SoakRecord {
     /// Intended load.
     pub intended_pps: f64,
@@ -159,17 +159,8 @@ impl SoakRecord {
             intended_pps: rate.get(),
             planned_s: length.as_secs_f64(),
             segment_s: segment.as_secs_f64(),
-            segments: 0,
-            whole: None,
-            ledger: Vec::new(),
-            intervals: Vec::new(),
             segments_per_interval: 1,
-            worst: None,
-            events: Vec::new(),
-            bursts: 0,
-            noise: BTreeMap::new(),
-            further_noise: 0,
-            kept: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 use capbench_model::method_spec::MethodSpec;
-use capbench_model::units::ByteCount;
 
 use super::axis::{Axis, Point, contradiction};
 use super::back_to_back::BackToBackTest;
 use crate::Result;
-use crate::cost::{Cost, Spread};
+use crate::cost::{Cost, SLOTS, SUPPOSED_MAXIMUM, Spread};
 use crate::rehearsal::Rehearsal;
 use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
 use capbench_model::laboratory::Setup;
@@ -147,10 +146,6 @@ impl SweepPlan {
 
 /// The rate of an application without work, as shares of the highest load. At the last one nothing is lost without work.
 const SHARES: [f64; 6] = [0.05, 0.2, 0.5, 0.8, 0.95, 2.0];
-/// Bytes of a frame in a ring: of methods with fixed slots, and the minimum.
-const SLOTS: [ByteCount; 2] = [ByteCount(2048), ByteCount(128)];
-/// The assumed maximum rate of the generator, frames per second, if the load is the maximum.
-const SUPPOSED_MAXIMUM: f64 = 1e6;
 /// Maximum number of points that the estimate tries, spread over the axis.
 const POINTS: usize = 32;
 /// A card whose moderation is swept; its cost is small compared with the trials.

@@ -43,10 +43,13 @@ fn clocks(results: &Results) -> Option<Sentence> {
         ClockClass::Relative => {
             let skew =
                 trials.iter().find_map(|(trial, _)| trial.latency.as_ref()?.relative.as_ref()?.skew.first());
-            let skew = skew.map_or_else(String::new, |skew| {
-                let fate =
-                    if skew.removed { "removed" } else { "not removed: clocks do not differ that much" };
-                format!(", skew {:.1} ppm {fate}", skew.ppm)
+            let skew = skew.map_or_else(String::new, |skew| match skew.error_ppm {
+                Some(error) if skew.removed => format!(", skew {:.1} ± {error:.1} ppm removed", skew.ppm),
+                Some(error) if skew.ppm.abs() > error => {
+                    format!(", skew {:.1} ppm not removed: clocks do not differ that much", skew.ppm)
+                }
+                Some(error) => format!(", skew below {error:.1} ppm not removed"),
+                None => ", skew unknown".into(),
             });
             format!(
                 "One-way times are known relative to the fastest frame only (clock class relative{skew}){because}."

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::results::Finding;
 use capbench_model::disturbance::Stall;
-use capbench_model::figures::grouped;
+use capbench_model::figures::count;
 use capbench_model::places::Place;
 use capbench_model::trial::{ProgramReport, TrialResult};
 
@@ -64,7 +64,7 @@ fn account(trials: &[TrialResult]) -> Vec<Finding> {
         findings.push(finding(
             format!(
                 "Every packet is accounted for: of {} sent in {all} trial{plural}, unexplained is 0 in each.",
-                grouped(sent as f64)
+                count(sent)
             ),
             trials.iter().map(|trial| trial.number),
         ));

@@ -2,7 +2,7 @@
 //! of publications.
 
 use crate::results::Results;
-use capbench_model::figures::grouped;
+use capbench_model::figures::{grouped, shortest};
 use capbench_plan::comparison::{Comparison, Contrast, Judgement, LEVEL, Measure, Scale};
 use capbench_reproduce::Reproduction;
 use capbench_reproduce::outcome::Judgement as ClaimJudgement;
@@ -143,12 +143,6 @@ fn remainder(comparison: &Comparison) -> impl Iterator<Item = String> {
     only_in.into_iter().flatten().chain(left_out.collect::<Vec<_>>())
 }
 
-/// A number with the digits that the user typed.
-fn plain(percent: f64) -> String {
-    let text = format!("{percent:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').into()
-}
-
 /// The differences that a comparison's trials can detect.
 fn power(comparison: &Comparison) -> Vec<String> {
     let Comparison { thresholds, false_alarms, tested, contrasts, .. } = comparison;
@@ -166,8 +160,8 @@ fn power(comparison: &Comparison) -> Vec<String> {
         ),
         format!(
             "A change of rates and times is named from {} % on, a change of loss from {} percentage points of the sent frames on. Loss in most trials where there was none in any is always named. An interval contains the true change with a probability of {:.0} %, each by itself.",
-            plain(thresholds.relative * 100.0),
-            plain(thresholds.loss * 100.0),
+            shortest(thresholds.relative * 100.0, 3),
+            shortest(thresholds.loss * 100.0, 3),
             LEVEL * 100.0
         ),
     ];

@@ -17,14 +17,12 @@ use capbench_model::work::WorkModel;
 use capbench_plan::bench::BenchPlan;
 use capbench_plan::bursts::BurstSearch;
 use capbench_plan::for_tests::{
-    Collected, at, bench_plan, dain, pps, searching_bench_plan, specs, sweep_plan,
+    Collected, INTERRUPTS, at, bench_plan, dain, pps, searching_bench_plan, specs, sweep_plan,
 };
 use capbench_plan::guards::{Guarded, Policy, livelock};
 use capbench_plan::rfc2544::{Extent, Suite, Test, Throughput};
 use capbench_plan::search::{self, SearchPlan, Stored};
-use capbench_plan::simulated::{
-    Interrupts, LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes,
-};
+use capbench_plan::simulated::{LossBursts, Noise, Room, SimulatedLaboratory, SimulatedMethod, TwoRegimes};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::sweep::{Axis, AxisKind, BackToBackTest, Point, Probe, RingSize, SweepPlan};
 use capbench_report::results::{Finding, Results, RunDirectory};
@@ -180,17 +178,10 @@ fn swept(plan: &SweepPlan, path: SimulatedLaboratory) -> Value {
 
 #[test]
 fn sweeps_of_every_kind_are_what_the_schema_says() {
-    let interrupts = Interrupts {
-        cost: Duration::from_micros(2),
-        usual: Duration::from_micros(30),
-        descriptors: 64,
-        aim: 11.0,
-        at_most: Duration::from_millis(1),
-    };
     assert_eq!(axes().len(), AxisKind::ALL.len());
     for axis in axes() {
         let kind = axis.kind();
-        let path = if kind == AxisKind::Coalesce { path().interrupts(interrupts) } else { path() };
+        let path = if kind == AxisKind::Coalesce { path().interrupts(INTERRUPTS) } else { path() };
         let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
         let saved = swept(&SweepPlan { base, ..plan(axis) }, path);
         assert_eq!(saved["sweeps"][0]["axis"], serde_json::to_value(kind).unwrap());

@@ -198,16 +198,8 @@ fn begun(
         complete: false,
         environment,
         statements,
-        trials: Vec::new(),
-        soak: None,
-        sweeps: Vec::new(),
         not_measured,
-        searches: Vec::new(),
-        rfc2544: Vec::new(),
-        comparisons: Vec::new(),
-        reproductions: Vec::new(),
-        recommended: None,
-        findings: Vec::new(),
+        ..Results::default()
     };
     Ok((directory, results))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use capbench_frames::StatedRate;
-use capbench_model::figures::grouped;
+use capbench_model::figures::{count, grouped};
 use capbench_model::laboratory::{Laboratory, Setup};
 use capbench_plan::soak::SoakPlan;
 use capbench_plan::soak::record::Interval;
@@ -154,7 +154,7 @@ pub(super) fn line(segment: &Interval) -> String {
         "{:>10} {:>12} {:>12} {:>12}  {places}{care}\n",
         format_duration(end).to_string().replace(' ', ""),
         grouped(segment.offered_pps()),
-        grouped(segment.counts.delivered as f64),
-        grouped(segment.lost() as f64)
+        count(segment.counts.delivered),
+        count(segment.lost())
     )
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use capbench_model::figures::grouped;
+use capbench_model::figures::count;
 use capbench_plan::cost::{Cost, Spread};
 use capbench_report::formats::text::wrapped;
 
@@ -42,6 +42,6 @@ pub fn roughly(time: Duration) -> String {
         ..10.0 => format!("{seconds:.1} s"),
         ..600.0 => format!("{seconds:.0} s"),
         ..36_000.0 => format!("{} h {} min", minutes / 60, minutes % 60).trim_start_matches("0 h ").into(),
-        _ => format!("{} h", grouped(hours as f64)),
+        _ => format!("{} h", count(hours)),
     }
 }

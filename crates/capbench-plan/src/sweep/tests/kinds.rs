@@ -7,7 +7,8 @@ use capbench_frames::units::FrameSize;
 use capbench_model::units::ByteCount;
 
 use super::*;
-use crate::simulated::{Interrupts, Room, SimulatedLaboratory, SimulatedMethod};
+use crate::for_tests::INTERRUPTS;
+use crate::simulated::{Room, SimulatedLaboratory, SimulatedMethod};
 use crate::sweep::{RingSize, Spacing, presets};
 use capbench_model::latency::Recording;
 use capbench_model::places::Place;
@@ -107,19 +108,12 @@ fn interrupt_moderation_is_a_matter_of_real_cards() {
 
 #[test]
 fn a_sweep_of_interrupt_moderation_trades_latency_for_time() {
-    let interrupts = Interrupts {
-        cost: Duration::from_micros(2),
-        usual: Duration::from_micros(30),
-        descriptors: 64,
-        aim: 11.0,
-        at_most: Duration::from_millis(1),
-    };
     let points =
         ["0us", "50us", "adaptive", "200us", "1000us"].map(|text| Point::Coalesce(text.parse().unwrap()));
     let asked = plan(Axis::new(points.to_vec()).unwrap(), &["recv"]);
     let base = Setup { latency: Some(Recording { from: Duration::ZERO }), ..setup(64) };
     let asked = SweepPlan { base, ..asked };
-    let run = run(&asked, &mut path(vec![SimulatedMethod::new("recv", 1e6)]).interrupts(interrupts));
+    let run = run(&asked, &mut path(vec![SimulatedMethod::new("recv", 1e6)]).interrupts(INTERRUPTS));
     let readings = &run.outcome.series[0].readings;
     let trial = |nth: usize| run.trials.iter().find(|trial| trial.number == readings[nth].trials[0]).unwrap();
     let of = |figure: &dyn Fn(&TrialResult) -> f64| -> Vec<f64> {

@@ -1,5 +1,7 @@
 //! Labels of ticks, and the unit in the axis title.
 
+use capbench_model::figures::shortest;
+
 use crate::figures;
 use crate::model::Unit;
 
@@ -63,10 +65,7 @@ pub(super) const fn logarithmic_unit(unit: Unit) -> &'static str {
 
 /// The label of a power.
 pub(super) fn power_label(unit: Unit, value: f64) -> String {
-    let plain = |value: f64| {
-        let text = format!("{value:.9}");
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    };
+    let plain = |value: f64| shortest(value, 9);
     let stepped = |value: f64, steps: &[(f64, &str)]| {
         steps
             .iter()

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use capbench_model::figures::shortest;
+
 /// Colours outside the series, for a white sheet. A page styles these classes itself.
 const INK: &str = "class=\"ink\" fill=\"#222222\"";
 const PALE: &str = "class=\"pale\" fill=\"#555555\"";
@@ -32,11 +34,7 @@ pub(super) struct Style {
 /// A length to a hundredth of a pixel; 0 for NaN.
 pub(super) fn pixels(value: f64) -> String {
     let value = if value.is_finite() { value.clamp(-1e5, 1e5) } else { 0.0 };
-    let text = format!("{value:.2}");
-    match text.trim_end_matches('0').trim_end_matches('.') {
-        "" | "-" | "-0" => "0".into(),
-        short => short.into(),
-    }
+    shortest(value, 2)
 }
 
 impl Pen {

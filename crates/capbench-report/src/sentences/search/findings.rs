@@ -2,7 +2,7 @@
 use crate::groups::grouped as grouped_by;
 use crate::naming::{list, time};
 use crate::results::Finding;
-use capbench_model::figures::grouped;
+use capbench_model::figures::{count, grouped};
 use capbench_plan::search::ranking::{self, Ranked, Ranking, Repeated};
 use capbench_plan::search::{
     End, GoalResult, Held, HighLoss, LossEvents, LossNumbers, Losses, MaximumSource, SearchOutcome, Status,
@@ -107,8 +107,8 @@ fn loss(goal: &GoalResult) -> Option<String> {
     let backlogged = upper.backlogged.map(|backlogged| {
         format!(
             "{} of {} frames that count as lost were in buffers when sending ended",
-            grouped(backlogged.frames as f64),
-            grouped(backlogged.of as f64)
+            count(backlogged.frames),
+            count(backlogged.of)
         )
     });
     let mut parts: Vec<_> = [lost, backlogged].into_iter().flatten().collect();

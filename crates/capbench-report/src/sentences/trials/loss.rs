@@ -1,6 +1,6 @@
 //! Findings about the loss pattern, in sentences.
 use crate::results::Finding;
-use capbench_model::figures::grouped;
+use capbench_model::figures::count;
 use capbench_model::loss_pattern::LossPattern;
 use capbench_model::trial::{TrialResult, Verdict};
 
@@ -50,9 +50,9 @@ fn in_bursts(shape: &LossPattern) -> Option<String> {
             percent(shape.loss_ratio()),
             match shape.bursts.count {
                 1 => "The only burst lost".into(),
-                several => format!("The longest of {} bursts lost", grouped(several as f64)),
+                several => format!("The longest of {} bursts lost", count(several)),
             },
-            grouped(shape.bursts.max.unwrap_or_default() as f64),
+            count(shape.bursts.max.unwrap_or_default()),
         )
     })
 }
