@@ -5,7 +5,7 @@
 //! | `hello` | [`Greeting`] | [`Hello`] |
 //! | `prepare` | [`Prepare`] | [`Prepared`] |
 //! | `arm` | [`Arm`](capbench_lab::live::messages::Arm) | null |
-//! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`](capbench_lab::live::messages::Sent), when the last frame was sent |
+//! | `go` | [`Go`](capbench_lab::live::messages::Go) | [`Sent`], when the last frame was sent |
 //! | `finish` | [`Finish`] | [`Half`] of the account: that of its side |
 //! | `report` | [`Report`] | [`Reported`], or null: what an agent said last before it was lost |
 //! | `clock` | null | [`ClockState`](capbench_model::clocks::ClockState): whether CLOCK_REALTIME is synchronised |

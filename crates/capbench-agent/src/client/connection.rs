@@ -99,7 +99,7 @@ impl Connection {
         self.start.waits
     }
 
-    /// Whether no further call can succeed until [`Connection::renew`].
+    /// Whether no further call can succeed until `renew`.
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }
