@@ -1,4 +1,4 @@
-//! The parameter that a sweep varies, and its points. An axis is a file with a [`Setting`], and its line in `axes!` below.
+//! The parameter that a sweep varies, and its points. An axis is a file with a `Setting`, and its line in `axes!` below.
 
 mod coalesce;
 mod load;
