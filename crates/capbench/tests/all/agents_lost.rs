@@ -238,7 +238,7 @@ fn root_a_local_run_that_is_killed_restores_settings() {
 }
 
 #[test]
-fn root_a_search_whose_controller_was_killed_comes_to_the_same_bound() {
+fn root_lengthy_a_search_whose_controller_was_killed_comes_to_the_same_bound() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     let [tx, rx] = ends(&hosts);

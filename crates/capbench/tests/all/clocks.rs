@@ -103,7 +103,7 @@ fn root_clocks_a_day_apart_allow_relative_delays_only() {
     assert!(reason.contains("not synchronised") && reason.contains("STA_UNSYNC"), "{reason}");
     for leg in [&latency["to_application"], &latency["relative"]["to_kernel"], &latency["relative"]["total"]]
     {
-        assert_eq!(leg["frames"], 5000, "{latency:#}");
+        assert!(leg["frames"] == trial["delivered"] && leg["frames"] != 0, "{latency:#}");
         assert!(leg["max_ns"].as_u64() < Some(10_000_000_000), "less than the trial, not a day: {latency:#}");
     }
     assert_eq!(latency["relative"]["to_kernel"]["min_ns"], 0);
