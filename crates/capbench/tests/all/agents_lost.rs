@@ -206,16 +206,18 @@ fn root_settings_are_restored_after_a_kill() {
     let arguments = "--repeats 0 --transmit xdp-live --duration 20s";
     let running = Running::start(HOST, bench(&out, &ends(&hosts), arguments));
     eventually("the receiver's end is set up for the generator", is_on);
-    // Nobody is left to restore it but the guardian.
-    running.signal("KILL");
-    for which in ["dut", "gen"] {
-        let agents = hosts.agents(which).into_iter();
-        let is_guardian = |pid: &u32| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.contains("guard"))
-        };
-        agents.filter(|pid| !is_guardian(pid)).for_each(|pid| signal(pid, "KILL"));
-    }
+    // Its controller lives, so that it does not end by itself: nobody but the guardian restores the setting.
+    let is_guardian = |pid: &u32| {
+        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.contains("guard"))
+    };
+    let agents = hosts.agents("dut").into_iter().filter(|pid| !is_guardian(pid)).collect::<Vec<_>>();
+    assert_eq!(agents.len(), 1);
+    agents.into_iter().for_each(|pid| signal(pid, "KILL"));
+    // Before the controller starts another agent, which sets it again.
     eventually("the setting is restored", || !is_on());
+    running.signal("KILL");
+    running.end();
+    eventually("the setting is restored again", || !is_on());
     hosts.wait_until_left();
     // A run that is not killed restores it, too.
     let ended = run(HOST, bench(&out, &ends(&hosts), "--repeats 0 --transmit xdp-live --duration 300ms"));
