@@ -1,7 +1,6 @@
 //! Agents that are lost: killed, or behind a connection that is cut, that delays, or that is silent for ever.
 
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -80,12 +79,8 @@ fn has_noise(trial: &Value, part: &str) -> bool {
     trial["noise"].as_array().unwrap().iter().any(|noise| noise.as_str().unwrap().contains(part))
 }
 
-fn wait_for_both(hosts: &Hosts) {
-    eventually("both agents run", || hosts.agents("gen").len() + hosts.agents("dut").len() == 2);
-}
-
 #[test]
-fn root_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
+fn root_alone_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     // The first of each is the cable check's.
@@ -105,7 +100,7 @@ fn root_a_trial_stands_whose_agent_is_lost_when_sending_is_over() {
 }
 
 #[test]
-fn root_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
+fn root_alone_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, link) = (Hosts::make(), Link::make());
     let ends = link.ends(&hosts, "gen", "cut", "go:2+0.4");
@@ -124,7 +119,7 @@ fn root_a_trial_whose_sender_is_cut_off_while_it_sends_is_invalid() {
 }
 
 #[test]
-fn root_an_agent_that_is_lost_before_it_sends_is_started_again() {
+fn root_alone_an_agent_that_is_lost_before_it_sends_is_started_again() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     for which in ["gen", "dut"] {
@@ -138,14 +133,13 @@ fn root_an_agent_that_is_lost_before_it_sends_is_started_again() {
 }
 
 #[test]
-fn root_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
+fn root_alone_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     for which in ["dut", "gen"] {
-        let running = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 6s"));
-        wait_for_both(&hosts);
-        // Long after the cable check, long before the trial's end.
-        std::thread::sleep(Duration::from_secs(4));
+        let before = hosts.received();
+        let running = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 3s"));
+        hosts.wait_until_sending(before);
         hosts.agents(which).into_iter().for_each(|pid| signal(pid, "KILL"));
         let trial = trial(&out, &running.end());
         assert!(has_noise(&trial, &format!("lost: {}: the agent ended", hosts.location(which))), "{trial:#}");
@@ -154,7 +148,7 @@ fn root_an_agent_that_is_killed_costs_an_attempt_and_nothing_else() {
 }
 
 #[test]
-fn root_an_agent_that_cannot_be_started_again_is_named() {
+fn root_alone_an_agent_that_cannot_be_started_again_is_named() {
     let Some(out) = scratch_of_root() else { return };
     let (hosts, folder) = (Hosts::make(), Scratch::new());
     // Started once, its command is gone.
@@ -165,9 +159,9 @@ fn root_an_agent_that_cannot_be_started_again_is_named() {
     let sh = program("sh").get_program().to_string_lossy().into_owned();
     let rx = format!("exec:{sh} {},{interface}", script.display());
     let ends = [hosts.location("gen"), rx.clone()];
-    let running = Running::start(HOST, bench(&out, &ends, "--repeats 0 --duration 6s"));
-    wait_for_both(&hosts);
-    std::thread::sleep(Duration::from_secs(3));
+    let before = hosts.received();
+    let running = Running::start(HOST, bench(&out, &ends, "--repeats 0 --duration 3s"));
+    hosts.wait_until_sending(before);
     hosts.agents("dut").into_iter().for_each(|pid| signal(pid, "KILL"));
     let ended = running.end();
     assert!(!matches!(ended.code, Some(0) | None), "{ended:#?}");
@@ -177,7 +171,7 @@ fn root_an_agent_that_cannot_be_started_again_is_named() {
 }
 
 #[test]
-fn root_a_connection_that_falls_silent_ends_with_its_lease() {
+fn root_lengthy_a_connection_that_falls_silent_ends_with_its_lease() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
     for (which, when) in [("gen", "go:2+0.2"), ("dut", "arm:2+0.4")] {
@@ -310,15 +304,4 @@ fn root_what_is_no_agent_of_this_version_is_refused_in_one_line() {
     let parts = ["trials of up to 500ms", "--max-duration"];
     refused(&mut bench(&out, &ends, "--repeats 0 --duration 1s"), 6, &parts);
     hosts.wait_until_left();
-}
-
-#[test]
-fn root_a_second_controller_is_refused_in_one_line() {
-    let Some(out) = scratch_of_root() else { return };
-    let (hosts, other) = (Hosts::make(), Scratch::new());
-    let first = Running::start(HOST, bench(&out, &ends(&hosts), "--repeats 0 --duration 8s"));
-    wait_for_both(&hosts);
-    std::thread::sleep(Duration::from_secs(3));
-    refused(&mut bench(&other, &ends(&hosts), "--repeats 0"), 1, &["another controller uses it"]);
-    trial(&out, &first.end());
 }

@@ -103,7 +103,9 @@ fn root_clocks_a_day_apart_allow_relative_delays_only() {
     assert!(reason.contains("not synchronised") && reason.contains("STA_UNSYNC"), "{reason}");
     for leg in [&latency["to_application"], &latency["relative"]["to_kernel"], &latency["relative"]["total"]]
     {
-        assert!(leg["frames"] == trial["delivered"] && leg["frames"] != 0, "{latency:#}");
+        // Those of the second half that were sent; all, unless the host is busy.
+        assert_eq!(leg["frames"], latency["to_application"]["frames"], "{latency:#}");
+        assert!((1..=5000).contains(&leg["frames"].as_u64().unwrap()), "{latency:#}");
         assert!(leg["max_ns"].as_u64() < Some(10_000_000_000), "less than the trial, not a day: {latency:#}");
     }
     assert_eq!(latency["relative"]["to_kernel"]["min_ns"], 0);

@@ -240,7 +240,7 @@ fn with_a_killed_one(switch: &Switch, out: &Scratch, arguments: &str) -> Ended {
 }
 
 #[test]
-fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_goes_on() {
+fn root_alone_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_goes_on() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
     let arguments = "bench --method packet-v3,recv --rate 3k --duration 4s --size 64 --tolerate 1";
@@ -272,7 +272,7 @@ fn root_a_generator_that_dies_among_others_spoils_its_trial_and_a_tolerant_run_g
 }
 
 #[test]
-fn root_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_trials() {
+fn root_lengthy_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_trials() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(3);
     let ended =
@@ -285,7 +285,7 @@ fn root_without_tolerance_a_generator_that_cannot_be_reached_again_ends_the_tria
 }
 
 #[test]
-fn root_a_sweep_and_rfc2544_take_several_generators() {
+fn root_lengthy_a_sweep_and_rfc2544_take_several_generators() {
     let Some(out) = scratch_of_root() else { return };
     let switch = Switch::make(2);
     for arguments in [
