@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use capbench_sys::host::process::Signal;
-use regex::Regex;
+use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::definitions::Absent;

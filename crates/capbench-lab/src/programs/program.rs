@@ -8,7 +8,7 @@ use capbench_model::options::CaptureOptions;
 use capbench_model::places::Place;
 use capbench_sys::host::process::{Signal, may_execute};
 use capbench_sys::host::{Capability, capability, namespace};
-use regex::Regex;
+use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::arguments;

@@ -13,6 +13,7 @@ const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LINK_CREATE: libc::c_int = 28;
 #[cfg(feature = "bpf")]
 const ENABLE_STATS: libc::c_int = 32;
+const LINK_DETACH: libc::c_int = 34;
 
 /// `BPF_STATS_RUN_TIME` of `enum bpf_stats_type`.
 #[cfg(feature = "bpf")]
@@ -34,6 +35,12 @@ struct LinkCreate {
     interface: u32,
     attach_type: u32,
     flags: u32,
+}
+
+/// The part that `BPF_LINK_DETACH` reads.
+#[repr(C)]
+struct LinkDetach {
+    link: u32,
 }
 
 /// The part that `BPF_PROG_GET_FD_BY_ID` reads.
@@ -118,6 +125,13 @@ pub(super) fn create_xdp_link(
     let program = program.as_raw_fd() as u32;
     let mut attributes = LinkCreate { program, interface, attach_type: ATTACH_XDP, flags };
     call_for_descriptor(LINK_CREATE, &mut attributes, what)
+}
+
+/// Takes a link's program off its interface (`BPF_LINK_DETACH`, Linux 5.9), whoever else holds a descriptor of the link.
+pub(super) fn detach_link(link: BorrowedFd<'_>) -> Result<()> {
+    let mut attributes = LinkDetach { link: link.as_raw_fd() as u32 };
+    // SAFETY: the attributes are those of the command (`linux/bpf.h`) and hold no address.
+    check(unsafe { call(LINK_DETACH, &mut attributes) }, || "bpf(BPF_LINK_DETACH)".into()).map(drop)
 }
 
 #[cfg(feature = "bpf")]
@@ -217,6 +231,7 @@ mod tests {
         #[cfg(feature = "bpf")]
         assert_eq!(size_of::<EnableStats>(), 4);
         assert_eq!(size_of::<LinkCreate>(), 16);
+        assert_eq!(size_of::<LinkDetach>(), 4);
         assert_eq!(size_of::<GetById>(), 12);
         assert_eq!(size_of::<GetInfo>(), 16);
         assert_eq!((size_of::<Run>(), std::mem::offset_of!(Run, batch)), (80, 72));

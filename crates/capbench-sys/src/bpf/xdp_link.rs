@@ -3,10 +3,10 @@
 //! The kernel detaches the program when the last descriptor of the link closes, also when the process is killed. Other ways to
 //! attach leave the program on the interface.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::attached::{Attached, XdpAttachment, attached_to};
-use super::call::create_xdp_link;
+use super::call::{create_xdp_link, detach_link};
 use crate::host::InterfaceIndex;
 use crate::{Result, SysError};
 
@@ -48,7 +48,7 @@ impl XdpMode {
 /// A program on an interface. Dropping it detaches the program.
 #[derive(Debug)]
 pub struct XdpLink {
-    _descriptor: OwnedFd,
+    descriptor: OwnedFd,
     mode: XdpMode,
 }
 
@@ -65,7 +65,7 @@ impl XdpLink {
         let descriptor = link.map_err(|error| explained(error, interface, mode))?;
         // Proves that the kernel runs it in the requested mode.
         match attached_to(interface)? {
-            Some(found) if found.mode == mode.attached() => Ok(Self { _descriptor: descriptor, mode }),
+            Some(found) if found.mode == mode.attached() => Ok(Self { descriptor, mode }),
             found => Err(SysError::argument(what(), format!("the kernel says that it is {found:?}"))),
         }
     }
@@ -73,6 +73,15 @@ impl XdpLink {
     /// The part that runs the program, as read back from the kernel.
     pub fn mode(&self) -> XdpMode {
         self.mode
+    }
+}
+
+impl Drop for XdpLink {
+    /// Closing the descriptor would leave the program on the interface while a process that another thread has just forked
+    /// still holds its copy.
+    fn drop(&mut self) {
+        // It fails only where the interface is gone, and the program with it.
+        let _ = detach_link(self.descriptor.as_fd());
     }
 }
 
