@@ -10,9 +10,9 @@ use capbench_report::formats::text::wrapped;
 /// What estimates do not include.
 pub const NOISE: &str = "            without noise, which adds to it\n";
 
-/// Appends a row of a plan: a head of 12 columns, and words in lines that fit.
+/// Appends a row of a plan: a head of 12 columns or more, and words in lines that fit.
 pub fn row(text: &mut String, head: &str, words: impl Display) {
-    wrapped(text, &format!("{head:<12}"), &" ".repeat(12), &words.to_string());
+    wrapped(text, &format!("{head:<11} "), &" ".repeat(12), &words.to_string());
 }
 
 /// Things separated by commas.

@@ -215,6 +215,62 @@ fn once(switch: &Switch, out: &Scratch, which: &str) -> String {
     format!("exec:{},{}", script.display(), switch.interface(which))
 }
 
+/// An agent that says its interface has this speed, in four characters. Virtual interfaces have none.
+fn with_speed(switch: &Switch, out: &Scratch, role: &str, which: &str, bits_per_second: &str) -> String {
+    let (script, interface) =
+        (out.path().join(format!("{which}-{bits_per_second}")), switch.interface(which));
+    // The number has as many octets as "null", so the length in the message's head stays right.
+    let edit = format!(r#"s/"bits_per_second":null/"bits_per_second":{bits_per_second}/"#);
+    let text = format!(
+        "#!/bin/sh\n{} netns exec {} {} agent --allow {role}:{interface} | perl -pe 'BEGIN {{ $/ = \"}}\"; $| = 1 }} {edit}'\n",
+        program("ip").get_program().display(),
+        switch.name(which),
+        env!("CARGO_BIN_EXE_capbench"),
+    );
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    format!("exec:{},{interface}", script.display())
+}
+
+#[test]
+fn root_a_share_of_the_line_is_that_of_the_slowest_of_the_agents_interfaces() {
+    let Some(out) = scratch_of_root() else { return };
+    let switch = Switch::make(2);
+    let command = |senders: [(&str, &str); 2], generators: usize, receiver: &str, arguments: &str| {
+        let mut command = capbench(&format!("bench --method packet-v3 --rate 50% --size 64 {arguments}"));
+        for (which, speed) in &senders[..generators] {
+            command.args(["--tx", &with_speed(&switch, &out, "send", which, speed)]);
+        }
+        command.args(["--rx", &with_speed(&switch, &out, "receive", "dut", receiver), "--repeats", "0"]);
+        command.arg("--out").arg(out.path().join("run"));
+        command
+    };
+    // A frame of 64 octets has 84 on the wire: a gigabit carries 1,488,095 a second.
+    for (senders, generators, receiver, arguments, load) in [
+        ([("g0", "1e09"), ("g1", "1e09")], 1, "1e10", "", "744,048"),
+        ([("g0", "1e10"), ("g1", "1e10")], 1, "1e09", "", "744,048"),
+        ([("g0", "1e09"), ("g1", "1e09")], 2, "1e10", "", "1,488,095"),
+        ([("g0", "1e09"), ("g1", "1e09")], 2, "1e10", "--weights 3,1", "992,063"),
+    ] {
+        let ended = run(HOST, command(senders, generators, receiver, &format!("--dry-run {arguments}")));
+        assert!(
+            ended.code == Some(0) && ended.out.contains(&format!("load        {load} ")),
+            "{load}: {ended:#?}"
+        );
+        for end in [" capbench ", " Mbit/s"] {
+            assert_eq!(ended.out.matches(end).count(), generators + 1, "a line each: {ended:#?}");
+        }
+    }
+    let ended = run(HOST, command([("g0", "1e06"), ("g1", "1e06")], 1, "1e10", "--duration 1s"));
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let results = results(&out.file("run")).unwrap();
+    for trial in results["trials"].as_array().unwrap() {
+        crate::agents::check(trial);
+        assert_eq!(count(trial, "intended"), 744, "{trial:#}");
+    }
+    assert_eq!(results["trials"].as_array().unwrap().len(), 1);
+}
+
 /// The agent that sends on this interface.
 fn agent(interface: &str) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
