@@ -253,7 +253,10 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
         None => return None,
     };
     let of_bench = trials.iter().filter(|trial| {
-        matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::Search)
+        matches!(
+            trial.phase,
+            Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
+        )
     });
     let of_bench: Vec<&TrialResult> = of_bench.collect();
     let mut scenes = by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench));
