@@ -12,7 +12,7 @@ use crate::support::{
 
 /// How long an agent and its controller wait for each other, where a connection stays silent: for an answer, for a drain, and
 /// besides; in milliseconds.
-pub const WAITS: &str = "8000,3000,3000";
+pub const WAITS: &str = "6000,4500,3000";
 pub const WAITS_NAME: &str = "CAPBENCH_TEST_WAITS";
 
 /// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.

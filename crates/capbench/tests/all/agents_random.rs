@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use capbench_frames::stamp::{STAMP_OCTETS, Stamp};
 use capbench_record::file::{CaptureReader, Record};
+use capbench_testing::HostLoad;
 use serde_json::Value;
 
 use crate::agents::{Hosts, check, count};
@@ -184,9 +185,7 @@ impl Network {
         let command = bench(out, &locations, &plan.arguments());
         let mut running = Running::start(HOST, self.management.reached_by(command));
         // On a busy host a run may end before, because an agent does not answer in time.
-        seldom("both agents run", || {
-            running.has_ended() || (0..2).all(|nth| !self.agents(nth).is_empty())
-        });
+        seldom("both agents run", || running.has_ended() || (0..2).all(|nth| !self.agents(nth).is_empty()));
         eventually("frames come", || running.has_ended() || self.received() >= before + frames);
         sleep(pause);
         match fault {
@@ -273,14 +272,9 @@ fn spooled() -> u64 {
     files.map(|file| std::fs::remove_file(file.unwrap().path()).unwrap()).count() as u64
 }
 
-/// How many agents can have left a report that nobody reads.
+/// How many reports can be left that nobody reads: the agent of a host leaves up to one, and a killed one none.
 fn most_reports(fault: Fault) -> u64 {
-    match fault {
-        // It says nothing any more, and the other's controller is there.
-        Fault::Agent(_) => 0,
-        Fault::Controller => 2,
-        _ => 1,
-    }
+    if matches!(fault, Fault::Agent(_)) { 1 } else { 2 }
 }
 
 /// The frames of one trial id as they arrived.
@@ -404,13 +398,23 @@ fn root_lengthy_what_fails_at_random_makes_no_wrong_number_and_leaves_nothing() 
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
 }
 
-/// The bounds of a search between agents, in packets per second.
-fn bounds(folder: &Path) -> [f64; 2] {
+/// The bounds of a search between agents in packets per second, if it found both.
+fn bounds(folder: &Path) -> Option<[f64; 2]> {
     let results = results(folder).unwrap();
     let goal = &results["searches"][0]["goals"][0];
-    ["lower", "upper"].map(|bound| {
-        goal[bound]["intended_pps"].as_f64().unwrap_or_else(|| panic!("{bound}: {goal:#}"))
-    })
+    Some([goal["lower"]["intended_pps"].as_f64()?, goal["upper"]["intended_pps"].as_f64()?])
+}
+
+/// Asserts that a search found these bounds, unless others keep the CPUs busy: then a generator may not send what it shall.
+fn are_found(found: Option<[f64; 2]>, expected: [f64; 2], load: &HostLoad) -> bool {
+    let is_near = |(found, expected): (f64, f64)| (found - expected).abs() <= 0.05 * expected;
+    let are_near = found.is_some_and(|found| found.into_iter().zip(expected).all(is_near));
+    if let Some(others) = load.others().filter(|_| !are_near) {
+        capbench_testing::busy(format_args!("{found:?} instead of {expected:?}: {others}"));
+        return false;
+    }
+    assert!(are_near, "{found:?} instead of {expected:?}");
+    true
 }
 
 #[test]
@@ -422,32 +426,32 @@ fn root_lengthy_a_search_that_is_killed_at_random_comes_to_the_same_bounds() {
     let goal = "limit:loss=0.5%,exceed=0,width=5%,duration=500ms,sum=500ms";
     let arguments = format!("search --method packet-v3 --size 64 --max-rate 8k --time 60s --goal {goal}");
     let search = || switch.command(&out, &arguments, &switch.generators());
-    let folder = out.file("run");
+    let (folder, load) = (out.file("run"), HostLoad::watch());
     let ended = run(HOST, search());
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     let whole = bounds(&folder);
-    println!("{whole:?}");
-    assert!(whole[0] < 1.05 * LIMIT && whole[1] > 0.95 * LIMIT, "{whole:?}");
+    if !are_found(whole, [LIMIT; 2], &load) {
+        return;
+    }
     for run_number in 0..runs.div_ceil(RUNS_PER_SEARCH) {
         let mut draw = Draw::of_run(seed, run_number);
-        let (trials, pause) = (1 + draw.below(6) as usize, draw.milliseconds(1500));
+        let (trials, pause) = (1 + draw.below(4) as usize, draw.milliseconds(1500));
         std::fs::remove_dir_all(&folder).unwrap();
-        let running = Running::start(HOST, search());
-        eventually("trials are saved", || saved_trials(&folder) >= trials);
+        let load = HostLoad::watch();
+        let mut running = Running::start(HOST, search());
+        eventually("trials are saved", || running.has_ended() || saved_trials(&folder) >= trials);
         sleep(pause);
-        running.signal("KILL");
+        kill(running.pid());
         running.end();
         let saved = saved_trials(&folder);
-        assert!(saved >= trials, "whole to the last trial");
+        assert!(saved >= trials, "whole to the last trial: {saved} trials");
         let ended = run(HOST, capbench("search --resume").arg(&folder));
         assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
         let resumed = bounds(&folder);
-        println!("{saved} trials saved, resumed: {resumed:?}");
-        for (resumed, whole) in resumed.into_iter().zip(whole) {
-            assert!((resumed - whole).abs() <= 0.05 * whole, "{resumed} and {whole}");
-        }
-        for trial in results(&folder).unwrap()["trials"].as_array().unwrap() {
-            check(trial);
+        println!("{saved} trials saved, resumed: {resumed:?}, undisturbed: {whole:?}");
+        results(&folder).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
+        if !are_found(resumed, whole.unwrap(), &load) {
+            return;
         }
     }
 }

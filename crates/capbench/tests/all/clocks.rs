@@ -12,7 +12,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::agents::{Hosts, check};
-use crate::support::{Ended, HOST, Management, Scratch, capbench, ip, program, results, run, scratch_of_root};
+use crate::support::{
+    Ended, HOST, Management, Scratch, capbench, ip, program, results, run, scratch_of_root,
+};
 
 /// Programs of time services, in a folder that comes first in PATH.
 struct Services {

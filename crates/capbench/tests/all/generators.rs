@@ -97,8 +97,7 @@ impl Switch {
         self.in_switch(&format!("tc qdisc add dev {port} clsact"));
         let add = format!("tc filter add dev {port} ingress bpf da bytecode");
         let code = format!("{},{code}", code.split(',').count());
-        let output =
-            program(&format!("ip netns exec {} {add}", self.name("sw"))).arg(code).output().unwrap();
+        let output = program(&format!("ip netns exec {} {add}", self.name("sw"))).arg(code).output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 

@@ -41,7 +41,8 @@ impl Management {
         let mut management = Self { space: space.into(), folder: Scratch::new(), hosts: Vec::new() };
         add_namespace(space);
         for key in ["host", "user"] {
-            let made = program("ssh-keygen -q -t ed25519 -N").args(["", "-f", &management.file(key)]).status();
+            let made =
+                program("ssh-keygen -q -t ed25519 -N").args(["", "-f", &management.file(key)]).status();
             assert!(made.unwrap().success());
         }
         std::fs::create_dir_all("/run/sshd").unwrap();
@@ -96,7 +97,8 @@ impl Management {
             (0..self.hosts.len()).map(|nth| format!("{} {key}", address(nth, End::Host))).collect();
         std::fs::write(self.file("known"), known).unwrap();
         let [ip, ssh] = ["ip", "ssh"].map(|name| program(name).get_program().display().to_string());
-        let options = format!("-F none -o UserKnownHostsFile={} -i {}", self.file("known"), self.file("user"));
+        let options =
+            format!("-F none -o UserKnownHostsFile={} -i {}", self.file("known"), self.file("user"));
         let script = format!("#!/bin/sh\nexec {ip} netns exec {} {ssh} {options} \"$@\"\n", self.space);
         std::fs::write(self.file("ssh"), script).unwrap();
         std::fs::set_permissions(self.file("ssh"), Permissions::from_mode(0o755)).unwrap();
