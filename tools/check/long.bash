@@ -81,8 +81,8 @@ release() {
   every_command_runs
 }
 
-# Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them. And runs between agents in which something
-# is lost at a random moment: CAPBENCH_LOSSES of them.
+# Random trials, each of which has to account for every frame: CAPBENCH_TRIALS of them. And runs between two hosts in which something
+# fails at a random moment: CAPBENCH_LOSSES of them.
 trials() {
   [ "$(id -u)" -eq 0 ] || no_host "needs root"
   CAPBENCH_TRIALS=${CAPBENCH_TRIALS:-500} CAPBENCH_LOSSES=${CAPBENCH_LOSSES:-1000} \

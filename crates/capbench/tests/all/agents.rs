@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root,
+    Ended, HOST, Management, Running, Scratch, add_namespace, capbench, eventually, ip, program,
+    remove_namespace, results, run, scratch_of_root,
 };
 
 /// How long an agent and its controller wait for each other, where a connection stays silent: for an answer, for a drain, and
 /// besides; in milliseconds.
-pub const WAITS: &str = "6000,1500,1500";
+pub const WAITS: &str = "6000,4500,3000";
 pub const WAITS_NAME: &str = "CAPBENCH_TEST_WAITS";
 
 /// Two network namespaces with names, and a veth pair between them whose ends are `g…` and `d…`. Both are removed on drop.
@@ -24,13 +25,8 @@ impl Hosts {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let id = format!("{}x{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let hosts = Self { id };
-        for name in [hosts.name("gen"), hosts.name("dut")] {
-            ip(&format!("netns add {name}"));
-            // No neighbour discovery: nothing but the trial's frames. A kernel without IPv6 has no such file.
-            let mut silence = program(&format!("ip netns exec {name} sh -c"));
-            silence.arg("echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6").output().unwrap();
-        }
         let (g, d) = (hosts.name("gen"), hosts.name("dut"));
+        [&g, &d].into_iter().for_each(|name| add_namespace(name));
         ip(&format!("-n {g} link add g{0} type veth peer name d{0} netns {d}", hosts.id));
         ip(&format!("-n {g} link set g{} arp off up", hosts.id));
         ip(&format!("-n {d} link set d{} arp off up", hosts.id));
@@ -58,6 +54,13 @@ impl Hosts {
             self.name(which),
             self.interface(which)
         )
+    }
+
+    /// The command that starts the agent of one end, with more arguments. It waits for its controller as [`WAITS`] says.
+    pub fn agent(&self, which: &str, arguments: &str) -> String {
+        let role = if which == "gen" { "send" } else { "receive" };
+        let allowed = format!("--allow {role}:{} {arguments}", self.interface(which));
+        format!("env {WAITS_NAME}={WAITS} {} agent {allowed}", env!("CARGO_BIN_EXE_capbench"))
     }
 
     /// A bench of one method at one rate between the two.
@@ -104,14 +107,9 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for which in ["gen", "dut"] {
-            let _ = program(&format!("ip netns del {}", self.name(which))).status();
+            remove_namespace(&self.name(which));
         }
     }
-}
-
-pub fn ip(arguments: &str) {
-    let output = program(&format!("ip {arguments}")).output().unwrap();
-    assert!(output.status.success(), "ip {arguments}: {output:?}");
 }
 
 /// A number of frames.
@@ -236,93 +234,19 @@ fn root_what_an_agent_does_not_allow_is_refused_in_one_line() {
     hosts.wait_until_left();
 }
 
-/// A server of OpenSSH in the namespace of the generator, which starts one agent with one right and nothing else. Where the user
-/// says `ssh`, a script says where its keys are.
-pub struct Server {
-    folder: Scratch,
-    process: std::process::Child,
-}
-
-impl Server {
-    pub const ADDRESS: &str = "198.51.100.2";
-
-    pub fn start(hosts: &Hosts) -> Self {
-        let folder = Scratch::new();
-        let path = |name: &str| folder.path().join(name).display().to_string();
-        for key in ["host", "user"] {
-            let made = program("ssh-keygen -q -t ed25519 -f").args([&path(key), "-N", ""]).status().unwrap();
-            assert!(made.success());
-        }
-        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
-        let allowed = format!("--allow send:{} --max-rate 1M", hosts.interface("gen"));
-        let agent = format!("env {WAITS_NAME}={WAITS} {} agent {allowed}", env!("CARGO_BIN_EXE_capbench"));
-        std::fs::write(path("keys"), format!("restrict,command=\"{agent}\" {}", read("user.pub"))).unwrap();
-        std::fs::write(path("known"), format!("{} {}", Self::ADDRESS, read("host.pub"))).unwrap();
-        let settings = [
-            format!("ListenAddress {}", Self::ADDRESS),
-            format!("HostKey {}", path("host")),
-            format!("AuthorizedKeysFile {}", path("keys")),
-            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no".into(),
-            "PermitRootLogin yes\nPidFile none\n".into(),
-        ];
-        std::fs::write(path("settings"), settings.join("\n")).unwrap();
-        // The same namespace has the address of the client, too: this is about the transport, not about a network.
-        let (gen_space, sshd) = (hosts.name("gen"), program("sshd").get_program().to_owned());
-        ip(&format!("-n {gen_space} addr add {}/32 dev lo", Self::ADDRESS));
-        ip(&format!("-n {gen_space} link set lo up"));
-        let ssh = program("ssh").get_program().to_string_lossy().into_owned();
-        let options = format!("-F none -o UserKnownHostsFile={} -i {}", path("known"), path("user"));
-        let script = format!("#!/bin/sh\nexec ip netns exec {gen_space} {ssh} {options} \"$@\"\n");
-        std::fs::write(path("ssh"), script).unwrap();
-        let made = program("sh -c").arg(format!("mkdir -p /run/sshd && chmod 755 {}", path("ssh"))).status();
-        assert!(made.unwrap().success());
-        let mut server = program(&format!("ip netns exec {gen_space}"));
-        server.arg(sshd).args(["-D", "-f", &path("settings"), "-E", &path("log")]);
-        let process = server.spawn().unwrap();
-        eventually("the server listens", || {
-            std::fs::read_to_string(path("log")).is_ok_and(|log| log.contains("Server listening"))
-        });
-        Self { folder, process }
-    }
-
-    /// Processes of sessions that run now.
-    pub fn sessions(&self) -> Vec<u32> {
-        let children = |pid: u32| {
-            let file = format!("/proc/{pid}/task/{pid}/children");
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            text.split_whitespace().map(|number| number.parse().unwrap()).collect::<Vec<u32>>()
-        };
-        // ip(8) replaces itself by the server.
-        children(self.process.id())
-    }
-
-    /// Makes a command find the script.
-    pub fn reached_by(&self, mut command: Command) -> Command {
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", self.folder.path().display()));
-        command
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 #[test]
 fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
-    let server = Server::start(&hosts);
+    let agent = hosts.agent("gen", "--max-rate 1M");
+    let management = Management::make(&hosts.name("ctl"), &[(hosts.name("gen"), agent)]);
     let bench = |interface: &str, arguments: &str| {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
         let mut command = capbench("bench --method packet-v3 --repeats 0 --size 64");
-        let tx = format!("ssh:root@{}/{interface}", Server::ADDRESS);
+        let tx = management.location(0, interface);
         command.args(["--tx", &tx, "--rx", &hosts.location("dut")]).args(arguments.split_whitespace());
         command.arg("--out").arg(out.path().join("run"));
-        server.reached_by(command)
+        management.reached_by(command)
     };
     let g = hosts.interface("gen");
     let ended = run(HOST, bench(&g, "--rate 20k --duration 1s"));
@@ -330,7 +254,7 @@ fn root_a_generator_behind_ssh_has_the_rights_of_its_key() {
     results(&out.file("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
     refused(&mut bench("other", "--rate 20k"), 6, &["does not allow send:other"]);
     refused(&mut bench(&g, "--rate 2M"), 6, &["up to 1000000 frames/s"]);
-    std::fs::write(server.folder.path().join("known"), "").unwrap();
+    management.forget_hosts();
     refused(&mut bench(&g, "--rate 20k"), 1, &["exit status: 255", "Host key verification failed"]);
     hosts.wait_until_left();
 }

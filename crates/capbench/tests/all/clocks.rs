@@ -4,15 +4,17 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agents::{Hosts, check, ip};
-use crate::support::{Ended, HOST, Scratch, capbench, eventually, program, results, run, scratch_of_root};
+use crate::agents::{Hosts, check};
+use crate::support::{
+    Ended, HOST, Management, Scratch, capbench, ip, program, results, run, scratch_of_root,
+};
 
 /// Programs of time services, in a folder that comes first in PATH.
 struct Services {
@@ -219,99 +221,20 @@ fn root_lengthy_a_search_and_a_bench_from_a_third_namespace_balance_over_two_clo
     ip(&format!("netns del {third}"));
 }
 
-/// A management network between a controller's namespace and the receiver's, with a server of OpenSSH on the receiver.
-struct Management {
-    controller: String,
-    folder: Scratch,
-    server: Child,
-}
-
-impl Management {
-    const ADDRESSES: [&str; 2] = ["198.51.100.1", "198.51.100.2"];
-    const HARDWARE: [&str; 2] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
-
-    fn make(hosts: &Hosts) -> Self {
-        let controller = hosts.name("ctl");
-        let dut = hosts.name("dut");
-        ip(&format!("netns add {controller}"));
-        let mut silence = program(&format!("ip netns exec {controller} sh -c"));
-        silence.arg("echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6").output().unwrap();
-        let [first, second] = Self::HARDWARE;
-        ip(&format!(
-            "-n {controller} link add m0 address {first} type veth peer name m1 address {second} netns {dut}"
-        ));
-        // Permanent neighbours: ARP asks again from time to time.
-        for (space, end, own, other) in [(&controller, "m0", 0, 1), (&dut, "m1", 1, 0)] {
-            ip(&format!("-n {space} addr add {}/24 dev {end}", Self::ADDRESSES[own]));
-            ip(&format!("-n {space} link set {end} up"));
-            ip(&format!(
-                "-n {space} neigh replace {} lladdr {} dev {end} nud permanent",
-                Self::ADDRESSES[other],
-                Self::HARDWARE[other]
-            ));
-        }
-        let folder = Scratch::new();
-        let server = start_server(hosts, &folder, Self::ADDRESSES[1]);
-        Self { controller, folder, server }
-    }
-
-    /// Frames on the data interface, and on the management interface, both of the receiver.
-    fn counts(&self) -> Option<(u64, u64)> {
-        let text = std::fs::read_to_string(format!("/proc/{}/net/dev", self.server.id())).ok()?;
-        let packets = |line: &str| {
-            let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-            Some(fields.get(1)? + fields.get(9)?)
-        };
-        let of = |is_it: fn(&str) -> bool| {
-            text.lines().find_map(|line| {
-                let (name, counts) = line.split_once(':')?;
-                is_it(name.trim()).then(|| packets(counts)).flatten()
-            })
-        };
-        Some((of(|name| name.starts_with('d'))?, of(|name| name == "m1")?))
-    }
-}
-
-impl Drop for Management {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-        let _ = program(&format!("ip netns del {}", self.controller)).status();
-    }
-}
-
-/// A server in the receiver's namespace that starts one agent with one right. `ssh` in the folder is a script that knows its keys.
-fn start_server(hosts: &Hosts, folder: &Scratch, address: &str) -> Child {
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    for key in ["host", "user"] {
-        let made = program("ssh-keygen -q -t ed25519 -f").args([&path(key), "-N", ""]).status().unwrap();
-        assert!(made.success());
-    }
-    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
-    let agent =
-        format!("{} agent --allow receive:{}", env!("CARGO_BIN_EXE_capbench"), hosts.interface("dut"));
-    std::fs::write(path("keys"), format!("restrict,command=\"{agent}\" {}", read("user.pub"))).unwrap();
-    std::fs::write(path("known"), format!("{address} {}", read("host.pub"))).unwrap();
-    let settings = [
-        format!("ListenAddress {address}"),
-        format!("HostKey {}", path("host")),
-        format!("AuthorizedKeysFile {}", path("keys")),
-        "PasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nStrictModes no".into(),
-        "PermitRootLogin yes\nPidFile none\nUseDNS no\n".into(),
-    ];
-    std::fs::write(path("settings"), settings.join("\n")).unwrap();
-    let ssh = program("ssh").get_program().to_string_lossy().into_owned();
-    let options = format!("-F none -o UserKnownHostsFile={} -i {}", path("known"), path("user"));
-    write_script(&folder.path().join("ssh"), &format!("exec {ssh} {options} \"$@\""));
-    std::fs::create_dir_all("/run/sshd").unwrap();
-    let sshd = program("sshd").get_program().to_owned();
-    let mut server = program(&format!("ip netns exec {}", hosts.name("dut")));
-    server.arg(sshd).args(["-D", "-f", &path("settings"), "-E", &path("log")]);
-    let server = server.spawn().unwrap();
-    eventually("the server listens", || {
-        std::fs::read_to_string(path("log")).is_ok_and(|log| log.contains("Server listening"))
-    });
-    server
+/// Frames on the data interface, and on the management interface, both of the receiver.
+fn counts(server: u32) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{server}/net/dev")).ok()?;
+    let packets = |line: &str| {
+        let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+        Some(fields.get(1)? + fields.get(9)?)
+    };
+    let of = |is_it: fn(&str) -> bool| {
+        text.lines().find_map(|line| {
+            let (name, counts) = line.split_once(':')?;
+            is_it(name.trim()).then(|| packets(counts)).flatten()
+        })
+    };
+    Some((of(|name| name.starts_with('d'))?, of(|name| name == Management::INTERFACE)?))
 }
 
 /// Packets on the management interface while data arrived: between two samples that both are inside of a sending phase.
@@ -326,27 +249,25 @@ fn disturbances(samples: &[(u64, u64)]) -> Vec<u64> {
 fn root_the_management_interface_of_the_receiver_is_silent_while_frames_are_sent() {
     let Some(out) = scratch_of_root() else { return };
     let hosts = Hosts::make();
-    let management = Management::make(&hosts);
-    let rx = format!("ssh:root@{}/{}", Management::ADDRESSES[1], hosts.interface("dut"));
+    let agent =
+        format!("{} agent --allow receive:{}", env!("CARGO_BIN_EXE_capbench"), hosts.interface("dut"));
+    let management = Management::make(&hosts.name("ctl"), &[(hosts.name("dut"), agent)]);
+    let rx = management.location(0, &hosts.interface("dut"));
     for arguments in [
         "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
         "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
         "search --method packet-v3 --goal quick --max-rate 10k --time 10s --repeats 0 --size 64",
     ] {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
-        let own = capbench(arguments);
-        let mut command = program(&format!("ip netns exec {}", management.controller));
-        command.arg(own.get_program()).args(own.get_args());
+        let mut command = management.reached_by(capbench(arguments));
         command.args(["--tx", &hosts.location("gen"), "--rx", &rx]);
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{path}", management.folder.path().display()));
         command.arg("--out").arg(out.path().join("run"));
         let over = Arc::new(AtomicBool::new(false));
         let samples = std::thread::scope(|scope| {
             let sampling = scope.spawn(|| {
                 let mut samples = Vec::new();
                 while !over.load(Ordering::Relaxed) {
-                    samples.extend(management.counts());
+                    samples.extend(counts(management.server(0)));
                     std::thread::sleep(Duration::from_millis(4));
                 }
                 samples

@@ -4,34 +4,29 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agents::{count, ip};
+use crate::agents::count;
 use crate::support::{
-    Ended, HOST, Running, Scratch, capbench, eventually, program, results, run, scratch_of_root, signal,
+    Ended, HOST, Running, Scratch, add_namespace, capbench, eventually, ip, program, remove_namespace,
+    results, run, scratch_of_root, signal,
 };
 
 /// A bridge in a namespace `sw`; generators in `g0`, `g1` and so on, and a receiver in `dut`, each with a veth to a port of it.
 /// The interfaces have the names of their namespaces, with a suffix that no other run has. All is removed on drop.
-struct Switch {
+pub struct Switch {
     id: String,
     generators: usize,
 }
 
 impl Switch {
-    fn make(generators: usize) -> Self {
+    pub fn make(generators: usize) -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let id = format!("{}y{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let switch = Self { id, generators };
         let sw = switch.name("sw");
-        for name in switch.spaces() {
-            ip(&format!("netns add {}", switch.name(&name)));
-            // Nothing but the trial's frames. A kernel without IPv6 has no such file.
-            let mut silence = program(&format!("ip netns exec {} sh -c", switch.name(&name)));
-            silence.arg("echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6").output().unwrap();
-        }
+        switch.spaces().iter().for_each(|name| add_namespace(&switch.name(name)));
         ip(&format!("-n {sw} link add bridge type bridge mcast_snooping 0"));
         ip(&format!("-n {sw} link set bridge up"));
         for name in switch.ends() {
@@ -71,7 +66,7 @@ impl Switch {
     }
 
     /// `--tx` of all generators.
-    fn generators(&self) -> String {
+    pub fn generators(&self) -> String {
         (0..self.generators).map(|number| self.location(&format!("g{number}"))).collect::<Vec<_>>().join(",")
     }
 
@@ -82,21 +77,39 @@ impl Switch {
 
     /// Drops the frames of a generator at its port of the bridge whose number is [`FIRST_LOST`] or above and a multiple of 64.
     fn lose_some_of(&self, which: &str) {
+        // The lower 16 bits of the sequence number are at octet 48 of an IPv4 frame with UDP.
+        let code = format!("40 0 0 48,53 0 3 {FIRST_LOST},84 0 0 63,21 0 1 0,6 0 0 2,6 0 0 4294967295");
+        self.lose(which, &code);
+    }
+
+    /// Loses the frames of a generator that sends more than [`LIMIT`], by their number and planned time only. The first 134 ms of a
+    /// trial pass, and with them the check before the first trial.
+    pub fn limit(&self, which: &str) {
+        // The sequence number is at octet 46, the planned time in units of 65,536 ns at octet 50.
+        let code =
+            "32 0 0 50,53 0 6 2048,116 0 0 3,4 0 0 4,7 0 0 0,32 0 0 46,45 0 1 0,6 0 0 2,6 0 0 4294967295";
+        self.lose(which, code);
+    }
+
+    /// Drops the frames of a generator at its port for which a program of classic BPF returns 2 (TC_ACT_SHOT).
+    fn lose(&self, which: &str, code: &str) {
         let port = self.port(which);
         self.in_switch(&format!("tc qdisc add dev {port} clsact"));
-        // Classic BPF: the lower 16 bits of the sequence number are at octet 48 of an IPv4 frame with UDP. 2 is TC_ACT_SHOT.
-        let code = format!("40 0 0 48,53 0 3 {FIRST_LOST},84 0 0 63,21 0 1 0,6 0 0 2,6 0 0 4294967295");
-        let output = program(&format!(
-            "ip netns exec {} tc filter add dev {port} ingress bpf da bytecode",
-            self.name("sw")
-        ))
-        .arg(format!("6,{code}"))
-        .output()
-        .unwrap();
+        let add = format!("tc filter add dev {port} ingress bpf da bytecode");
+        let code = format!("{},{code}", code.split(',').count());
+        let output = program(&format!("ip netns exec {} {add}", self.name("sw"))).arg(code).output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }
 
-    fn command(&self, out: &Scratch, arguments: &str, generators: &str) -> Command {
+    /// Frames that a generator has sent into its port of the bridge.
+    fn sent(&self, which: &str) -> u64 {
+        let file = format!("/sys/class/net/{}/statistics/rx_packets", self.port(which));
+        let output =
+            program(&format!("ip netns exec {} sh -c", self.name("sw"))).arg(format!("cat {file}")).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().parse().unwrap()
+    }
+
+    pub fn command(&self, out: &Scratch, arguments: &str, generators: &str) -> Command {
         let mut command = capbench(arguments);
         command.args(["--tx", generators, "--rx", &self.location("dut"), "--repeats", "0"]);
         command.arg("--out").arg(out.path().join("run"));
@@ -107,13 +120,16 @@ impl Switch {
 impl Drop for Switch {
     fn drop(&mut self) {
         for name in self.spaces() {
-            let _ = program(&format!("ip netns del {}", self.name(&name))).status();
+            remove_namespace(&self.name(&name));
         }
     }
 }
 
 /// Above the numbers of the cable check.
 const FIRST_LOST: u64 = 512;
+
+/// Frames per second: one in eight units of 65,536 ns.
+pub const LIMIT: f64 = 1e9 / (8.0 * 65_536.0);
 
 /// How many of a stream's frames the fault loses.
 fn lost_of(sent: u64) -> u64 {
@@ -282,15 +298,15 @@ fn agent(interface: &str) -> Option<u32> {
     })
 }
 
+/// Frames of the check before the first trial.
+const CHECK: u64 = 2000;
+
 /// A run of two trials; the last of three generators is killed while it sends in the first.
 fn with_a_killed_one(switch: &Switch, out: &Scratch, arguments: &str) -> Ended {
     let last = once(switch, out, "g2");
     let generators = [switch.location("g0"), switch.location("g1"), last].join(",");
-    let run = out.path().join("run");
     let running = Running::start(HOST, switch.command(out, arguments, &generators));
-    eventually("the generator runs", || agent(&switch.interface("g2")).is_some());
-    eventually("the trials begin", || run.join("results.json").exists());
-    std::thread::sleep(Duration::from_millis(1500));
+    eventually("the first trial sends", || switch.sent("g2") > CHECK / 3 + 200);
     signal(agent(&switch.interface("g2")).unwrap(), "KILL");
     running.end()
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unused_imports, reason = "each test uses a part of it")]
 
+pub mod management;
+pub mod namespaces;
 pub mod process;
 pub mod recording;
 pub mod results_file;
@@ -12,6 +14,8 @@ pub mod still;
 pub mod why;
 
 pub use capbench_testing::network::{Namespaces, PATIENCE, Place, eventually, lossy, privileges, program};
+pub use management::Management;
+pub use namespaces::{add_namespace, ip, processes_in, remove_namespace};
 pub use process::{Ended, HOST, Running, capbench, run, signal};
 pub use recording::{File, Recording};
 pub use saved::{measured, numbers, results, saved_trials};

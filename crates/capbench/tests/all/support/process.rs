@@ -124,6 +124,11 @@ impl Running {
         signal(self.pid(), name);
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits for its end.
     ///
     /// # Panics
