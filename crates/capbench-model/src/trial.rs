@@ -71,6 +71,8 @@ pub enum Phase {
     BestEffort,
     /// All methods at one load that the slowest sustains.
     CommonLoad,
+    /// The method that a bench is about to name, once more at the load that it sustained, and longer.
+    Confirmation,
     /// A load that the user named.
     FixedLoad,
     /// A search for the highest sustained load.

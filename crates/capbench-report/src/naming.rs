@@ -163,6 +163,7 @@ pub fn phase(phase: Phase) -> &'static str {
     match phase {
         Phase::BestEffort => "maximum load",
         Phase::CommonLoad => "common load",
+        Phase::Confirmation => "confirmation",
         Phase::FixedLoad => "fixed load",
         Phase::Search => "search",
         Phase::SelfTest => "self-test",

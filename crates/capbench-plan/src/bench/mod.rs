@@ -1,7 +1,8 @@
 //! The main job: which method captures every packet, up to what rate, and at what CPU cost. In each set-up (frame size and
 //! placement) every method first runs at maximum load. Then a short search finds the highest load that it sustains. Then all run
 //! at one load that the slowest sustains, so that CPU cost is compared at equal work. The trials at maximum load of the first
-//! set-up show what a trial costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run.
+//! set-up show what a trial costs on this host. A slow host gets fewer set-ups, then a coarser precision, but no longer run. The
+//! time that is left confirms the answer by a longer trial.
 //!
 //! With several visits, the later ones come in random order and the methods alternate. With a reference method, that method runs
 //! immediately before or after each of the others, alternately.
@@ -121,7 +122,8 @@ impl BenchPlan {
         let (opening, loads) = if self.rate.is_some() { (0, 1) } else { (2, 2) };
         let searched = self.searching.as_ref().map_or(0, |searching| searching.trials() as usize);
         let opening = (opening + searched) * self.all().count();
-        groups * (opening + loads * self.trials_of_visits())
+        let confirmed = usize::from(self.searching.is_some());
+        groups * (opening + loads * self.trials_of_visits()) + confirmed
     }
 
     /// Trials of the visits after the opening, at one load of one set-up.
@@ -153,6 +155,9 @@ impl BenchPlan {
             }
             stretches.extend(self.group(placement, size, &mut progress, &mut session)?);
             progress.left -= progress.left.min(1);
+        }
+        if let Some(first) = stretches.first().filter(|_| !session.stopped) {
+            self.confirm(first, &mut session)?;
         }
         let pairs = self.visit(&stretches, &mut session)?;
         let Session { trials, searches, stopped, .. } = session;

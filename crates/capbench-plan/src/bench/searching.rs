@@ -5,13 +5,14 @@ use std::time::Duration;
 use capbench_frames::rates::Pps;
 
 use super::time::{Clock, Extent, trials_of_search};
-use super::{BenchPlan, Measured};
+use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
 use crate::recommendation::{LOSSLESS, NEARLY, NEARLY_LOSSLESS, Ranking, recommend};
 use crate::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
 use crate::session::Session;
 use capbench_model::laboratory::Setup;
-use capbench_model::trial::{TICK, TrialResult, Verdict};
+use capbench_model::limit::Limit;
+use capbench_model::trial::{Load, Phase, TICK, TrialResult, Verdict};
 
 /// How a bench searches for sustained rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,8 @@ const LIKELY_TRIALS: u32 = 5;
 /// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that loses frames
 /// at lower loads loses them at any load.
 const LEAST_SHARE: f64 = 0.05;
+/// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
+const CONFIRMED: u32 = 5;
 
 impl Searching {
     /// The shortest trial that shows an excess of this share: the buffer absorbs the frames of the time that the receiver needs
@@ -189,6 +192,30 @@ impl BenchPlan {
             let undecided = undecided(session, &open);
             open.retain(|(_, one)| undecided.contains(&one.setup.method.to_string()));
         }
+        Ok(())
+    }
+}
+
+impl BenchPlan {
+    /// Runs the method that the trials name once more, at the load that it sustained in the first set-up and as long as the time
+    /// that is left allows: a short trial seldom meets a pause of the host.
+    pub(super) fn confirm(&self, first: &Stretch, session: &mut Session<'_>) -> Result<()> {
+        let Some(searching) = &self.searching else { return Ok(()) };
+        let clock = Clock::of(searching, session);
+        let Some(time) = clock.for_search(clock.left(), self.duration) else { return Ok(()) };
+        let known = recommend(&session.trials, &session.searches);
+        let Some((method, ranking)) = known.as_ref().and_then(|known| known.method().zip(known.headline()))
+        else {
+            return Ok(());
+        };
+        let setup = first.setups.iter().find(|setup| setup.method.to_string() == method);
+        let Some((setup, ranked)) = setup.zip(ranking.of(method)) else { return Ok(()) };
+        let load = match ranked.lossless.lower_pps.map(Pps::new) {
+            _ if ranked.limited_by == Some(Limit::Generator) => Load::Maximum,
+            Some(Ok(lower)) => Load::Rate(lower),
+            _ => return Ok(()),
+        };
+        session.trial(setup, load, time.min(CONFIRMED * self.duration), Phase::Confirmation)?;
         Ok(())
     }
 }

@@ -253,7 +253,14 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
         None => return None,
     };
     let of_bench = trials.iter().filter(|trial| {
-        matches!(trial.phase, Phase::BestEffort | Phase::CommonLoad | Phase::FixedLoad | Phase::Search)
+        matches!(
+            trial.phase,
+            Phase::BestEffort
+                | Phase::CommonLoad
+                | Phase::Confirmation
+                | Phase::FixedLoad
+                | Phase::Search
+        )
     });
     let mut scenes = by_key(of_bench, |trial| scene(trial));
     let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;

@@ -26,8 +26,16 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     if main.conclusion == Conclusion::Nothing {
         return nothing(results);
     }
-    let verdict = Sentence { text: verdict(recommendation.question, main), trials: rests_on(main) };
-    let facts = [settle(main), worse(main), overload(main, results), cost(main), elsewhere(&recommendation)];
+    let pauses = Pauses::of(main, results);
+    let verdict = Sentence { text: verdict(recommendation.question, main, &pauses), trials: rests_on(main) };
+    let facts = [
+        settle(main),
+        pauses.fact(),
+        worse(main),
+        overload(main, results),
+        cost(main),
+        elsewhere(&recommendation),
+    ];
     std::iter::once(verdict).chain(facts.into_iter().flatten()).collect()
 }
 
@@ -54,13 +62,71 @@ fn rests_on(ranking: &Ranking) -> Vec<u32> {
     sentence(String::new(), ranking.methods.iter().flat_map(of)).trials
 }
 
-fn verdict(question: Question, ranking: &Ranking) -> String {
+/// Trials that lost frames although their method is said to sustain a load that is at least theirs, by method. The rules of the
+/// ranking do not count a loss of one moment, and not one that a second trial does not repeat.
+struct Pauses<'r>(Vec<Paused<'r>>);
+
+struct Paused<'r> {
+    method: &'r str,
+    /// How many trials ran at such loads.
+    trials: usize,
+    /// Those that lost frames.
+    lossy: Vec<&'r TrialResult>,
+}
+
+impl<'r> Pauses<'r> {
+    fn of(ranking: &'r Ranking, results: &'r Results) -> Self {
+        let own = scene(ranking);
+        let paused = ranking.methods.iter().filter_map(|ranked| {
+            let highest = ranked.lossless.lower_pps?;
+            let is_its = |trial: &&TrialResult| {
+                trial.profile.method == ranked.method
+                    && Scene::of(trial) == own
+                    && naming::is_sound(trial)
+                    && trial.offered_pps <= highest
+            };
+            let trials: Vec<_> = results.trials.iter().filter(is_its).collect();
+            let lossy: Vec<_> = trials.iter().copied().filter(|trial| trial.lost() > 0).collect();
+            (!lossy.is_empty()).then_some(Paused { method: &ranked.method, trials: trials.len(), lossy })
+        });
+        Self(paused.collect())
+    }
+
+    /// What limits the words "without loss" of a method.
+    fn but_for(&self, method: &str) -> &'static str {
+        let is_paused = self.0.iter().any(|paused| paused.method == method);
+        if is_paused { " but for pauses of the host" } else { "" }
+    }
+
+    fn fact(&self) -> Option<Sentence> {
+        let part = |paused: &Paused<'_>| {
+            let most = paused.lossy.iter().map(|trial| trial.sent_loss_ratio()).fold(0.0, f64::max);
+            let (count, all) = (paused.lossy.len(), paused.trials);
+            format!("{} in {count} of {all} trials (up to {} of the frames)", paused.method, percent(most))
+        };
+        let parts: Vec<String> = self.0.iter().take(NAMED).map(part).collect();
+        let rest = self.0.len().saturating_sub(NAMED);
+        let more = if rest == 0 { String::new() } else { format!("; and {rest} more") };
+        let text = format!(
+            "At loads up to its rate without loss a method also lost frames in pauses of the host, which do not count \
+             against it: {}{more}.",
+            parts.join(", ")
+        );
+        let trials = self.0.iter().flat_map(|paused| &paused.lossy).map(|trial| trial.number);
+        (!self.0.is_empty()).then(|| sentence(text, trials))
+    }
+}
+
+fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String {
+    let without_loss = |method: &str| format!("without loss{}", pauses.but_for(method));
+    let sustains =
+        |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
         (Conclusion::Use { method, certainty, equal, .. }, _) => {
             let used = ranking.of(method);
             let what = match (question, used) {
-                (Question::CheapestAt { pps }, _) => format!("it sustains {} without loss", rate(pps)),
-                (Question::HighestRate, Some(used)) => up_to(&used.lossless),
+                (Question::CheapestAt { pps }, _) => sustains(method, pps),
+                (Question::HighestRate, Some(used)) => up_to(&used.lossless, &without_loss(method)),
                 (Question::HighestRate, None) => "its rate is unknown".into(),
             };
             let head = match certainty {
@@ -80,10 +146,8 @@ fn verdict(question: Question, ranking: &Ranking) -> String {
             };
             let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
             let (what, more) = match question {
-                Question::CheapestAt { pps } => {
-                    (format!("it sustains {} without loss", rate(pps)), "it, too")
-                }
-                Question::HighestRate => (up_to(&used.lossless), "more"),
+                Question::CheapestAt { pps } => (sustains(best, pps), "it, too"),
+                Question::HighestRate => (up_to(&used.lossless, &without_loss(best)), "more"),
             };
             let cost = cost_of(used);
             format!("Use {best}: {what}{cost}; {} may sustain {more}.", some(&others))
@@ -118,13 +182,13 @@ fn some(methods: &[String]) -> String {
 }
 
 /// A sustained rate in words, with its precision.
-fn up_to(sustained: &Sustained) -> String {
+fn up_to(sustained: &Sustained, without_loss: &str) -> String {
     let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
     match sustained.precision {
         Some(share) if share <= COARSE => {
-            format!("{} without loss (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
+            format!("{} {without_loss} (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
         }
-        _ => format!("at least {} without loss", short(pps)),
+        _ => format!("at least {} {without_loss}", short(pps)),
     }
 }
 
