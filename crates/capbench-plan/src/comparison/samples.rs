@@ -37,7 +37,8 @@ pub struct Sample {
 }
 
 const SHOWS_NOTHING: &str = "they are invalid";
-const IS_STEP: &str = "steps of searches, confirmations and probes: the results of searches are compared instead";
+const IS_STEP: &str =
+    "steps of searches, confirmations and probes: the results of searches are compared instead";
 /// The delivered rate is then the rate of the generator.
 pub const IS_OF_GENERATOR: &str = "delivered at maximum load: the side that delivered less lost nothing, so it is the generator that sent less";
 const IS_SHORT: &str = "the generator did not reach their load";

@@ -255,11 +255,7 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     let of_bench = trials.iter().filter(|trial| {
         matches!(
             trial.phase,
-            Phase::BestEffort
-                | Phase::CommonLoad
-                | Phase::Confirmation
-                | Phase::FixedLoad
-                | Phase::Search
+            Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
         )
     });
     let mut scenes = by_key(of_bench, |trial| scene(trial));

@@ -119,8 +119,7 @@ impl<'r> Pauses<'r> {
 
 fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String {
     let without_loss = |method: &str| format!("without loss{}", pauses.but_for(method));
-    let sustains =
-        |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
+    let sustains = |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
         (Conclusion::Use { method, certainty, equal, .. }, _) => {
             let used = ranking.of(method);
