@@ -108,8 +108,7 @@ impl<'r> Pauses<'r> {
         let rest = self.0.len().saturating_sub(NAMED);
         let more = if rest == 0 { String::new() } else { format!("; and {rest} more") };
         let text = format!(
-            "At loads up to its rate without loss a method also lost frames in pauses of the host, which do not count \
-             against it: {}{more}.",
+            "Pauses of the host cost frames also at or below these rates, and do not count against a method: {}{more}.",
             parts.join(", ")
         );
         let trials = self.0.iter().flat_map(|paused| &paused.lossy).map(|trial| trial.number);

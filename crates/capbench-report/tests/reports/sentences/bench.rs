@@ -1,6 +1,7 @@
 //! What a bench answers: which method to use, up to which rate, at what cost.
 
 use capbench_model::disturbance::{CoreSpeed, CpuDisturbance, Disturbance};
+use capbench_model::loss_pattern::{LossPattern, Spread};
 use capbench_model::trial::{CpuAccount, Phase, TrialResult, Verdict};
 use capbench_report::sentences;
 
@@ -47,6 +48,29 @@ fn the_method_with_the_highest_sustained_rate_is_named_with_rate_and_cost() {
             "Use packet-v3: at least 1.42 million packets/s without loss, 70 ns of application CPU per packet.",
             "At maximum load packet-v3 loses nothing; recv loses 72 % of 1,000,000 packets/s in the ring or socket queue.",
             "At 200,000 packets/s packet-v3 needs least CPU time with the kernel's part, 700 ns per packet; recv needs most, 1,500 ns.",
+        ]
+    );
+}
+
+#[test]
+fn losses_in_pauses_of_the_host_are_part_of_the_answer() {
+    let lost_at_once = LossPattern {
+        bursts: Spread { count: 1, total: 4200, max: Some(4200), ..Spread::default() },
+        ..LossPattern::in_windows(1_400_000, 4200, 10, 1)
+    };
+    let longer = TrialResult {
+        phase: Phase::Confirmation,
+        loss_pattern: Some(lost_at_once),
+        ..trial(3, "packet-v3", 1_400_000, 1_395_800)
+    };
+    let trials = [trial(1, "recv", 1_000_000, 280_000), trial(2, "packet-v3", 1_424_000, 1_424_000), longer];
+    let answers = answers(&trials);
+    assert_eq!(
+        answers[..2],
+        [
+            "Use packet-v3: at least 1.4 million packets/s without loss but for pauses of the host.",
+            "Pauses of the host cost frames also at or below these rates, and do not count against a method: packet-v3 in 1 of 1 \
+             trials (up to 0.3 % of the frames).",
         ]
     );
 }
