@@ -5,6 +5,7 @@ use std::str::FromStr;
 use capbench_capture::method::{Argument, SettingInfo};
 use capbench_capture::{CapturePoint, METHODS, Method, VlanTags};
 use capbench_model::method_spec::MethodSpec;
+use capbench_model::trial::OWN_WORK;
 
 use crate::Result;
 use crate::programs::{self, Program, Programs};
@@ -205,7 +206,7 @@ impl Subject {
     pub fn work(&self, given: WorkPlan) -> String {
         match self {
             Self::Capture { .. } => given.to_string(),
-            Self::Program(_) => "its own".into(),
+            Self::Program(_) => OWN_WORK.into(),
         }
     }
 

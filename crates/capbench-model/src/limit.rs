@@ -41,7 +41,9 @@ impl Limit {
         match self {
             Self::Generator => "the generator".into(),
             Self::Nic => "the link, the NIC or its driver".into(),
-            Self::Backlog => "the kernel's receive work: its backlog is full".into(),
+            Self::Backlog => {
+                "the kernel's receive work: frames arrive faster than the kernel processes them".into()
+            }
             Self::Ring => "the ring: it is too small for the moments in which nobody reads it".into(),
             Self::RingOrApplication => "the ring or the application: too few losses to decide which".into(),
             Self::Application => {

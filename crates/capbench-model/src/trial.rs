@@ -146,6 +146,9 @@ pub struct Cpus {
     pub application: u32,
 }
 
+/// The work of a program that capbench starts. capbench does not know what it does with a packet.
+pub const OWN_WORK: &str = "its own";
+
 /// What is constant in all trials of a set-up: the traffic profile of RFC 9971, and the method under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Profile {

@@ -75,7 +75,9 @@ fn unfinished(results: &Results) -> Sentence {
     let by_load = |a: &&TrialResult, b: &&TrialResult| a.offered_pps.total_cmp(&b.offered_pps);
     let said =
         |trial: &TrialResult| format!("{} ({})", naming::rate(trial.offered_pps), trial.profile.method);
-    let clean = valid().filter(|trial| trial.lost() == 0 && trial.sent > 0).max_by(by_load);
+    let clean = valid()
+        .filter(|trial| trial.lost() == 0 && trial.buffered_frames(1) == 0 && trial.sent > 0)
+        .max_by(by_load);
     let lossy = valid().filter(|trial| trial.lost() > 0).min_by(by_load);
     let all = many(results.trials.len() as u64, "trial", "trials");
     let text = match (clean, lossy) {
@@ -85,7 +87,10 @@ fn unfinished(results: &Results) -> Sentence {
             format!("No conclusion: of {all} none lost frames, up to {}.", said(clean))
         }
         (None, Some(lossy)) => {
-            format!("No conclusion: each of {all} lost frames, from {} on.", said(lossy))
+            format!(
+                "No conclusion: no trial of {all} was without loss; the lowest load with loss is {}.",
+                said(lossy)
+            )
         }
         (Some(clean), Some(lossy)) => format!(
             "No conclusion: of {all} the highest load without loss is {}, and the lowest with loss {}.",

@@ -19,7 +19,7 @@ mod tests;
 use capbench_model::limit::Limit;
 use capbench_model::places::Place;
 use capbench_model::statistics::by_key;
-use capbench_model::trial::{Phase, SizeLabel, TrialResult, Verdict};
+use capbench_model::trial::{OWN_WORK, Phase, SizeLabel, TrialResult, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::search::SearchOutcome;
@@ -258,7 +258,8 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
             Phase::BestEffort | Phase::CommonLoad | Phase::Confirmation | Phase::FixedLoad | Phase::Search
         )
     });
-    let mut scenes = by_key(of_bench, |trial| scene(trial));
+    let of_bench: Vec<&TrialResult> = of_bench.collect();
+    let mut scenes = by_key(of_bench.iter().copied(), |trial| compared_in(trial, &of_bench));
     let first_placement = scenes.first().map(|((_, placement, _), _)| placement.clone())?;
     scenes.sort_by(|(one, ones), (other, others)| {
         let octets = |trials: &[&TrialResult]| trials[0].profile.mean_frame_size;
@@ -273,6 +274,18 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
 fn scene(trial: &TrialResult) -> Scene {
     let profile = &trial.profile;
     (profile.frame_size.clone(), profile.placement.clone(), profile.work.clone())
+}
+
+/// The set-up in which the method of a trial is compared. A program that has its own work is compared with the methods of the
+/// first work.
+fn compared_in(trial: &TrialResult, all: &[&TrialResult]) -> Scene {
+    let (frame_size, placement, work) = scene(trial);
+    let is_alike = |other: &&&TrialResult| {
+        let (other_size, other_placement, other_work) = scene(other);
+        other_size == frame_size && other_placement == placement && other_work != OWN_WORK
+    };
+    let first = (work == OWN_WORK).then(|| all.iter().find(is_alike).map(|other| scene(other))).flatten();
+    first.unwrap_or((frame_size, placement, work))
 }
 
 /// The methods of a set-up in the order in which they ran.

@@ -43,19 +43,26 @@ pub(super) fn ranking(question: Question, scene: &Scene, entrants: &[Entrant<'_>
             }
         }
     }
-    let (methods, conclusion) = Order::of(methods, margin).conclude();
+    let (ranked, conclusion) = Order::of(methods, margin).conclude();
     let conclusion = match (conclusion, sent_pps) {
         (Conclusion::Nothing, Some(sent_pps)) => Conclusion::NotSent { sent_pps },
         (conclusion, _) => conclusion,
     };
     let conclusion = match conclusion {
         Conclusion::OneOf { best, methods, worse, .. } => {
-            let settle = settle(question, &methods, scene);
+            // Methods that no trial shows can be the best, too.
+            let is_unknown = |ranked: &&Ranked| {
+                let name = &ranked.method;
+                !methods.contains(name) && !worse.contains(name)
+            };
+            let unknown = ranked.iter().filter(is_unknown).map(|ranked| ranked.method.clone());
+            let all: Vec<String> = methods.iter().cloned().chain(unknown).collect();
+            let settle = settle(question, &all, scene);
             Conclusion::OneOf { best, methods, worse, settle }
         }
         other => other,
     };
-    Ranking { frame_size, placement, work, precision, equal_load_pps, methods, conclusion }
+    Ranking { frame_size, placement, work, precision, equal_load_pps, methods: ranked, conclusion }
 }
 
 /// The figures of a method, not yet ranked.

@@ -1,16 +1,16 @@
 //! The picture of a ranking: sustained rates, and CPU time next to them, row by row.
 
-use capbench_plan::recommendation::{NEARLY, Ranked, Ranking, Sustained};
+use capbench_plan::recommendation::{NEARLY, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::search::{GoalResult, SearchOutcome};
 
 use super::parts::{chart, grouped, linear, names, point, series};
 use crate::model::{Chart, Kind, Point, Role, Series, Unit};
-use crate::naming::{self, Kind as Purpose, Scene, list};
+use crate::naming::{self, Kind as Purpose, Scene};
 use crate::results::Results;
-use crate::sentences::search::ranked;
+use crate::sentences::search::{goal_words, ranked, said};
 
 const WHISKERS: &str =
-    "A line reaches to the lowest load that was certainly not sustained. ≥: no load showed the limit.";
+    "The thin line ends at the lowest load that was certainly not sustained. ≥: the limit is unknown.";
 
 /// The charts of the deciding set-up of a bench or a search; none for other runs.
 pub(crate) fn charts(results: &Results) -> Vec<Chart> {
@@ -32,7 +32,8 @@ fn rates(ranking: &Ranking) -> Chart {
             let own = sustained(row);
             let interval = own.lower_pps.zip(own.at_most_pps).filter(|_| has_whisker);
             let interval = interval.map(|(low, high)| [low, high]);
-            let is_at_least = own.lower_pps.is_some() && own.at_most_pps.is_none();
+            let is_hidden = own.at_most_pps.is_none() || own.status == SustainedStatus::Disturbed;
+            let is_at_least = own.lower_pps.is_some() && is_hidden;
             Point { interval, is_at_least, ..point(nth as f64, own.lower_pps, own.trials.clone()) }
         };
         ranking.methods.iter().enumerate().map(at).collect()
@@ -103,11 +104,14 @@ fn searched(searches: &[SearchOutcome]) -> Chart {
             })
         };
         let role = if is_first(name) { Role::Delivered } else { Role::Account };
-        series(name.to_uppercase(), role, methods.iter().enumerate().filter_map(at).collect())
+        series(
+            format!("{} ({})", goal_words(results[0].1), said(name)),
+            role,
+            methods.iter().enumerate().filter_map(at).collect(),
+        )
     };
     let lines: Vec<Series> = goals.iter().map(line).collect();
-    let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-    let title = format!("Sustained rate by {}, {first}", list(&names));
+    let title = format!("Sustained rate, {first}");
     rows("ranking-searches", title, "Sustained rate", Unit::PacketsPerSecond, methods, lines)
         .noting([WHISKERS])
 }

@@ -28,7 +28,14 @@ pub(super) fn section(results: &Results) -> Option<Section> {
 }
 
 fn over_time(id: &str, title: &str, kind: Kind, (label, unit): (&str, Unit), series: Vec<Series>) -> Chart {
-    chart(id, title.into(), kind, linear("Time of sending", Unit::Seconds), linear(label, unit), series)
+    chart(
+        id,
+        title.into(),
+        kind,
+        linear("Start of the segment, in time of sending", Unit::Seconds),
+        linear(label, unit),
+        series,
+    )
 }
 
 /// A line of a figure outside the ledger.

@@ -2,9 +2,9 @@
 
 use capbench_model::figures::percent;
 use capbench_model::places::Place;
-use capbench_model::trial::{Phase, TrialResult, Verdict};
+use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
 use capbench_plan::recommendation::{
-    Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained,
+    Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained, SustainedStatus,
 };
 
 use super::sentence;
@@ -16,6 +16,8 @@ use crate::results::Results;
 
 /// A rate that is known less precisely is only a lower bound.
 const COARSE: f64 = 0.25;
+/// Share of a load that the generator must send to test it.
+const SENT: f64 = 0.95;
 /// Most methods that a sentence lists.
 const NAMED: usize = 4;
 
@@ -24,12 +26,17 @@ pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let Some(recommendation) = naming::recommendation(results) else { return nothing(results) };
     let Some(main) = recommendation.headline() else { return nothing(results) };
     if main.conclusion == Conclusion::Nothing {
-        return nothing(results);
+        let mut sentences = nothing(results);
+        if sentences.is_empty() {
+            sentences.extend(undecided(recommendation.question, main, results));
+        }
+        return sentences;
     }
     let pauses = Pauses::of(main, results);
     let verdict = Sentence { text: verdict(recommendation.question, main, &pauses), trials: rests_on(main) };
     let facts = [
         settle(main),
+        unknown(main),
         pauses.fact(),
         worse(main),
         overload(main, results),
@@ -45,6 +52,29 @@ fn nothing(results: &Results) -> Vec<Sentence> {
     let Some(first) = invalid.first() else { return Vec::new() };
     let text = format!("No method can be named: every trial is invalid ({}).", first.why_invalid());
     vec![sentence(text, invalid.iter().map(|trial| trial.number))]
+}
+
+/// What no trial shows because the host disturbed those with losses.
+fn undecided(question: Question, ranking: &Ranking, results: &Results) -> Option<Sentence> {
+    let trials: Vec<_> = results.trials.iter().filter(|trial| naming::is_sound(trial)).collect();
+    let all = many(trials.len() as u64, "trial", "trials");
+    let noisy = trials.iter().filter(|trial| !trial.noise.is_empty()).count();
+    let sent = trials.iter().map(|trial| trial.offered_pps).fold(0.0, f64::max);
+    let what = match question {
+        Question::CheapestAt { pps } if sent < pps * SENT => {
+            format!("the generator sent up to {} of {}", rate(sent), rate(pps))
+        }
+        Question::CheapestAt { pps } => format!("no method sustained {} without loss", rate(pps)),
+        Question::HighestRate => "no method sustained any of the tried loads without loss".into(),
+    };
+    let places = naming::losses(trials.iter().copied());
+    let place = places
+        .first()
+        .map_or_else(String::new, |(place, _)| format!(" Most frames were lost {}.", place.words()));
+    let text = format!(
+        "No answer: {what}, and the host disturbed {noisy} of {all}.{place} Stop other work and run it again."
+    );
+    (!trials.is_empty() && !ranking.methods.is_empty()).then(|| sentence(text, naming::numbers(trials)))
 }
 
 fn rests_on(ranking: &Ranking) -> Vec<u32> {
@@ -81,7 +111,7 @@ impl<'r> Pauses<'r> {
             let highest = ranked.lossless.lower_pps?;
             let is_its = |trial: &&TrialResult| {
                 trial.profile.method == ranked.method
-                    && Scene::of(trial) == own
+                    && is_in(&own, trial)
                     && naming::is_sound(trial)
                     && trial.offered_pps <= highest
             };
@@ -212,23 +242,52 @@ fn cost_of(ranked: &Ranked) -> String {
 /// The command that decides between the methods that the trials leave.
 fn settle(ranking: &Ranking) -> Option<Sentence> {
     let Conclusion::OneOf { settle, .. } = &ranking.conclusion else { return None };
-    Some(sentence(format!("To decide between them: `capbench {}`.", settle.join(" ")), []))
+    Some(sentence(format!("To decide between them: `capbench {}`.", shell_words(settle)), []))
+}
+
+/// Words as a shell reads them.
+fn shell_words(words: &[String]) -> String {
+    let is_plain = |word: &str| !word.contains(|c: char| c.is_whitespace() || "{}'\"$&;|<>()*?".contains(c));
+    let quoted = |word: &String| match is_plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Methods that are worse although the best one is not decided.
 fn worse(ranking: &Ranking) -> Option<Sentence> {
     let Conclusion::OneOf { worse, .. } = &ranking.conclusion else { return None };
-    let verb = if worse.len() == 1 { "sustains" } else { "sustain" };
-    let text = format!("{} {verb} less for certain.", some(worse));
-    (!worse.is_empty()).then(|| sentence(text, rests_on(ranking)))
+    let is_certain =
+        |method: &&String| ranking.of(method).is_some_and(|own| own.below == Some(Certainty::Certain));
+    let (certain, likely): (Vec<String>, Vec<String>) =
+        worse.iter().cloned().partition(|one| is_certain(&one));
+    let said = |methods: &[String], how: &str| {
+        let verb = if methods.len() == 1 { "sustains" } else { "sustain" };
+        (!methods.is_empty()).then(|| format!("{} {how} {verb} less", some(methods)))
+    };
+    let words: Vec<String> =
+        said(&certain, "certainly").into_iter().chain(said(&likely, "probably")).collect();
+    (!words.is_empty()).then(|| sentence(format!("{}.", words.join("; ")), rests_on(ranking)))
+}
+
+/// Methods of which no trial shows what they sustain.
+fn unknown(ranking: &Ranking) -> Option<Sentence> {
+    let is_unknown = |ranked: &&Ranked| ranked.lossless.status == SustainedStatus::Unknown;
+    let methods: Vec<String> =
+        ranking.methods.iter().filter(is_unknown).map(|ranked| ranked.method.clone()).collect();
+    let verb = if methods.len() == 1 { "sustains" } else { "sustain" };
+    let text = format!("These trials do not show what {} {verb}.", some(&methods));
+    (!methods.is_empty()).then(|| sentence(text, rests_on(ranking)))
 }
 
 /// The methods that lose least and most at maximum load, and where.
 fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
     let own = scene(ranking);
-    let tops = results.trials.iter().filter(|trial| {
-        trial.phase == Phase::BestEffort && naming::is_sound(trial) && Scene::of(trial) == own
-    });
+    let tops = results
+        .trials
+        .iter()
+        .filter(|trial| trial.phase == Phase::BestEffort && naming::is_sound(trial) && is_in(&own, trial));
     let tops = grouped(tops, |trial| trial.profile.method.as_str()).into_iter();
     let by_loss = |a: &&TrialResult, b: &&TrialResult| a.sent_loss_ratio().total_cmp(&b.sent_loss_ratio());
     let mut worst: Vec<&TrialResult> = tops.filter_map(|(_, own)| own.into_iter().max_by(by_loss)).collect();
@@ -239,16 +298,24 @@ fn overload(ranking: &Ranking, results: &Results) -> Option<Sentence> {
         let share = percent(trial.sent_loss_ratio());
         format!("{} loses {share} of {} {place}", trial.profile.method, rate(trial.offered_pps))
     };
-    let clean: Vec<&str> =
-        worst.iter().filter(|trial| trial.lost() == 0).map(|trial| trial.profile.method.as_str()).collect();
-    let most = worst.last().filter(|trial| trial.lost() > 0)?;
-    let least = match clean.len() {
-        0 if worst.len() == 1 => None,
-        0 => Some(loses(worst[0])),
-        1 => Some(format!("{} loses nothing", clean[0])),
-        _ => Some(format!("{} lose nothing", list(&clean))),
+    let without_loss = worst.iter().filter(|trial| trial.lost() == 0);
+    let (behind, clean): (Vec<&TrialResult>, Vec<_>) =
+        without_loss.copied().partition(|trial| trial.buffered_frames(1) > 0);
+    let said = |trials: &[&TrialResult], one: &str, several: &str| {
+        let methods: Vec<&str> = trials.iter().map(|trial| trial.profile.method.as_str()).collect();
+        let verb = if methods.len() == 1 { one } else { several };
+        (!methods.is_empty()).then(|| format!("{} {verb}", list(&methods)))
     };
-    let words: Vec<String> = least.into_iter().chain([loses(most)]).collect();
+    let most = worst.last().filter(|trial| trial.lost() > 0)?;
+    let is_lossy = clean.is_empty() && behind.is_empty() && worst.len() > 1;
+    let least = is_lossy.then(|| loses(worst[0]));
+    let clean = said(&clean, "loses nothing", "lose nothing");
+    let behind = said(
+        &behind,
+        "falls behind, with its frames still in buffers",
+        "fall behind, with their frames still in buffers",
+    );
+    let words: Vec<String> = clean.into_iter().chain(behind).chain(least).chain([loses(most)]).collect();
     let text = format!("At maximum load {}.", words.join("; "));
     Some(sentence(text, worst.iter().map(|trial| trial.number)))
 }
@@ -278,12 +345,18 @@ fn cost(ranking: &Ranking) -> Option<Sentence> {
     let ns = |ns: f64| number(ns.round(), Unit::NanosecondsPerPacket);
     let verb = if same.len() == 1 { "needs" } else { "need" };
     let text = format!(
-        "{at}{} {verb} least CPU time with the kernel's part, {} ns per packet; {dearest} needs most, {} ns.",
+        "{at}{} {verb} the least CPU time of application and kernel together, {} ns per packet; {dearest} needs the most, {} ns.",
         list(&same),
         ns(least),
         ns(most)
     );
     Some(sentence(text, trials))
+}
+
+/// Whether a trial is compared in this set-up: a program has its own work.
+fn is_in(scene: &Scene, trial: &TrialResult) -> bool {
+    let own = Scene::of(trial);
+    own == *scene || own.work == OWN_WORK && Scene { work: scene.work.clone(), ..own } == *scene
 }
 
 fn scene(ranking: &Ranking) -> Scene {

@@ -9,8 +9,12 @@ use capbench_model::clocks::ClockClass;
 use capbench_plan::session::NotMeasured;
 
 /// Reasons of noise in a few words, by a part of their text in results files, the first that fits.
-const CAUSES: [(&str, &str); 8] = [
+const CAUSES: [(&str, &str); 9] = [
     ("slower than", "a CPU ran slower than its best (shared core or lowered clock)"),
+    (
+        "from the tracer",
+        "the tracer missed some receive work of the kernel, so the kernel's CPU time is too low",
+    ),
     ("steal", "the hypervisor took CPU time away"),
     ("foreign load", "other work ran on their CPUs"),
     ("stood still", "a CPU stalled"),
@@ -20,9 +24,17 @@ const CAUSES: [(&str, &str); 8] = [
     ("CPU chosen", "the kernel's receive work ran on another CPU than the chosen one"),
 ];
 
+/// How statements of what a bench left out begin.
+const LEFT_OUT: &str = "not measured: ";
+
 /// The caveats of a run.
 pub(crate) fn caveats(results: &Results) -> Vec<Sentence> {
-    noise(results).into_iter().chain(clocks(results)).chain(not_measured(&results.not_measured)).collect()
+    noise(results)
+        .into_iter()
+        .chain(clocks(results))
+        .chain(not_measured(&results.not_measured))
+        .chain(left_out(results))
+        .collect()
 }
 
 /// What the clocks of two hosts allowed to be known of one-way times: the class of most trials, and the first reason.
@@ -95,6 +107,13 @@ fn not_measured(missing: &[NotMeasured]) -> Option<Sentence> {
     });
     let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| sentence(format!("Not measured: {}.", words.join("; ")), []))
+}
+
+/// What a bench left out to end in time.
+fn left_out(results: &Results) -> Option<Sentence> {
+    let parts: Vec<&str> =
+        results.statements.iter().filter_map(|statement| statement.strip_prefix(LEFT_OUT)).collect();
+    (!parts.is_empty()).then(|| sentence(format!("Not measured: {}.", parts.join("; ")), []))
 }
 
 fn what(missing: &NotMeasured) -> String {

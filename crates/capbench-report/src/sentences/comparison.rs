@@ -39,7 +39,7 @@ fn conclusion(comparison: &Comparison) -> String {
         return "Inconclusive: the file of a run was damaged or changed; measure again.".into();
     }
     if comparison.is_inconclusive() {
-        return "Inconclusive: there are too few trials.".into();
+        return "Inconclusive: there are too few trials; measure both runs with --visits 8.".into();
     }
     let is_excluded = |contrast: &&Contrast| {
         let threshold = match contrast.measure.scale() {
@@ -53,6 +53,8 @@ fn conclusion(comparison: &Comparison) -> String {
         0 => ("No regression shown".into(), ':'),
         some => (many(some, "regression", "regressions"), ';'),
     };
+    let few = count(Judgement::TooFewVisits);
+    let next = if few > 0 { " More trials (--visits 8 in both runs) decide." } else { "" };
     let counted = [
         (count(Judgement::Improvement), "is better", "are better"),
         (
@@ -66,12 +68,12 @@ fn conclusion(comparison: &Comparison) -> String {
             "shows no difference, but may be worse",
             "show no difference, but may be worse",
         ),
-        (count(Judgement::TooFewVisits), "has too few trials", "have too few trials"),
+        (few, "has too few trials", "have too few trials"),
     ];
     let mut words = Vec::new();
     for (some, one, several) in counted.into_iter().filter(|(some, ..)| *some > 0) {
         let figures = if words.is_empty() { many(some, "figure", "figures") } else { some.to_string() };
         words.push(format!("{figures} {}", if some == 1 { one } else { several }));
     }
-    if words.is_empty() { format!("{head}.") } else { format!("{head}{mark} {}.", words.join("; ")) }
+    if words.is_empty() { format!("{head}.") } else { format!("{head}{mark} {}.{next}", words.join("; ")) }
 }

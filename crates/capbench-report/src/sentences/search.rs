@@ -40,7 +40,7 @@ pub(crate) fn ranked(searches: &[SearchOutcome]) -> Vec<(&SearchOutcome, &GoalRe
 }
 
 /// What a goal allows: `without loss`.
-fn goal_words(goal: &GoalResult) -> String {
+pub(crate) fn goal_words(goal: &GoalResult) -> String {
     match goal.goal.loss_ratio.get() {
         0.0 => "without loss".into(),
         ratio => format!("with up to {} loss", percent(ratio)),
@@ -129,7 +129,7 @@ fn repeated(searches: &[SearchOutcome]) -> Option<Sentence> {
 }
 
 /// NDR and PDR are written in capitals.
-fn said(goal: &str) -> String {
+pub(crate) fn said(goal: &str) -> String {
     if matches!(goal, "ndr" | "pdr") { goal.to_uppercase() } else { goal.into() }
 }
 

@@ -27,7 +27,7 @@ const FALLS: f64 = 0.05;
 /// Up to which point each method keeps up; then the most that is delivered.
 pub(super) fn answers(results: &Results) -> Vec<Sentence> {
     let sweeps = &results.sweeps;
-    [kept_up(sweeps), bursts(sweeps), most(sweeps)].into_iter().flatten().collect()
+    [kept_up(sweeps, &results.trials), bursts(sweeps), most(sweeps)].into_iter().flatten().collect()
 }
 
 fn all(sweeps: &[SweepOutcome]) -> impl Iterator<Item = (&SweepOutcome, &Series)> {
@@ -48,14 +48,14 @@ pub(crate) fn ranked(sweeps: &[SweepOutcome]) -> Vec<(&SweepOutcome, &Series)> {
 }
 
 /// Up to which point each series keeps up. What all share is said once.
-fn kept_up(sweeps: &[SweepOutcome]) -> Option<Sentence> {
+fn kept_up(sweeps: &[SweepOutcome], run: &[TrialResult]) -> Option<Sentence> {
     let ranked = ranked(sweeps);
     let scene = ranked.first()?.1.scene();
     let is_shared = ranked.iter().all(|(_, series)| series.scene() == scene);
     let words = ranked.iter().map(|(sweep, series)| {
         let name = if is_shared { series.method.clone() } else { series.name() };
         let trials = series.readings.iter().flat_map(|reading| reading.trials.clone()).collect();
-        let points = keeps_up(sweep, series);
+        let points = keeps_up(&Swept::new(sweep, run), series);
         (format!("{name} keeps up {}", points.strip_prefix("up ").unwrap_or(&points)), trials)
     });
     let Sentence { text, trials } = first_of(&words.collect::<Vec<_>>(), MOST)?;
@@ -63,12 +63,32 @@ fn kept_up(sweeps: &[SweepOutcome]) -> Option<Sentence> {
     Some(Sentence { text: format!("{scene}{text}"), trials })
 }
 
+/// Whether the generator sent the intended load in most trials of a point, within 5 %.
+fn is_sent(swept: &Swept<'_>, reading: &Reading) -> bool {
+    let sent =
+        swept.of(reading).filter(|trial| trial.intended.saturating_sub(trial.sent) * 20 <= trial.intended);
+    2 * sent.count() >= reading.trials.len()
+}
+
 /// The points of a series at which it neither loses frames nor only buffers them.
-pub(crate) fn keeps_up(sweep: &SweepOutcome, series: &Series) -> String {
-    let readings = &series.readings;
-    let kept: Vec<&Reading> = readings.iter().filter(|reading| !reading.falls_short()).collect();
-    let first_short = readings.iter().position(Reading::falls_short).unwrap_or(readings.len());
-    match kept.as_slice() {
+pub(crate) fn keeps_up(swept: &Swept<'_>, series: &Series) -> String {
+    let (sweep, readings) = (swept.outcome, &series.readings);
+    let keeps = |reading: &Reading| !reading.falls_short() && is_sent(swept, reading);
+    let kept: Vec<&Reading> = readings.iter().filter(|reading| keeps(reading)).collect();
+    let first_short = readings.iter().position(|reading| !keeps(reading)).unwrap_or(readings.len());
+    let unsent = readings.iter().filter(|reading| !reading.falls_short() && !keeps(reading)).count();
+    let points = kept_points(sweep, readings, &kept, first_short);
+    match unsent {
+        0 => points,
+        _ => format!(
+            "{points} (the generator did not send the load at {})",
+            many(unsent as u64, "point", "points")
+        ),
+    }
+}
+
+fn kept_points(sweep: &SweepOutcome, readings: &[Reading], kept: &[&Reading], first_short: usize) -> String {
+    match kept {
         [] => "at no point".into(),
         all if all.len() == readings.len() => "at every point".into(),
         [.., last] if sweep.unit.is_some() && kept.len() == first_short => {

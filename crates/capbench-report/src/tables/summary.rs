@@ -3,10 +3,11 @@
 use crate::results::Results;
 use capbench_model::limit::Limit;
 use capbench_model::places::Place;
-use capbench_plan::recommendation::{Ranked, Ranking, Sustained, SustainedStatus};
+use capbench_plan::recommendation::{Question, Ranked, Ranking, Sustained, SustainedStatus};
 use capbench_plan::rfc2544::{Found, Tested};
 use capbench_plan::search::{Bound, GoalResult, Status};
 use capbench_plan::soak::record::Interval;
+use capbench_plan::sweep::outcome::Swept;
 use capbench_plan::sweep::{Reading, Series, SweepOutcome};
 
 use super::searches::OfGoal;
@@ -33,17 +34,21 @@ pub(crate) fn table(results: &Results) -> Option<Table> {
 
 /// The methods of the deciding set-up, best first.
 fn bench(results: &Results) -> Option<Table> {
-    ranking("summary", naming::recommendation(results)?.headline()?)
+    let recommendation = naming::recommendation(results)?;
+    ranking("summary", recommendation.question, recommendation.headline()?)
 }
 
 /// The rankings of the other set-ups.
 pub(super) fn other_set_ups(results: &Results) -> Vec<Table> {
     let recommendation = naming::recommendation(results);
     let others = recommendation.iter().flat_map(|all| all.rankings.iter().skip(1));
-    others.filter_map(|one| ranking("ranking", one)).collect()
+    let question = recommendation.as_ref().map(|all| all.question);
+    others.filter_map(|one| ranking("ranking", question?, one)).collect()
 }
 
-fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
+fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
+    // With a load of the user's choice no higher one is sent, so the generator limits nothing.
+    let is_of_one_load = matches!(question, Question::CheapestAt { .. });
     let scene = Scene {
         frame_size: ranking.frame_size.clone(),
         placement: ranking.placement.clone(),
@@ -69,16 +74,15 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
         .named("total_ns_per_packet", "total CPU", |row| {
             Cell::number(row.cost.as_ref().and_then(|cost| cost.total_ns))
         })
-        .words("limit", "limited by", |row| match (row.lost_at, row.limited_by) {
-            (_, Some(Limit::Generator)) => Some("generator"),
-            // Nothing is lost yet, but frames remain in the buffer.
-            (None, Some(Limit::Application)) => Some("application"),
-            (place, _) => place.map(Place::word),
+        .words("limit", "limited by", move |row| {
+            let is_unlimited = is_of_one_load && row.limited_by == Some(Limit::Generator);
+            limited_by(row.lost_at, row.limited_by).filter(|_| !is_unlimited)
         });
     let load = ranking.equal_load_pps.map(|pps| format!("CPU time at {}.", naming::rate(pps)));
     let has = |status| ranking.methods.iter().any(|row| row.lossless.status == status);
     let at_least = match (has(SustainedStatus::AtLeast), has(SustainedStatus::Disturbed)) {
         (false, false) => None,
+        (true, _) if is_of_one_load => Some("≥: no higher load was tried."),
         (true, false) => Some("≥: the generator sends no more."),
         (false, true) => Some("≥: noise of the host hides the limit."),
         (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
@@ -95,6 +99,16 @@ fn ranking(id: &str, ranking: &Ranking) -> Option<Table> {
     };
     let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
     Some(columns.table(id, &caption, &ranking.methods, trials)?.with_notes([note]))
+}
+
+/// The place that loses frames above the limit, or what keeps them from it, in one word.
+fn limited_by(lost_at: Option<Place>, limit: Option<Limit>) -> Option<&'static str> {
+    match (lost_at, limit) {
+        (_, Some(Limit::Generator)) => Some("generator"),
+        // Nothing is lost yet, but frames remain in the buffer.
+        (None, Some(Limit::Application)) => Some("application"),
+        (place, _) => place.map(Place::word),
+    }
 }
 
 fn search(results: &Results) -> Option<Table> {
@@ -114,8 +128,9 @@ fn search(results: &Results) -> Option<Table> {
             None => searches::worth(goal.status),
         })
         .words("limit", "limited by", |(_, goal)| {
-            let upper = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
-            upper.and_then(|losses| losses.lost.first()).map(|lost| lost.place.word())
+            let losses = goal.upper.as_ref().and_then(|upper| upper.losses.as_ref());
+            let lost_at = losses.and_then(|losses| losses.lost.first()).map(|lost| lost.place);
+            limited_by(lost_at, goal.limit)
         });
     let trials = |(_, goal): &OfGoal<'_>| {
         let (lower, upper) = bounds(goal);
@@ -151,7 +166,7 @@ fn sweep(results: &Results) -> Option<Table> {
         .words("load", "load", |(_, series)| series.load.as_deref())
         .words("keeps_up", "keeps up", |(sweep, series)| match is_of_bursts(series) {
             true => sentences::sweep::bursts_of(sweep, series),
-            false => Some(sentences::sweep::keeps_up(sweep, series)),
+            false => Some(sentences::sweep::keeps_up(&Swept::new(sweep, &results.trials), series)),
         })
         .words("lost_where", "then lost in", |(_, series)| {
             let lossy = series.readings.iter().find(|reading| reading.loses())?;

@@ -54,14 +54,14 @@ fn named(swept: &Swept<'_>, series: &Series) -> Finding {
 
 /// Where the method does not keep up although it has not yet lost frames.
 fn before_loss(swept: &Swept<'_>, clean: Option<&Reading>, short: &Reading, lossy: &Reading) -> String {
-    let whence = match clean {
+    let up_to = match clean {
         Some(clean) => {
             format!("it keeps up with the load up to {}. At {}", swept.label(clean), swept.label(short))
         }
-        None => format!("it never keeps up with the load. At {}", swept.label(short)),
+        None => format!("at {} it does not keep up. There", swept.label(short)),
     };
     format!(
-        "{whence} {}. Longer trials lose frames there. Loss begins at {}",
+        "{up_to} {}. Longer trials lose frames there. Loss begins at {}",
         taken(short),
         swept.label(lossy)
     )

@@ -83,7 +83,7 @@ fn the_cost_of_the_tracer_is_told_with_its_trials() {
         trial
     };
     let text = texts(&[traced(1, Some(50.0)), traced(2, None), traced(3, Some(80.0))]);
-    let expected = "The tracer itself took 50 to 80 ns per packet, up to 8.0 % of the time of the CPU that does the \
+    let expected = "The tracer itself took up to 80 ns per packet, and up to 8.0 % of the time of the CPU that does the \
                     kernel's receive work. [1, 3]";
     assert!(text.contains(expected), "{text}");
     assert!(!texts(&[traced(1, None)]).contains("tracer"));

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use capbench_testing::network::{eventually, program};
 
-/// Attaches to the thread that it is told, and lets go of it when its standard input ends.
+/// Attaches to the thread whose number it gets, and detaches from it when its standard input ends.
 const SCRIPT: &str = "
 import ctypes, os, sys
 ATTACH, DETACH, WALL = 16, 17, 0x40000000
