@@ -273,7 +273,8 @@ fn root_alone_a_missing_end_hints_at_the_time_that_a_program_holds_frames_back()
     let counts = "ready = 'listening on'\ncounts = { captured = '(\\d+) packets captured' }";
     let mut laboratory = laboratory(scripts(&[("forgets", &script, counts)]));
     let trial = run(&mut laboratory, "cmd:forgets").unwrap();
-    assert_eq!(trial.delivered, 100, "{trial:#?}");
+    // Fewer where the host is busy.
+    assert!((1..=100).contains(&trial.delivered), "{trial:#?}");
     // How many depends on whether the host lost some of those before.
     let told = trial.noise.iter().any(|note| {
         note.starts_with("forgets: the last ") && note.contains("needs \"holds\" in its definition")

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::excuse::excuse;
 use capbench_lab::for_tests::{live, live_setup, virtual_link};
 use capbench_lab::live::LiveLaboratory;
 use capbench_model::laboratory::{Laboratory, Setup};
@@ -39,10 +40,10 @@ fn root_lengthy_what_lies_in_the_ring_of_the_bed_is_no_throughput() {
             result.behind_s(1)
         );
         if result.offered_pps < 40_000.0 {
-            let others = load.others();
-            let others = others.unwrap_or_else(|| panic!("a slow generator on a quiet host: {result:#?}"));
+            let excuse = excuse(&result, load);
+            let excuse = excuse.unwrap_or_else(|| panic!("a slow generator on a quiet host: {result:#?}"));
             return busy(format_args!(
-                "the generator reaches {:.0} packets/s only; {others}",
+                "the generator reaches {:.0} packets/s only; {excuse}",
                 result.offered_pps
             ));
         }

@@ -65,32 +65,12 @@ fn pair() -> live::Path {
     live::Path::Interfaces { transmit: "left".into(), receive: "right".into(), isolated: true }
 }
 
-fn on_pair() -> LiveLaboratory {
-    laboratory(pair())
+fn small_load() -> Load {
+    Load::Rate(Pps::new(20_000.0).unwrap())
 }
 
-fn run(laboratory: LiveLaboratory, transmit: &str) -> TrialResult {
-    run_with(laboratory, transmit, || ())
-}
-
-/// The same with something that is there while the trial runs, and was not when the path was looked at.
-fn run_with<T>(laboratory: LiveLaboratory, transmit: &str, set_up: impl FnOnce() -> T) -> TrialResult {
-    let rate = Load::Rate(Pps::new(20_000.0).unwrap());
-    run_load(laboratory, transmit, rate, Duration::from_millis(100), set_up)
-}
-
-/// The same under another load.
-fn run_load<T>(
-    mut laboratory: LiveLaboratory,
-    transmit: &str,
-    load: Load,
-    duration: Duration,
-    set_up: impl FnOnce() -> T,
-) -> TrialResult {
-    let setup = setup(transmit);
-    let mut trial = laboratory.prepare(&setup).unwrap();
-    let _there = set_up();
-    trial.run(load, duration).unwrap()
+fn run(mut laboratory: LiveLaboratory, load: Load, duration: Duration) -> TrialResult {
+    laboratory.prepare(&setup()).unwrap().run(load, duration).unwrap()
 }
 
 /// Runs a trial, and again while the kernel kept receive softirqs from the tracer (more in `/proc/softirqs` than were traced) and
@@ -109,11 +89,11 @@ fn seen(mut run: impl FnMut() -> TrialResult) -> TrialResult {
     panic!("the kernel kept softirqs from the tracer in each of {ATTEMPTS} trials")
 }
 
-fn setup(transmit: &str) -> Setup {
+fn setup() -> Setup {
     Setup {
         method: "packet-v2".parse().unwrap(),
         placement: PlacementChoice::Same,
-        transmit: transmit.into(),
+        transmit: "packet-tx".into(),
         quiet: Duration::from_millis(200),
         capture: CaptureOptions::default(),
         ..capbench_model::for_tests::setup(64)
@@ -164,8 +144,7 @@ fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
     let Some(()) = privileges() else { return };
     let path = || virtual_link();
     // At a load at which the capture thread never sleeps long: else every softirq may interrupt an idle CPU, and none the thread.
-    let busy =
-        |laboratory| run_load(laboratory, "packet-tx", Load::Maximum, Duration::from_millis(100), || ());
+    let busy = |laboratory| run(laboratory, Load::Maximum, Duration::from_millis(100));
     let trial = busy(laboratory(path()));
     // Then softirqs may have interrupted that, and the application's time is a range.
     let is_alone = !trial.noise.iter().any(|reason| reason.starts_with("other work than the trial's"));
@@ -188,8 +167,7 @@ fn root_alone_kernel_time_on_a_shared_cpu_is_measured_and_not_sampled() {
 #[test]
 fn root_alone_traced_kernel_time_agrees_with_what_the_tick_samples() {
     let Some(()) = privileges() else { return };
-    let path = virtual_link();
-    let trial = run_load(laboratory(path), "packet-tx", Load::Maximum, Duration::from_millis(600), || ());
+    let trial = run(laboratory(virtual_link()), Load::Maximum, Duration::from_millis(600));
     let traced_ns = trial.cpu.kernel_ns.unwrap();
     let sampled_ns = trial.counters["kernel.softirq_ns"];
     let either_ns = traced_ns.max(sampled_ns);
@@ -206,9 +184,9 @@ fn root_alone_the_tracer_says_what_it_costs() {
     let statement = |laboratory: &LiveLaboratory| {
         laboratory.statements().into_iter().find(|text| text.starts_with("traced: ")).unwrap()
     };
-    let setup = setup("packet-tx");
+    let setup = setup();
     let mut trial = laboratory.prepare(&setup).unwrap();
-    let result = trial.run(Load::Rate(Pps::new(20_000.0).unwrap()), Duration::from_millis(100)).unwrap();
+    let result = trial.run(small_load(), Duration::from_millis(100)).unwrap();
     drop(trial);
     assert_eq!((result.number, result.foreign, result.unexplained), (1, 0, 0), "{:?}", result.ledger);
     assert!(
@@ -255,19 +233,20 @@ impl XdpFault {
 fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
     use capbench_sys::bpf::XdpMode;
     let Some(()) = privileges() else { return };
-    for mode in [XdpMode::Generic, XdpMode::Driver] {
-        for fault in XdpFault::ALL {
-            let place = Place::with_pair();
-            let add = ["link", "add", "name", "spare", "type", "veth", "peer", "name", "spare-end"];
-            let added = place.output(program("ip").args(add));
-            assert!(added.status.success(), "{}", network::lossy(&added.stderr));
-            let run = || {
-                run_with(on_pair(), "packet-tx", || {
-                    let object = fault.program(interface::index_of("spare").unwrap().number());
-                    object.attach(interface::index_of("right").unwrap(), mode).unwrap()
-                })
-            };
-            let trial = seen(|| place.inside(run));
+    let place = Place::with_pair();
+    place.ip("link add name spare type veth peer name spare-end");
+    place.inside(|| {
+        let spare = interface::index_of("spare").unwrap().number();
+        let right = interface::index_of("right").unwrap();
+        let mut laboratory = laboratory(pair());
+        let mut prepared = laboratory.prepare(&setup()).unwrap();
+        for (mode, fault) in [XdpMode::Generic, XdpMode::Driver]
+            .into_iter()
+            .flat_map(|mode| XdpFault::ALL.map(|fault| (mode, fault)))
+        {
+            // It was not there when the path was looked at.
+            let _attached = fault.program(spare).attach(right, mode).unwrap();
+            let trial = seen(|| prepared.run(small_load(), Duration::from_millis(100)).unwrap());
             // The softirq backlog is the whole host's, and others may fill it.
             let is_lost = |entry: &&Entry| {
                 !matches!(entry.place, Lost::Unsent | Lost::Backlog)
@@ -280,7 +259,7 @@ fn root_alone_what_xdp_fails_at_is_booked_to_xdp_and_nowhere_else() {
             assert_eq!(entry(&trial, Lost::Xdp).count, Some(trial.sent - refused), "{what}");
             assert_eq!(booked.len(), 1, "{what}");
         }
-    }
+    });
 }
 
 #[test]
@@ -291,7 +270,8 @@ fn root_alone_without_the_tracer_or_the_kernels_types_places_are_unknown_and_it_
         ((|| untraced(pair())) as fn() -> LiveLaboratory, "not asked for"),
         (without_types, "CONFIG_DEBUG_INFO_BTF"),
     ] {
-        let trial = Place::with_pair().inside(|| run(laboratory(), "packet-tx"));
+        let run = || run(laboratory(), small_load(), Duration::from_millis(100));
+        let trial = Place::with_pair().inside(run);
         let stack = entry(&trial, Lost::Stack);
         assert_eq!((stack.count, trial.unexplained), (None, 0));
         assert!(stack.source.contains(why), "{stack:?}");

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::excuse::excuse;
 use capbench_capture::methods;
 use capbench_frames::Pps;
 use capbench_frames::layout::{Flows, FrameLayout};
@@ -66,12 +67,12 @@ fn assert_balanced(trial: &TrialResult) {
     assert_eq!(trial.counters["generator.in_flight"], 0, "nothing stays in a transmit ring: {what}");
 }
 
-/// A trial shows something, unless others kept the host busy meanwhile: its account is asserted in any case.
+/// A trial shows something, unless the host was disturbed meanwhile: its account is asserted in any case.
 fn assert_shows_something(trial: &TrialResult, load: HostLoad) {
     assert_balanced(trial);
     if trial.sent == 0 || trial.verdict == Verdict::Invalid {
-        let others = load.others().unwrap_or_else(|| panic!("{trial:#?}"));
-        busy(format_args!("{}: {:?}; {others}", trial.profile.method, trial.invalid_because));
+        let excuse = excuse(trial, load).unwrap_or_else(|| panic!("{trial:#?}"));
+        busy(format_args!("{}: {:?}; {excuse}", trial.profile.method, trial.invalid_because));
     }
 }
 

@@ -224,6 +224,22 @@ fn a_run_says_what_ran_and_where_its_files_are() {
 }
 
 #[test]
+fn a_loss_in_some_visits_is_not_a_loss_in_none() {
+    let mut results = runs::sweep();
+    let series = &mut results.sweeps[0].series;
+    // Two visits, no loss in either: as if a third had lost frames.
+    for reading in series.iter_mut().flat_map(|series| &mut series.readings) {
+        reading.trials.push(reading.trials[0]);
+    }
+    let findings = same_everywhere(results).findings;
+    let says = |sentence: &Sentence| {
+        sentence.text.contains("delivered most")
+            && sentence.text.contains("and lost nothing in most visits (")
+    };
+    assert!(findings.iter().any(says), "{findings:#?}");
+}
+
+#[test]
 fn a_verdict_is_one_sentence_and_names_its_trials() {
     for (name, results) in runs::all() {
         let numbers: BTreeSet<u32> = results.trials.iter().map(|trial| trial.number).collect();

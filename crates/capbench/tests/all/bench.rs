@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, HOST, Place, Running, Scratch, capbench, privileges, results, scratch_of_root};
-use capbench_testing::{HostLoad, busy};
+use crate::support::{HOST, Place, Running, Scratch, capbench, privileges, results, scratch_of_root};
+use capbench_model::trial::{TrialResult, Verdict};
+use capbench_plan::recommendation::Sustains;
+use capbench_report::results::Results;
+use capbench_testing::busy;
 use serde_json::Value;
 
 /// The methods that run wherever packet sockets do, also for ordinary users.
@@ -152,7 +155,13 @@ fn root_a_quick_bench_accounts_for_every_frame_of_the_usual_methods() {
     assert!(usual().is_superset(&set(&PACKET_SOCKETS)));
     // A slow host has time for one placement only.
     assert!(all(&trials, "placement").is_subset(&set(&["same", "other"])));
-    assert!(all(&trials, "phase").is_superset(&set(&["best-effort", "common-load"])));
+    let phases = all(&trials, "phase");
+    assert!(phases.contains("best-effort"), "{phases:?}");
+    // On a busy host there may be no load that every method sustains.
+    let saved = results(&folder.file("results")).unwrap();
+    let rankings = saved["recommended"]["rankings"].as_array().unwrap();
+    let is_shared = rankings.iter().any(|ranking| ranking["equal_load_pps"].is_number());
+    assert!(phases.contains("common-load") || !is_shared, "{phases:?}");
 }
 
 #[test]
@@ -185,7 +194,8 @@ fn overloaded_by(way: &str) {
     let trials = trials(
         None,
         capbench(&format!(
-            "bench --work ns:5000 --rate 300k --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB --receive-by {way}"
+            "bench --work ns:5000 --rate 300k --duration 300ms --size 64 --quiet 100ms --ring 1MiB --block 64KiB \
+             --repeats 0 --receive-by {way}"
         )),
         &folder.file(way),
     );
@@ -239,28 +249,58 @@ fn root_a_bench_runs_between_two_interfaces_of_the_host() {
     assert!(all(&trials, "method").is_superset(&set(&PACKET_SOCKETS)));
 }
 
+/// The exit code is what the saved trials show, whatever the host did to them. Where it left one of three runs alone, that shows
+/// `quiet`, and the program says `words`.
+fn ends_by_its_trials(
+    arguments: &str,
+    required: (&str, f64),
+    max_loss: f64,
+    (quiet, words): (Sustains, &str),
+) {
+    let (method, pps) = required;
+    let mut disturbed = Vec::new();
+    for _ in 0..3 {
+        let folder = Scratch::new();
+        let mut command = capbench(&format!("bench --size 64 --placement same --duration 300ms {arguments}"));
+        let ended = Running::start(HOST, command.arg("--out").arg(folder.path())).end();
+        let results: Results = serde_json::from_value(results(folder.path()).unwrap()).unwrap();
+        let shown = Sustains::of(&results.trials, &results.searches, method, pps, max_loss);
+        let code = match shown {
+            Sustains::Yes => 0,
+            Sustains::No => 3,
+            Sustains::Unknown => 4,
+        };
+        assert_eq!(ended.code, Some(code), "{shown:?}: {ended:#?}");
+        if shown == quiet {
+            return assert!(ended.errors.contains(words), "{ended:#?}");
+        }
+        disturbed.extend(results.trials.iter().flat_map(disturbances));
+    }
+    assert!(
+        !disturbed.is_empty(),
+        "{arguments}: three times not {quiet:?}, and nothing disturbed the trials"
+    );
+    busy(format_args!("{arguments}: {}", disturbed.join("; ")));
+}
+
+/// What the host did to a trial, by its figures.
+fn disturbances(trial: &TrialResult) -> Vec<String> {
+    let is_late = trial.intended_pps.is_some_and(|pps| trial.offered_pps < 0.999 * pps);
+    let is_late = is_late && matches!(trial.verdict, Verdict::Lossless | Verdict::GeneratorLimited);
+    let generator = is_late.then_some("its generator was late");
+    trial.disturbance.reasons().into_iter().chain(generator).map(String::from).collect()
+}
+
 #[test]
 fn root_alone_a_requirement_decides_the_exit_code() {
-    let Some(folder) = scratch_of_root() else { return };
-    let load = HostLoad::watch();
-    let bench = |name: &str, arguments: &str| {
-        let command = "bench --size 64 --placement same --duration 300ms";
-        let mut command = capbench(&format!("{command} {arguments}"));
-        Running::start(HOST, command.arg("--out").arg(folder.file(name))).end()
-    };
-    let met = bench("met", "--rate 1k --method packet-v3 --require packet-v3:1k --max-loss 50%");
-    // Disturbed trials decide nothing.
-    let is_busy = |ended: &Ended| {
-        let others = load.others().filter(|_| ended.code == Some(4));
-        others.inspect(|others| busy(format_args!("no answer: {others}"))).is_some()
-    };
-    assert!(met.code == Some(0) || is_busy(&met), "{met:#?}");
+    let Some(()) = privileges() else { return };
+    let met = "--rate 1k --method packet-v3 --require packet-v3:1k --max-loss 50%";
+    ends_by_its_trials(met, ("packet-v3", 1e3), 0.5, (Sustains::Yes, ""));
     // 200 µs of work per frame are 5,000 frames per second at most.
-    let slow = "--rate 20k --method recv --work ns:200000 --ring 64KiB";
-    let missed = bench("missed", &format!("{slow} --max-loss 1%"));
+    let slow = "--rate 20k --method recv --work ns:200000 --ring 64KiB --max-loss 1%";
     let words = "requirement not met: recv does not sustain 20,000 packets/s with up to 1.0 % loss";
-    assert!(missed.code == Some(3) && missed.errors.contains(words) || is_busy(&missed), "{missed:#?}");
-    let open = bench("open", "--rate 1k --method packet-v3 --require packet-v3:90M --max-loss 50%");
-    assert_eq!(open.code, Some(4), "{open:#?}");
-    assert!(open.errors.contains("requirement not decided"), "{open:#?}");
+    ends_by_its_trials(slow, ("recv", 20e3), 0.01, (Sustains::No, words));
+    // 1,000 frames per second show nothing about 90 million.
+    let open = "--rate 1k --method packet-v3 --require packet-v3:90M --max-loss 50%";
+    ends_by_its_trials(open, ("packet-v3", 90e6), 0.5, (Sustains::Unknown, "requirement not decided"));
 }

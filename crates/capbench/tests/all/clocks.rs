@@ -256,7 +256,7 @@ fn root_the_management_interface_of_the_receiver_is_silent_while_frames_are_sent
     for arguments in [
         "rfc2544 --test latency --quick --repetitions 2 --throughput 5k --method recv --repeats 0 --size 64",
         "bench --method packet-v3 --rate 5k --duration 2s --repeats 0 --size 64",
-        "search --method packet-v3 --goal quick --max-rate 10k --time 10s --repeats 0 --size 64",
+        "search --method packet-v3 --goal quick --max-rate 10k --time 5s --repeats 0 --size 64",
     ] {
         let _ = std::fs::remove_dir_all(out.path().join("run"));
         let mut command = management.reached_by(capbench(arguments));
@@ -279,7 +279,7 @@ fn root_the_management_interface_of_the_receiver_is_silent_while_frames_are_sent
         });
         results(&out.path().join("run")).unwrap()["trials"].as_array().unwrap().iter().for_each(check);
         let sending = samples.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
-        assert!(sending > 100, "{arguments}: {sending} samples of a sending phase");
+        assert!(sending > 20, "{arguments}: {sending} samples of a sending phase");
         assert!(samples.last().unwrap().1 > 100, "the agent was reached through it");
         assert_eq!(disturbances(&samples), [0_u64; 0], "{arguments}");
     }

@@ -62,6 +62,20 @@ fn root_alone_loss_above_the_limit_ends_with_3_and_has_its_time() {
 }
 
 #[test]
+fn root_a_soak_that_is_stopped_keeps_every_segment() {
+    let Some(scratch) = scratch_of_root() else { return };
+    let out = scratch.path().join("out");
+    let mut running = Running::start(HOST, &mut soak(&out, "--rate 2000 --for 3d --interval 500ms"));
+    running.wait_for("1s ");
+    running.signal("INT");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    let (results, record) = saved(&out);
+    assert_eq!(results["complete"], false);
+    assert!(record["segments"].as_u64() >= Some(2), "{record:#}");
+}
+
+#[test]
 fn root_a_soak_that_is_killed_keeps_every_segment_that_it_has_printed() {
     let Some(scratch) = scratch_of_root() else { return };
     let out = scratch.path().join("out");

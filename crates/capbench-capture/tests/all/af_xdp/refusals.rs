@@ -1,14 +1,20 @@
 //! What cannot be, and interfaces and processes that go away.
 
+use std::fs::{self, DirEntry};
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use capbench_capture::backends::af_xdp::AfXdp;
 use capbench_capture::{Capture, Interface};
 use capbench_model::method_spec::MethodSpec;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 
-use super::{counters_after, frame, is_attached, losses, open_as, options, refusal, with_each_mode};
+use super::{
+    counters_after, frame, is_attached, losses, once_the_queue_is_free, open_as, options, refusal,
+    with_each_mode,
+};
 use crate::wire::{OTHER_MAC, Wire, take};
 use capbench_testing::network::{Namespaces, PATIENCE, eventually, lossy, privileges, program};
 
@@ -32,13 +38,14 @@ fn root_impossible_requests_are_refused_without_fallback() {
         let text = open_as("af-xdp+generic", 1500, &options()).unwrap_err().to_string();
         assert!(text.contains("another AF_XDP socket"), "{text}");
         drop(first);
-        open_as("af-xdp+generic", 1500, &options()).unwrap();
+        once_the_queue_is_free(|| open_as("af-xdp+generic", 1500, &options())).unwrap();
     });
     // A native program takes no more than a page; the peer decides.
     spaces.left.ip("link set dev left mtu 3800");
     let text = refusal(right, "af-xdp", 1500);
     assert!(text.contains("MTU") && text.contains("3500") && text.lines().count() == 1, "{text}");
-    right.inside(|| open_as("af-xdp+generic", 1500, &options()).map(drop).unwrap());
+    right
+        .inside(|| once_the_queue_is_free(|| open_as("af-xdp+generic", 1500, &options())).map(drop).unwrap());
     // The loopback interface's driver has no native mode.
     right.inside(|| {
         let lo = Interface::of_name("lo", 1500).unwrap();
@@ -49,6 +56,30 @@ fn root_impossible_requests_are_refused_without_fallback() {
     right.ip("link set dev right down");
     let text = refusal(right, "af-xdp+generic", 1500);
     assert!(text.starts_with("af-xdp on right: ") && text.contains("down"), "{text}");
+}
+
+/// Copies of the links of this process, as its children have them from their fork until they execute a program.
+fn copies_of_links() -> Vec<OwnedFd> {
+    let process = pidfd_open(getpid(), PidfdFlags::empty()).unwrap();
+    let is_link = |entry: &DirEntry| {
+        fs::read_link(entry.path()).is_ok_and(|what| what.to_string_lossy().contains("bpf_link"))
+    };
+    let links = fs::read_dir("/proc/self/fd").unwrap().flatten().filter(is_link);
+    let numbers = links.map(|entry| entry.file_name().to_str().unwrap().parse().unwrap());
+    // Captures of other tests may have ended meanwhile.
+    numbers.filter_map(|number| pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).ok()).collect()
+}
+
+#[test]
+fn root_a_program_leaves_with_its_capture_though_somebody_has_a_copy_of_its_link() {
+    with_each_mode("root_a_program_leaves_with_its_capture", |method, spaces| {
+        let place = &spaces.right;
+        let capture = place.inside(|| open_as(method, 1500, &options()).unwrap());
+        let copies = copies_of_links();
+        assert!(is_attached(place) && !copies.is_empty(), "{method}");
+        drop(capture);
+        assert!(!is_attached(place), "{method}: {} copies of links", copies.len());
+    });
 }
 
 #[test]
