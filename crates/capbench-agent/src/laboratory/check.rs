@@ -44,7 +44,8 @@ impl AgentLaboratory {
     /// Checks the link once a run.
     ///
     /// # Errors
-    /// Frames that did not arrive, or not once and intact.
+    /// Frames that did not arrive, or not once and intact. Those that the receiving interface itself lost are no fault of the
+    /// link.
     pub(super) fn check(&mut self, setup: &Setup) -> Result<Checked> {
         if let Some(checked) = self.checked {
             return Ok(checked);
@@ -84,7 +85,7 @@ impl AgentLaboratory {
             return Ok(Checked { generator: placement.generator, kernel: placement.kernel });
         }
         for half in &transmit {
-            let Some(reason) = objection(half, &receive) else { continue };
+            let Some(reason) = Outcome::of(half, &receive).objection() else { continue };
             let sender = self.generators.iter().find(|generator| generator.stream == half.stream);
             let transmit = sender.map_or(String::new(), |sender| sender.agent.location().to_string());
             return Err(AgentError::Link { transmit, receive: self.route.receive.to_string(), reason });
@@ -98,10 +99,14 @@ impl AgentLaboratory {
             1 => String::new(),
             generators => format!(" by {generators} generators"),
         };
-        self.statements.push(format!(
-            "cable check: {} frames were sent{by}, each arrived once and intact, with {foreign}",
-            transmit.iter().map(|half| half.frames.sent).sum::<u64>()
-        ));
+        let sent: u64 = transmit.iter().map(|half| half.frames.sent).sum();
+        let arrived = match sent.saturating_sub(arrivals.delivered) {
+            0 => "each arrived once and intact".into(),
+            lost => format!(
+                "{lost} were lost in the receiving interface, as its counters say, the others arrived once and intact"
+            ),
+        };
+        self.statements.push(format!("cable check: {sent} frames were sent{by}, {arrived}, with {foreign}"));
         let busiest = receive.softnet.iter().max_by_key(|cpu| cpu.processed);
         let kernel = busiest.map_or(placement.kernel, |cpu| cpu.cpu);
         let checked = Checked { generator: placement.generator, kernel };
@@ -118,20 +123,71 @@ impl AgentLaboratory {
     }
 }
 
-/// Why the link from a generator cannot be measured on.
-fn objection(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Option<String> {
-    let sent = transmit.frames.sent;
-    let Arrivals { corrupt, truncated, .. } = receive.received.arrivals;
-    let stream = receive.received.streams.get(usize::from(transmit.stream.0)).copied().unwrap_or_default();
-    let StreamArrivals { delivered, duplicates, .. } = stream;
-    if delivered == sent && duplicates == 0 && sent > 0 {
-        return None;
+/// The frames of the check from one generator.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    sent: u64,
+    delivered: u64,
+    duplicates: u64,
+    /// Frames of any generator that arrived damaged.
+    damaged: u64,
+    /// Frames of any generator that the receiving interface counted as lost in itself: the cable did carry them.
+    lost_in_nic: u64,
+}
+
+impl Outcome {
+    fn of(transmit: &TransmitHalf, receive: &ReceiveHalf) -> Self {
+        let Arrivals { corrupt, truncated, .. } = receive.received.arrivals;
+        let stream = receive.received.streams.get(usize::from(transmit.stream.0)).copied();
+        let StreamArrivals { delivered, duplicates, .. } = stream.unwrap_or_default();
+        let (sent, damaged) = (transmit.frames.sent, corrupt + truncated);
+        Self { sent, delivered, duplicates, damaged, lost_in_nic: receive.nic.known_losses() }
     }
-    Some(match (delivered, duplicates, corrupt + truncated) {
-        (0, 0, 0) => format!("of {sent} frames that were sent none arrived; are the two connected?"),
-        (_, _, damaged) => format!(
+
+    /// Why the link from the generator cannot be measured on.
+    fn objection(self) -> Option<String> {
+        let Self { sent, delivered, duplicates, damaged, lost_in_nic } = self;
+        let missing = sent.saturating_sub(delivered);
+        if delivered > 0 && duplicates == 0 && (missing == 0 || (damaged == 0 && missing <= lost_in_nic)) {
+            return None;
+        }
+        if (delivered, duplicates, damaged) == (0, 0, 0) {
+            return Some(format!("of {sent} frames that were sent none arrived; are the two connected?"));
+        }
+        Some(format!(
             "of {sent} frames that were sent {delivered} arrived intact, {duplicates} of them repeatedly, and {damaged} \
              damaged; look for a bad cable, a loop or a switch that alters frames"
-        ),
-    })
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+
+    const FINE: Outcome = Outcome { sent: 2000, delivered: 2000, duplicates: 0, damaged: 0, lost_in_nic: 0 };
+
+    #[test]
+    fn a_link_that_carries_each_frame_once_is_good() {
+        assert_eq!(FINE.objection(), None);
+        let repeated = Outcome { duplicates: 1, ..FINE }.objection();
+        assert!(repeated.is_some_and(|reason| reason.contains("1 of them repeatedly")));
+        let missing = Outcome { delivered: 1999, ..FINE }.objection();
+        assert!(missing.is_some_and(|reason| reason.contains("bad cable")));
+        let nothing = Outcome { delivered: 0, ..FINE }.objection();
+        assert!(nothing.is_some_and(|reason| reason.contains("connected?")));
+    }
+
+    #[test]
+    fn frames_that_the_receiving_interface_lost_are_not_the_cables_fault() {
+        let lossy = Outcome { delivered: 1458, lost_in_nic: 542, ..FINE };
+        assert_eq!(lossy.objection(), None);
+        for other in [
+            Outcome { lost_in_nic: 541, ..lossy },
+            Outcome { damaged: 1, ..lossy },
+            Outcome { delivered: 0, lost_in_nic: 2000, ..lossy },
+        ] {
+            assert!(other.objection().is_some(), "{other:?}");
+        }
+    }
 }

@@ -82,6 +82,12 @@ pub(super) fn gone_between(sent: u64, transmitted: u64, received: u64, seen: u64
 }
 
 impl NicAccount {
+    /// Frames that card and driver are known to have lost, of the trial or not.
+    pub fn known_losses(&self) -> u64 {
+        let in_card = self.link.as_ref().ok().and_then(|known| known.count).unwrap_or(0);
+        in_card.saturating_add(self.in_driver)
+    }
+
     /// From the counters before and after, and the difference of the link statistics. The stack refused up to `backlog` frames:
     /// apart from the driver's own drops, these frames of `rx_dropped` belong neither to the driver nor to the card.
     pub(super) fn new(
