@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use crate::framing;
 use crate::message::Request;
@@ -28,20 +29,20 @@ impl Line {
         Self { stop, is_lost, is_sending, was_cut }
     }
 
-    /// Starts the thread that reads the calls. It is not joined: it sleeps until the connection ends.
+    /// Starts the thread that reads the calls. It sleeps until the connection ends: only then can it be joined.
     ///
     /// # Errors
     /// The system cannot start a thread.
     pub(super) fn read(
         self: &Arc<Self>,
         calls: impl Read + Send + 'static,
-    ) -> io::Result<Receiver<io::Result<Request>>> {
+    ) -> io::Result<(Receiver<io::Result<Request>>, JoinHandle<()>)> {
         let (sender, receiver) = sync_channel(1);
         let line = Arc::clone(self);
-        std::thread::Builder::new()
+        let reader = std::thread::Builder::new()
             .name("capbench-calls".into())
             .spawn(move || line.pass_on(BufReader::new(calls), &sender))?;
-        Ok(receiver)
+        Ok((receiver, reader))
     }
 
     /// Whether the connection has ended.

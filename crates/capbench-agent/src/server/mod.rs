@@ -106,8 +106,13 @@ impl Agent {
         calls: impl Read + Send + 'static,
         mut answers: impl Write,
     ) -> std::result::Result<(), Ended> {
-        let calls = self.line.read(calls)?;
+        let (calls, reader) = self.line.read(calls)?;
         let ended = self.answer_all(&calls, &mut answers);
+        drop(calls);
+        if self.line.is_lost() {
+            // It has nothing more to read, and nobody to pass it on to. Otherwise it sleeps in read(2), and ends with the process.
+            let _ = reader.join();
+        }
         self.leave_report().map_err(Ended::Unreported)?;
         ended
     }
