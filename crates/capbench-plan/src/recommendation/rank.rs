@@ -155,7 +155,8 @@ impl Order {
         }
     }
 
-    /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last.
+    /// Orders the methods of each rank by cost, then by privilege. Those that sustained no load come last. Limits that are not known
+    /// well enough to be equal are first ordered by what the trials show: the highest load that a method sustained.
     fn by_cost(&mut self) {
         let mut ordered: Vec<Ranked> = Vec::new();
         let mut left = std::mem::take(&mut self.methods);
@@ -163,8 +164,18 @@ impl Order {
         while let Some(first) = left.iter().map(key).min() {
             let (mut tied, rest): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|ranked| key(ranked) == first);
+            let share = if self.are_alike(&tied.iter().collect::<Vec<_>>()) {
+                0.0
+            } else {
+                1.0 - self.margin.max(USUAL)
+            };
             while !tied.is_empty() {
-                let next = Choice::among(&tied.iter().collect::<Vec<_>>()).nth;
+                let lower = |ranked: &Ranked| (self.basis)(ranked).lower_pps.unwrap_or(0.0);
+                let highest = tied.iter().map(lower).fold(0.0, f64::max);
+                let near: Vec<usize> =
+                    (0..tied.len()).filter(|&nth| lower(&tied[nth]) >= highest * share).collect();
+                let among: Vec<&Ranked> = near.iter().map(|&nth| &tied[nth]).collect();
+                let next = near[Choice::among(&among).nth];
                 ordered.push(tied.remove(next));
             }
             left = rest;
@@ -210,18 +221,20 @@ impl Order {
     }
 
     /// Whether the limits of these methods are equal at the stated precision: each is known to sustain almost as much as any
-    /// other can. Where all sustained what the generator sent, it cannot distinguish their limits.
+    /// other can. Where all sustained what the generator sent, it cannot distinguish their limits, unless it sent some of them
+    /// far less than others.
     fn are_alike(&self, tied: &[&Ranked]) -> bool {
         let known = |ranked: &&Ranked| (self.basis)(ranked).clone();
         let is_at_least = |ranked: &&&Ranked| known(ranked).status == SustainedStatus::AtLeast;
-        if tied.len() == 1 || tied.iter().all(|ranked| is_at_least(&ranked)) {
+        let lower = |ranked: &&Ranked| known(ranked).lower_pps.unwrap_or(0.0);
+        let lowest = tied.iter().map(lower).fold(f64::INFINITY, f64::min);
+        let sent_alike = lowest >= tied.iter().map(lower).fold(0.0, f64::max) * SENT_ALIKE;
+        if tied.len() == 1 || sent_alike && tied.iter().all(|ranked| is_at_least(&ranked)) {
             return true;
         }
-        let lowest =
-            tied.iter().map(|ranked| known(ranked).lower_pps.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
         // The highest limit that any of them can have. Beyond what the generator sends they are not compared.
         let can = |ranked: &&Ranked| match is_at_least(&ranked) {
-            true => known(ranked).lower_pps.unwrap_or(0.0),
+            true => lower(ranked),
             false => known(ranked).at_most_pps.unwrap_or(f64::INFINITY),
         };
         let highest = tied.iter().map(can).fold(0.0, f64::max);
@@ -229,6 +242,8 @@ impl Order {
     }
 }
 
+/// Rates of a generator at its limit differ by less than this factor: on a virtual link the receiver slows it.
+const SENT_ALIKE: f64 = 0.75;
 /// Limits within this many times the stated precision are equal: each of two intervals is that wide.
 const ALIKE: f64 = 2.0;
 
@@ -311,4 +326,79 @@ fn settle(question: Question, methods: &[String], (frame_size, placement, work):
         words.extend(["--work".into(), work.clone()]);
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(method: &str, lower_pps: f64, at_most_pps: Option<f64>, app_ns: f64) -> Ranked {
+        let status = if at_most_pps.is_some() { SustainedStatus::Between } else { SustainedStatus::AtLeast };
+        let lossless = Sustained {
+            status,
+            lower_pps: Some(lower_pps),
+            upper_pps: at_most_pps,
+            at_most_pps,
+            precision: None,
+            trials: Vec::new(),
+        };
+        let cost = Cost {
+            app_ns: Some(app_ns),
+            app_error_ns: 1.0,
+            total_ns: None,
+            total_error_ns: 0.0,
+            trials: Vec::new(),
+            disturbed: false,
+        };
+        Ranked {
+            method: method.into(),
+            rank: 0,
+            below: None,
+            nearly_lossless: lossless.clone(),
+            lossless,
+            cost: Some(cost),
+            limited_by: None,
+            lost_at: None,
+            trials: 1,
+            disturbed: 0,
+        }
+    }
+
+    fn named(methods: Vec<Ranked>) -> (Vec<String>, Conclusion) {
+        let (ranked, conclusion) = Order::of(methods, 0.1).conclude();
+        (ranked.into_iter().map(|ranked| ranked.method).collect(), conclusion)
+    }
+
+    #[test]
+    fn of_limits_that_are_not_known_well_the_highest_that_is_shown_comes_first() {
+        let methods = || {
+            let at_most = Some(1_500_000.0);
+            vec![
+                measured("packet-v3", 430_000.0, None, 87.0),
+                measured("libpcap", 913_000.0, None, 118.0),
+                measured("packet-v2", 900_000.0, at_most, 110.0),
+            ]
+        };
+        let (order, conclusion) = named(methods());
+        assert_eq!(
+            order,
+            ["packet-v2", "libpcap", "packet-v3"],
+            "the cheapest of those within the precision"
+        );
+        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == "packet-v2"));
+        // Without a limit that is known, what the generator sent to one of them shows nothing of the other.
+        let (order, conclusion) = named(methods()[..2].to_vec());
+        assert_eq!(order, ["libpcap", "packet-v3"]);
+        assert!(matches!(conclusion, Conclusion::OneOf { best, .. } if best == "libpcap"));
+    }
+
+    #[test]
+    fn the_cheapest_of_those_that_sustain_all_that_the_generator_sends_is_named() {
+        let (order, conclusion) = named(vec![
+            measured("libpcap", 1_340_000.0, None, 118.0),
+            measured("packet-v3", 1_130_000.0, None, 87.0),
+        ]);
+        assert_eq!(order, ["packet-v3", "libpcap"]);
+        assert!(matches!(conclusion, Conclusion::Use { because: Because::ApplicationTime, .. }));
+    }
 }
