@@ -16,7 +16,7 @@ use capbench_plan::comparison::Thresholds;
 use clap::Args;
 
 use crate::exit::Usage;
-use crate::values::{duration, share};
+use crate::flag_values::{duration, share};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capture")]

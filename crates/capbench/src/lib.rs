@@ -8,9 +8,10 @@
 mod output;
 
 mod built;
+mod capture_files;
 mod commands;
 mod exit;
-mod file_format;
+mod flag_values;
 mod flags;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -24,7 +25,6 @@ mod schema_tests;
 mod signals;
 mod status;
 mod suggestion;
-mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

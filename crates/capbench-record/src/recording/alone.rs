@@ -13,10 +13,10 @@ use capbench_model::running::TimeSource;
 use capbench_sys::packet::{Block, Frame, PacketType};
 
 use super::board::InterfaceBoard;
+use super::capture_loop::{Consumer, Due};
 use super::capture_side::{CaptureSide, Delivered};
 use super::file_recorder::FileRecorder;
 use super::merging::{Port, settle, tend, wait_for_writer};
-use super::source::{Consumer, Due};
 
 /// A block is written straight from the ring if at least one `WORTH_WRITING`th of it is in use. With little traffic, pages of a
 /// block would be mostly empty.

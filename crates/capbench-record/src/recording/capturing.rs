@@ -15,13 +15,13 @@ use capbench_sys::host::affinity::pin_current_thread;
 
 use super::alone::Alone;
 use super::board::{CaptureBoard, InterfaceBoard, Requests};
+use super::capture_loop;
 use super::capture_side::CaptureSide;
 use super::dispatch::{Destination, Dispatch};
 use super::file_recorder::FileRecorder;
 use super::merging::{Port, batches_of, plan_of};
 use super::plan::Source;
 use super::session::no_thread;
-use super::source;
 use crate::error::{RecordError, Result};
 use crate::merge::PortPlan;
 
@@ -156,14 +156,14 @@ impl Visitor for Loop<'_> {
         Ok(Some(match job {
             Job::Alone { recorder, board, port, over, by_block } => {
                 let mut alone = Alone::new(&mut capture, &side, *port, *recorder, board, by_block);
-                let outcome = source::run(&mut capture, &side, &mut alone, &requests);
+                let outcome = capture_loop::run(&mut capture, &side, &mut alone, &requests);
                 let recorder = alone.finish();
                 over.store(true, Relaxed);
                 Left { recorder: Some(recorder), outcome: outcome.map_err(RecordError::from) }
             }
             Job::Give { number, destination } => {
                 let mut dispatch = Dispatch::new(&side, number, &destination);
-                let outcome = source::run(&mut capture, &side, &mut dispatch, &requests);
+                let outcome = capture_loop::run(&mut capture, &side, &mut dispatch, &requests);
                 let dispatched = dispatch.finish();
                 Left { recorder: None, outcome: outcome.map_err(RecordError::from).and(dispatched) }
             }

@@ -10,10 +10,10 @@ use capbench_capture::error;
 use capbench_model::counters::LossMark;
 use capbench_sys::host::clock::realtime_ns;
 
+use super::capture_loop::Consumer;
 use super::capture_side::{CaptureSide, Delivered};
 use super::losses::Boundary;
 use super::merging::{BatchWithLosses, Frames, LossReport, MergeEvent};
-use super::source::Consumer;
 use super::workers::{Unencoded, Workers};
 use crate::error::{RecordError, Result};
 

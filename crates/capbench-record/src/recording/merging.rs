@@ -16,9 +16,9 @@ use capbench_model::units::ByteCount;
 use capbench_sys::packet::Frame;
 
 use super::board::{CaptureBoard, HandledRequests, InterfaceBoard, Requests};
+use super::capture_loop::Due;
 use super::file_recorder::FileRecorder;
 use super::losses::{Boundary, Unplaced};
-use super::source::Due;
 use super::workers::Encoded;
 use crate::merge::{Merge, MergeTally, Moment, Origin, PortPlan};
 use crate::writing::WriterGauge;

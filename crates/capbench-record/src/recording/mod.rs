@@ -5,7 +5,7 @@
 //! | [`plan`] | options: sources, format, output |
 //! | [`session`] | opens, starts, queries and ends a recording |
 //! | `capturing` | the thread of a capture: opens it and runs its loop |
-//! | `source` | that loop: reads frames until the end, then drains the ring |
+//! | `capture_loop` | that loop: reads frames until the end, then drains the ring |
 //! | `alone` | records a single capture: encodes frames in the ring, or writes its blocks straight from there |
 //! | `dispatch` | passes batches of a capture to the merge or to workers |
 //! | `workers` | workers that encode batches and pass them to the merge |
@@ -32,6 +32,7 @@
 pub mod account;
 mod alone;
 mod board;
+mod capture_loop;
 mod capture_side;
 mod capturing;
 mod dispatch;
@@ -41,7 +42,6 @@ mod losses;
 mod merging;
 pub mod plan;
 pub mod session;
-mod source;
 mod unreached;
 mod workers;
 

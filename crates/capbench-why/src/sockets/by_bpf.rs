@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use capbench_sys::memory::page_size;
 
-use super::diag::{Seen, shown};
+use super::by_netlink::{Seen, shown};
 use super::processes::Process;
 use super::records::Record;
 use super::socket::{Fanout, Method, Ring, Socket, cut_to, fanout_kind, method};

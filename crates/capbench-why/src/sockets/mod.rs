@@ -5,14 +5,14 @@
 //! |---|---|
 //! | `socket` | the data of one socket; names for the kernel's numbers |
 //! | `packet_sockets.bpf.c`, `record.h`, `kernel.h` | reads the sockets of all processes from the kernel's structures |
-//! | `records`, `from_records` | loads that program; reads its records |
-//! | `diag` | the packet sockets of this network namespace, by netlink |
+//! | `records`, `by_bpf` | loads that program; reads its records |
+//! | `by_netlink` | the packet sockets of this network namespace, by netlink |
 //! | `pf_ring` | the rings of PF_RING's kernel module, by its files in /proc |
 //! | `tally` | sums their counts although owners reset them, and those of closed sockets |
 //! | `processes` | the processes that have them open |
 
-pub(crate) mod diag;
-mod from_records;
+mod by_bpf;
+pub(crate) mod by_netlink;
 mod pf_ring;
 pub(crate) mod processes;
 pub(super) mod records;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use capbench_sys::host::{InterfaceIndex, namespace};
 use serde::Serialize;
 
-use diag::Seen;
+use by_netlink::Seen;
 pub use processes::Process;
 pub(super) use processes::are_hidden as are_processes_hidden;
 use records::Reader;
@@ -138,14 +138,14 @@ impl Source {
     /// Sockets of the kernel's own families.
     fn read_kernels(&self) -> Sockets {
         // It shows filters, which the program does not read.
-        let seen = diag::read();
+        let seen = by_netlink::read();
         let records = match &self.reader {
             Ok(reader) => reader.read(),
             Err(reason) => Err(reason.clone()),
         };
         let records = match records {
             Ok(records) => records,
-            Err(reason) => return diag::without_records(&reason, seen, self.here),
+            Err(reason) => return by_netlink::without_records(&reason, seen, self.here),
         };
         let seen = seen.unwrap_or_default();
         let recorded: HashSet<u64> = records.iter().map(|record| record.inode).collect();
@@ -154,10 +154,10 @@ impl Source {
         if !strays.is_empty() {
             // A socket that was closed between the two reads does not count.
             let still: HashSet<u64> =
-                diag::read().unwrap_or_default().iter().map(|seen| seen.inode).collect();
+                by_netlink::read().unwrap_or_default().iter().map(|seen| seen.inode).collect();
             strays.retain(|stray| still.contains(&stray.inode));
         }
-        from_records::from_records(&records, &seen, &strays, self.here)
+        by_bpf::from_records(&records, &seen, &strays, self.here)
     }
 }
 

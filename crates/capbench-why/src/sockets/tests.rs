@@ -1,5 +1,5 @@
-use super::diag::without_records;
-use super::from_records::from_records;
+use super::by_bpf::from_records;
+use super::by_netlink::without_records;
 use super::records::Record;
 use super::*;
 use capbench_testing::Scratch;

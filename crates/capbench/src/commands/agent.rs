@@ -12,7 +12,7 @@ use clap::Args;
 
 use crate::built;
 use crate::exit::{self, Exit, Usage};
-use crate::values::positive_duration;
+use crate::flag_values::positive_duration;
 
 #[derive(Args, Clone, Debug)]
 pub struct AgentFlags {

@@ -12,8 +12,8 @@ use capbench_record::file::{FileFormat, LeftOut};
 use capbench_record::writing::WriteOptions;
 use clap::Args;
 
+use crate::capture_files::{self, named};
 use crate::exit::{Exit, Usage};
-use crate::file_format::{self, named};
 
 #[derive(Args, Clone, Debug)]
 pub struct ConvertFlags {
@@ -47,15 +47,15 @@ pub fn run(flags: &ConvertFlags) -> Result<Exit> {
         return Err(Usage("-: standard output is a terminal; give a file, or a pipe".into()).into());
     }
     let written = options.first_file()?;
-    let format = file_format::of(flags.format, &written);
-    if let Some(contradiction) = file_format::contradiction(flags.format, &written) {
+    let format = capture_files::of(flags.format, &written);
+    if let Some(contradiction) = capture_files::contradiction(flags.format, &written) {
         tell!("capbench: {contradiction}");
     }
     if !options.is_standard_output() && is_same(&flags.input, &written) {
         return Err(Usage(format!("{} would be overwritten while it is read", flags.input.display())).into());
     }
     let name = flags.input.display();
-    let source = file_format::open(&flags.input)?;
+    let source = capture_files::open(&flags.input)?;
     let limit = flags.max_output.map_or_else(|| OutputLimit::of(&source), |most| OutputLimit::Octets(most.0));
     let mut converted = Converted::default();
     let done = convert(source, format, &options, limit, &mut converted);

@@ -21,11 +21,11 @@ use clap::Args;
 use self::lines::{Lines, Totals};
 use self::tallies::{Filters, Tallies};
 use crate::exit::{self, Exit, Usage};
+use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, FilterFlags, LayoutFlags, own_method};
 use crate::privileges;
 use crate::recording::interface;
 use crate::signals::{Signals, Stop};
-use crate::values::positive_duration;
 
 #[derive(Args, Clone, Debug)]
 pub struct CountFlags {

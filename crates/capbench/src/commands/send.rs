@@ -19,11 +19,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::{self, Exit, Usage};
+use crate::flag_values::positive_duration;
 use crate::flags::{LayoutFlags, transmit};
 use crate::output::{print, print_json};
 use crate::signals::Stop;
 use crate::status::BitRates;
-use crate::values::positive_duration;
 
 #[derive(Args, Clone, Debug)]
 pub struct SendFlags {

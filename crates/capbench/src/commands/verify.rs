@@ -12,8 +12,8 @@ use capbench_report::printable;
 use clap::Args;
 
 use self::document::Document;
+use crate::capture_files;
 use crate::exit::{self, Exit, Usage};
-use crate::file_format;
 use crate::flags::LayoutFlags;
 use crate::output::{print, print_json};
 use crate::status::{lost, other_trials, word};
@@ -49,7 +49,7 @@ pub fn run(flags: &VerifyFlags) -> Result<Exit> {
     let mut recorded = Recorded::new(&trials, flags.layout.layout()?);
     let mut files: Vec<(&Path, FileRead)> = Vec::new();
     for file in &flags.files {
-        let read = recorded.read(file_format::open(file)?);
+        let read = recorded.read(capture_files::open(file)?);
         let is_over = read.failure.is_some();
         files.push((file, read));
         // What follows cannot be distinguished from a gap before it.

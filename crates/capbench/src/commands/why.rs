@@ -10,10 +10,10 @@ use capbench_why::{Look, Tracing, Watch};
 use clap::Args;
 
 use crate::exit::{self, Exit};
+use crate::flag_values::positive_duration;
 use crate::output::{print, print_as_is, print_json};
 use crate::privileges;
 use crate::signals::Stop;
-use crate::values::positive_duration;
 use screen::Screen;
 
 #[derive(Args, Clone, Debug)]

@@ -20,8 +20,8 @@ use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Requirement, Unsupported, Usage};
+use crate::flag_values::{positive_duration, share};
 use crate::flags::ThresholdFlags;
-use crate::values::{positive_duration, share};
 
 /// Visits of a comparison without `--visits`: 12 pairs are enough to detect a change of one figure among 40.
 const PAIRS: u32 = 12;

@@ -19,7 +19,7 @@ use super::recorder::Recorder;
 use super::scene::{PathFlags, RunFlags, Scene, plain_setup};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Usage};
-use crate::values::positive_duration;
+use crate::flag_values::positive_duration;
 
 /// The name of all publications together.
 const ALL: &str = "all";

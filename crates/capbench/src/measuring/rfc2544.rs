@@ -19,7 +19,7 @@ use super::scene::{Defaults, Scene, SceneFlags, once, otherwise};
 use super::search::check_link;
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
-use crate::values::positive_duration;
+use crate::flag_values::positive_duration;
 
 /// The least number of frame sizes per test in section 9.1.
 const SIZES: usize = 5;

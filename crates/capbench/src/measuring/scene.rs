@@ -27,8 +27,8 @@ use clap::{Arg, Args};
 use super::path::{AgentPath, Path};
 use super::words;
 use crate::exit::Usage;
+use crate::flag_values::positive_duration;
 use crate::flags::{CaptureFlags, LayoutFlags, transmit};
-use crate::values::positive_duration;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = None)]

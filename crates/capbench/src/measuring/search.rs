@@ -19,8 +19,8 @@ use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
+use crate::flag_values::positive_duration;
 use crate::output::print;
-use crate::values::positive_duration;
 
 const DEFAULT_GOALS: &str = "ndr,pdr";
 

@@ -15,7 +15,7 @@ use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, words};
 use crate::exit::{Exit, Usage};
-use crate::values::{positive_duration, share};
+use crate::flag_values::{positive_duration, share};
 
 #[derive(Args, Clone, Debug)]
 #[command(

@@ -17,7 +17,7 @@ use super::recorder::Recorder;
 use super::scene::{Defaults, Scene, SceneFlags, otherwise};
 use super::{Ended, Plan, seed, words};
 use crate::exit::{Exit, Usage};
-use crate::values::positive_duration;
+use crate::flag_values::positive_duration;
 
 /// Default number of points of a range.
 const STEPS: u16 = 12;

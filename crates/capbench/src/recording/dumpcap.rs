@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::values::positive_duration;
+use crate::flag_values::positive_duration;
 
 /// When to end (`-a`), or to begin a new file (`-b`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

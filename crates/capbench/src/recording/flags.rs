@@ -11,10 +11,10 @@ use capbench_sys::packet::fanout::MOST_MEMBERS;
 use clap::Args;
 
 use super::dumpcap::{self, Condition};
+use crate::capture_files::named;
 use crate::exit::Usage;
-use crate::file_format::named;
+use crate::flag_values::{positive_duration, share};
 use crate::flags::{CaptureFlags, FilterFlags};
-use crate::values::{positive_duration, share};
 
 #[derive(Args, Clone, Debug)]
 pub struct RecordFlags {

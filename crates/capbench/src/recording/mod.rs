@@ -6,8 +6,8 @@ pub mod extcap;
 mod flags;
 pub mod ledger;
 mod plan;
+mod progress;
 pub mod record;
-mod status;
 
 use std::fs::File;
 use std::io;

@@ -19,8 +19,8 @@ use capbench_sys::host::identity;
 
 use super::flags::{OutputFlags, RecordFlags};
 use super::{Wanted, auto};
+use crate::capture_files;
 use crate::exit::Usage;
-use crate::file_format;
 
 /// The plan, with filters compiled for their interfaces.
 pub fn of(flags: &RecordFlags) -> Result<Plan> {
@@ -148,7 +148,7 @@ fn cpus(flags: &RecordFlags) -> Result<Vec<CpuId>> {
 
 /// The format of the files.
 fn format(flags: &OutputFlags) -> FileFormat {
-    file_format::of(flags.format, flags.file.as_deref().unwrap_or(Path::new("-")))
+    capture_files::of(flags.format, flags.file.as_deref().unwrap_or(Path::new("-")))
 }
 
 /// Whether packets go to standard output.

@@ -18,11 +18,11 @@ use capbench_sys::host::trust::Trust;
 
 pub use super::flags::RecordFlags;
 use super::ledger::document::Document;
-use super::{ledger, plan, status};
+use super::{ledger, plan, progress};
 use crate::exit::{self, Exit, Usage};
 use crate::output::{self, print};
 use crate::signals::{Signals, Stop};
-use crate::{file_format, privileges};
+use crate::{capture_files, privileges};
 
 pub fn run(flags: &RecordFlags) -> Result<Exit> {
     if flags.list_interfaces {
@@ -45,7 +45,8 @@ pub fn run(flags: &RecordFlags) -> Result<Exit> {
     let user = flags.user.as_deref().map(user).transpose()?;
     let plan = plan::of(flags)?;
     let file = flags.output.file.as_deref();
-    if let Some(contradiction) = file.and_then(|file| file_format::contradiction(flags.output.format, file)) {
+    if let Some(contradiction) = file.and_then(|file| capture_files::contradiction(flags.output.format, file))
+    {
         tell!("capbench: {contradiction}");
     }
     let stop = Stop::install()?;
@@ -167,7 +168,7 @@ fn reader(path: &Path, flags: &RecordFlags, stop: &Stop) -> Result<Option<File>>
 /// Runs until the recording ends or is to end.
 fn watch(flags: &RecordFlags, session: &Session, stop: &Stop, signals: &Signals) {
     let start = Instant::now();
-    let mut status = status::Status::new(session);
+    let mut status = progress::Status::new(session);
     let mut asked = None;
     super::drive(session, stop, |is_second| {
         if flags.duration.is_some_and(|duration| start.elapsed() >= duration) {
