@@ -5,7 +5,8 @@ use super::Meaning::{Checksum, Discarded, Framing, Length, Missed, Offload, Over
 use super::{Driver, Row, info, link, queue, total};
 
 pub(super) static DRIVERS: &[Driver] = &[
-    Driver::new(&["e1000"], &[GIGABIT, E1000]).adding_registers(),
+    // The driver counts each frame itself: when it frees a sent one, and when it passes a received one to the stack.
+    Driver::new(&["e1000"], &[GIGABIT, E1000]).adding_registers().counting(Each(E1000_C)),
     // GPRC and GPTC: good frames, without those of MPC.
     Driver::new(&["e1000e"], &[GIGABIT, E1000E])
         .counting(Each("drivers/net/ethernet/intel/e1000e/netdev.c: e1000e_get_stats64")),
@@ -41,6 +42,8 @@ const GIGABIT: &[Row] = &[
     ),
     info("alloc_rx_buff_failed", Shortage, GIGABIT_C),
 ];
+
+const E1000_C: &str = "drivers/net/ethernet/intel/e1000/e1000_main.c: e1000_clean_tx_irq, e1000_clean_rx_irq";
 
 const E1000: &[Row] = &[info(
     "rx_csum_offload_good|rx_csum_offload_errors",
