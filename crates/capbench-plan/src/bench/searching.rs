@@ -204,7 +204,8 @@ impl BenchPlan {
         let clock = Clock::of(searching, session);
         let Some(time) = clock.for_search(clock.left(), self.duration) else { return Ok(()) };
         let known = recommend(&session.trials, &session.searches);
-        let Some((method, ranking)) = known.as_ref().and_then(|known| known.method().zip(known.headline()))
+        let Some((method, ranking)) =
+            known.as_ref().and_then(|known| known.method.as_deref().zip(known.headline()))
         else {
             return Ok(());
         };

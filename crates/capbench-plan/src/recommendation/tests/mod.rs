@@ -12,7 +12,10 @@ fn the_method_with_the_highest_sustained_rate_is_recommended() {
         .run(&mut path(), &mut Collected::default())
         .unwrap();
     let recommended = recommend(&outcome.trials, &outcome.searches).unwrap();
-    assert_eq!((recommended.question, recommended.method()), (Question::HighestRate, Some("packet-v3")));
+    assert_eq!(
+        (recommended.question, recommended.method.as_deref()),
+        (Question::HighestRate, Some("packet-v3"))
+    );
     let ranking = recommended.headline().unwrap();
     let order: Vec<_> = ranking.methods.iter().map(|ranked| (ranked.method.as_str(), ranked.rank)).collect();
     assert_eq!(order, [("packet-v3", 1), ("packet-v2", 2), ("recv", 3)]);
@@ -32,7 +35,7 @@ fn the_named_method_is_confirmed_by_a_longer_trial_at_the_load_that_it_sustained
         let last = outcome.trials.last().unwrap();
         let named = recommend(&outcome.trials, &outcome.searches).unwrap();
         assert_eq!(last.phase, Phase::Confirmation);
-        assert_eq!((Some(last.profile.method.as_str()), last.duration_s), (named.method(), 2.0));
+        assert_eq!((Some(last.profile.method.as_str()), last.duration_s), (named.method.as_deref(), 2.0));
         assert_eq!(last.intended_pps.is_none(), is_generator, "{last:?}");
         assert_eq!(last.lost(), 0);
     }
