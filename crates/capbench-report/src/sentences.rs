@@ -22,7 +22,7 @@ pub(crate) mod rfc2544;
 pub(crate) mod search;
 mod soak;
 pub(crate) mod sweep;
-mod trials;
+pub(crate) mod trials;
 use crate::results::{Finding, Results};
 use capbench_model::figures::{grouped, percent};
 use capbench_model::trial::{TrialResult, Verdict};

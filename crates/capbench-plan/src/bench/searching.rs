@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use capbench_frames::rates::Pps;
 
-use super::time::{Clock, Extent, trials_of_search};
+use super::time::{COARSER, COARSEST, Clock, set_ups_that_fit};
 use super::{BenchPlan, Measured, Stretch};
 use crate::Result;
-use crate::recommendation::{LOSSLESS, NEARLY, NEARLY_LOSSLESS, Ranking, recommend};
+use crate::recommendation::{Certainty, LOSSLESS, NEARLY, NEARLY_LOSSLESS, Ranked, Ranking, recommend};
 use crate::search::{Goal, Overload, Ratio, SearchOutcome, SearchPlan, Strategy, Width};
 use crate::session::Session;
 use capbench_model::laboratory::Setup;
@@ -35,6 +35,8 @@ const LIKELY_TRIALS: u32 = 5;
 /// Lowest load of a search, as a share of the rate at which the method read frames at maximum load. A method that loses frames
 /// at lower loads loses them at any load.
 const LEAST_SHARE: f64 = 0.05;
+/// A method below this share of the fastest one's rate gets a coarse search first.
+const FAR_SLOWER: f64 = 0.5;
 /// Length of the trial that confirms the answer, in trials of the bench, where so much time is left.
 const CONFIRMED: u32 = 5;
 
@@ -50,11 +52,6 @@ impl Searching {
         LIKELY_TRIALS
     }
 
-    /// Length of the trials at a coarser precision.
-    fn trial(&self, coarser: u32) -> Duration {
-        self.trial / coarser
-    }
-
     /// The search after a trial at maximum load; `None` if that trial shows no limit of the method, or nothing at all.
     pub(super) fn plan(&self, overload: &TrialResult, coarser: u32) -> Option<SearchPlan> {
         let is_sustained = overload.lost() == 0 && overload.buffered_frames(1) == 0;
@@ -62,7 +59,8 @@ impl Searching {
             return None;
         }
         let precision = Ratio::new(self.precision.get() * f64::from(coarser)).ok()?;
-        let trial = self.trial(coarser);
+        // A coarser search has fewer trials, but no shorter ones: these would not meet a loss that lasts for a moment.
+        let trial = self.trial;
         let goal = |name: &str, loss: f64| {
             Some(Goal {
                 name: name.into(),
@@ -91,8 +89,8 @@ impl Searching {
 pub(super) struct Progress {
     /// Set-ups that are still to be measured, the current one included.
     pub(super) left: usize,
-    /// Factor of the requested precision; `None` until the trials at maximum load of the first set-up have run.
-    coarser: Option<u32>,
+    /// Whether the trials at maximum load of the first set-up have shown how many set-ups fit.
+    is_planned: bool,
     /// The time of the bench and the length of its trials; `None` if they are not limited.
     searching: Option<Searching>,
     /// What the time did not suffice for.
@@ -102,7 +100,7 @@ pub(super) struct Progress {
 impl Progress {
     /// Before the first trial, with this number of set-ups.
     pub(super) fn before(set_ups: usize, searching: Option<&Searching>) -> Self {
-        Self { left: set_ups, coarser: None, searching: searching.copied(), left_out: Vec::new() }
+        Self { left: set_ups, is_planned: false, searching: searching.copied(), left_out: Vec::new() }
     }
 
     fn clock(&self, session: &Session<'_>) -> Option<Clock> {
@@ -130,20 +128,35 @@ impl Progress {
         }
     }
 
-    /// Decides after the trials at maximum load of the first set-up how many set-ups fit, and how precisely. Returns the factor
-    /// of the precision.
-    fn plan(&mut self, plan: &BenchPlan, searching: &Searching, measured: &[Measured], clock: &Clock) -> u32 {
-        if let Some(coarser) = self.coarser {
-            return coarser;
+    /// Decides after the trials at maximum load of the first set-up how many set-ups fit.
+    fn plan(&mut self, plan: &BenchPlan, searching: &Searching, measured: &[Measured], clock: &Clock) {
+        if std::mem::replace(&mut self.is_planned, true) {
+            return;
         }
-        let one = |coarser: u32| {
-            let trials = measured.iter().map(|one| trials_of_search(&one.overload, searching, coarser)).sum();
-            clock.time(2 * measured.len(), plan.duration) + clock.time(trials, searching.trial(coarser))
-        };
-        let Extent { set_ups, coarser } = Extent::fitting(self.left, searching.budget, one);
-        self.left = set_ups;
-        *self.coarser.insert(coarser)
+        let searches: Duration =
+            measured.iter().map(|one| clock.of_search(&one.overload, searching, COARSER[0])).sum();
+        let one = clock.time(2 * measured.len(), plan.duration) + searches;
+        self.left = set_ups_that_fit(self.left, searching.budget, one);
     }
+}
+
+/// The precision of the first of these searches as a factor of the requested one, and its part of `time`. Methods that may be best
+/// get the finest precision that the time suffices for, and all time that the others do not need.
+fn share(
+    open: &[&mut Measured],
+    may_be_best: impl Fn(&Measured) -> bool,
+    searching: &Searching,
+    clock: &Clock,
+    time: Duration,
+) -> (u32, Duration) {
+    let factor = |one: &Measured, coarser: u32| if may_be_best(one) { coarser } else { COARSEST };
+    let needs = |open: &[&mut Measured], coarser: u32| -> Duration {
+        open.iter().map(|one| clock.of_search(&one.overload, searching, factor(one, coarser))).sum()
+    };
+    let coarser = COARSER.into_iter().find(|&coarser| needs(open, coarser) <= time).unwrap_or(COARSEST);
+    let rest = time.saturating_sub(needs(&open[1..], coarser));
+    let equal = time / open.len() as u32;
+    (factor(open[0], coarser), if may_be_best(open[0]) { rest.max(equal) } else { equal })
 }
 
 impl BenchPlan {
@@ -156,41 +169,47 @@ impl BenchPlan {
         session: &mut Session<'_>,
     ) -> Result<()> {
         let clock = Clock::of(searching, session);
-        let coarser = progress.plan(self, searching, measured, &clock);
-        let trial = searching.trial(coarser);
+        progress.plan(self, searching, measured, &clock);
         let count = measured.len();
         // The rest is shared with the later set-ups, of which each also runs at maximum load.
         let others = progress.left.saturating_sub(1);
         let of_set_up = (clock.left() + clock.time(count, self.duration)) / (others as u32 + 1);
         let ends_at = (session.spent + of_set_up).saturating_sub(clock.time(2 * count, self.duration));
-        let mut open: Vec<_> = measured
-            .iter_mut()
-            .filter_map(|one| searching.plan(&one.overload, coarser).map(|plan| (plan, one)))
-            .collect();
+        let fastest = measured.iter().filter_map(Measured::pps).fold(0.0, f64::max);
+        let mut open: Vec<_> =
+            measured.iter_mut().filter(|one| searching.plan(&one.overload, COARSEST).is_some()).collect();
         // Methods that read most come first: the best of them is the answer.
-        open.sort_by(|(_, one), (_, other)| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
+        open.sort_by(|one, other| other.overload.read_pps().total_cmp(&one.overload.read_pps()));
         for round in [None, Some(2)] {
-            let mut left = open.len() as u32;
-            for (plan, one) in &mut open {
-                let time = ends_at.saturating_sub(session.spent) / left;
-                left -= 1;
-                let Some(time) = Clock::of(searching, session).for_search(time, trial) else {
+            for nth in 0..open.len() {
+                let known = known(session, &open[nth].overload);
+                let may_be_best =
+                    |one: &Measured| round.is_some() || may_be_best(one, known.as_ref(), fastest);
+                let (clock, left) = (Clock::of(searching, session), ends_at.saturating_sub(session.spent));
+                let (coarser, time) = share(&open[nth..], may_be_best, searching, &clock, left);
+                let one = &mut open[nth];
+                let time = clock.for_search(time, searching.trial);
+                let (Some(plan), Some(time)) = (searching.plan(&one.overload, coarser), time) else {
                     if round.is_none() {
                         progress
                             .leave_out(&one.setup, "its time was not enough to search every sustained rate");
                     }
                     continue;
                 };
-                let plan = SearchPlan { time_allowed: Some(time), ..plan.clone() };
+                let plan = SearchPlan { time_allowed: Some(time), ..plan };
                 let outcome = session.search(&one.setup, &plan, round)?;
                 one.sustained = outcome.as_ref().and_then(sustained).or(one.sustained);
                 if session.stopped {
                     return Ok(());
                 }
             }
-            // Methods between which disturbances of the host leave no decision are searched once more.
-            let undecided = undecided(session, &open);
-            open.retain(|(_, one)| undecided.contains(&one.setup.method.to_string()));
+            // Methods between which the trials leave no decision are searched once more.
+            let Some(known) = open.first().and_then(|first| known(session, &first.overload)) else { break };
+            let is_undecided = |ranked: &Ranked| {
+                let is_coarse = ranked.lossless.searched_to > Some(searching.precision.get());
+                ranked.below != Some(Certainty::Certain) && (is_coarse || !known.undecided().is_empty())
+            };
+            open.retain(|one| known.of(&one.setup.method.to_string()).is_some_and(is_undecided));
         }
         Ok(())
     }
@@ -204,7 +223,8 @@ impl BenchPlan {
         let clock = Clock::of(searching, session);
         let Some(time) = clock.for_search(clock.left(), self.duration) else { return Ok(()) };
         let known = recommend(&session.trials, &session.searches);
-        let Some((method, ranking)) = known.as_ref().and_then(|known| known.method().zip(known.headline()))
+        let Some((method, ranking)) =
+            known.as_ref().and_then(|known| known.method.as_deref().zip(known.headline()))
         else {
             return Ok(());
         };
@@ -220,16 +240,23 @@ impl BenchPlan {
     }
 }
 
-/// The methods of a set-up between which its trials do not decide.
-fn undecided(session: &Session<'_>, open: &[(SearchPlan, &mut Measured)]) -> Vec<String> {
-    let Some((_, first)) = open.first() else { return Vec::new() };
-    let profile = &first.overload.profile;
-    let is_its = |ranking: &&Ranking| {
+/// What the trials so far show about the set-up of a trial.
+fn known(session: &Session<'_>, trial: &TrialResult) -> Option<Ranking> {
+    let profile = &trial.profile;
+    let is_its = |ranking: &Ranking| {
         (&ranking.frame_size, &ranking.placement) == (&profile.frame_size, &profile.placement)
     };
-    let known = recommend(&session.trials, &session.searches);
-    let ranking = known.as_ref().and_then(|known| known.rankings.iter().find(is_its));
-    ranking.map_or_else(Vec::new, |ranking| ranking.undecided().to_vec())
+    recommend(&session.trials, &session.searches)?.rankings.into_iter().find(is_its)
+}
+
+/// Whether a search of this method can decide the answer: it is not certainly worse than another one, and not far slower than the
+/// fastest. A method that collapses at maximum load can be better than it looks there: a coarse search shows it.
+fn may_be_best(one: &Measured, known: Option<&Ranking>, fastest: f64) -> bool {
+    let methods = known.map_or(&[][..], |known| &known.methods);
+    let fastest = methods.iter().filter_map(|ranked| ranked.lossless.lower_pps).fold(fastest, f64::max);
+    let ranked = known.and_then(|known| known.of(&one.setup.method.to_string()));
+    let is_worse = ranked.is_some_and(|ranked| ranked.below == Some(Certainty::Certain));
+    !is_worse && one.pps().is_none_or(|pps| pps >= fastest * FAR_SLOWER)
 }
 
 /// The load that a search found to be sustained without loss.

@@ -9,8 +9,10 @@ use crate::guards::PROBE;
 use crate::search::SearchPlan;
 use crate::session::Session;
 
-/// Factors of the stated precision that a slow host gets, finest first.
-const COARSER: [u32; 3] = [1, 2, 4];
+/// Factors of the requested precision that a search gets where the time does not suffice, finest first.
+pub(super) const COARSER: [u32; 3] = [1, 2, COARSEST];
+/// The factor for methods that the answer does not depend on.
+pub(super) const COARSEST: u32 = 4;
 /// Capacity that is supposed of a method, as a share of the rate at which it read frames at maximum load.
 const SUPPOSED: f64 = 1.05;
 /// Share of the time that planning keeps for trials that are repeated because the host disturbed them.
@@ -51,6 +53,11 @@ impl Clock {
         (duration + self.mean) * trials as u32
     }
 
+    /// The likely time of a search after this trial at maximum load.
+    pub(super) fn of_search(&self, overload: &TrialResult, searching: &Searching, coarser: u32) -> Duration {
+        self.time(trials_of_search(overload, searching, coarser), searching.trial)
+    }
+
     /// Whether one more trial ends in time, though it may take as long as any before.
     pub(super) fn fits(&self, duration: Duration) -> bool {
         duration + self.longest <= self.left()
@@ -62,29 +69,14 @@ impl Clock {
     }
 }
 
-/// How many set-ups are measured, and how precisely.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Extent {
-    pub(super) set_ups: usize,
-    /// Factor of the requested precision.
-    pub(super) coarser: u32,
-}
-
-impl Extent {
-    /// The largest extent that fits: first fewer set-ups, then a coarser precision. `one` returns the time of all trials of one
-    /// set-up at a precision, of which `spent` is over for the first one.
-    pub(super) fn fitting(set_ups: usize, budget: Duration, one: impl Fn(u32) -> Duration) -> Self {
-        let budget = budget.mul_f64(1.0 - RESERVE);
-        let fits = |extent: &Self| one(extent.coarser) * extent.set_ups as u32 <= budget;
-        let fewer = (1..=set_ups).rev().map(|set_ups| Self { set_ups, coarser: COARSER[0] });
-        let coarser = COARSER[1..].iter().map(|&coarser| Self { set_ups: 1, coarser });
-        let all = fewer.chain(coarser);
-        all.into_iter().find(fits).unwrap_or(Self { set_ups: 1, coarser: COARSER[COARSER.len() - 1] })
-    }
+/// How many set-ups fit, at least one. `one` is the time of all trials of one, of which some are over for the first one.
+pub(super) fn set_ups_that_fit(set_ups: usize, budget: Duration, one: Duration) -> usize {
+    let budget = budget.mul_f64(1.0 - RESERVE);
+    (1..=set_ups).rev().find(|&set_ups| one * set_ups as u32 <= budget).unwrap_or(1)
 }
 
 /// The trials that a search after this trial at maximum load is likely to need; 0 if that trial lost nothing.
-pub(super) fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> usize {
+fn trials_of_search(overload: &TrialResult, searching: &Searching, coarser: u32) -> usize {
     let Some(plan) = searching.plan(overload, coarser) else { return 0 };
     let supposed = |plan: &SearchPlan| {
         let maximum = plan.supposed_maximum().ok()?;

@@ -36,6 +36,12 @@ pub const NEARLY: f64 = 0.001;
 pub struct Recommendation {
     /// The question that it answers.
     pub question: Question,
+    /// The method to use, by the first ranking; absent if its trials name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// How certain it is that no other method is better; absent if its trials leave several methods, or name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<Certainty>,
     /// One ranking per set-up. The first one answers the question: it has the smallest frames, in the first placement.
     pub rankings: Vec<Ranking>,
 }
@@ -62,8 +68,8 @@ pub struct Ranking {
     pub placement: String,
     /// Work per packet.
     pub work: String,
-    /// The stated precision: methods whose limits differ by more than twice this share are distinguished on a quiet host. Absent
-    /// if no search ran.
+    /// The precision to which the methods of the first rank were searched, or if none was, the finest of the others. Methods whose
+    /// limits differ by more than twice this share are distinguished on a quiet host. Absent if no search ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<f64>,
     /// The load at which CPU time is compared, in frames per second. Absent if no load was sustained by all that were measured.
@@ -82,7 +88,8 @@ pub struct Ranked {
     pub method: String,
     /// Its rank by sustained load, from 1. The limits of methods with the same rank are not distinguished.
     pub rank: u32,
-    /// How certain it is that its limit is below that of the first rank; absent for that rank.
+    /// How certain it is that its limit is below that of the first rank. Absent for that rank, which also has the methods whose
+    /// limit is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<Certainty>,
     /// The highest load that it sustains without loss.
@@ -122,6 +129,9 @@ pub struct Sustained {
     /// Distance of the bounds as a share of the upper one; absent unless both are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<f64>,
+    /// The distance of the bounds that its search aimed at, as a share of the upper one. Absent without a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub searched_to: Option<f64>,
     /// Numbers of the trials at both bounds.
     pub trials: Vec<u32>,
 }
@@ -173,7 +183,7 @@ pub enum Conclusion {
         because: Because,
         /// How certain it is that no method outside `equal` is better.
         certainty: Certainty,
-        /// Methods that neither their limits nor their costs distinguish from it.
+        /// Methods whose limits and costs are known, and equal to its own within their errors.
         equal: Vec<String>,
     },
     /// The trials leave several methods.
@@ -228,9 +238,10 @@ pub enum Because {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The intervals are further apart than the stated precision, and no disturbance of the host explains that.
+    /// The intervals are further apart than the stated precision, or undisturbed trials of the cost decide. The host disturbed up
+    /// to half of the trials of the set-up.
     Certain,
-    /// The intervals do not overlap.
+    /// The same, but the intervals are closer, a trial of the cost was disturbed, or more than half of all trials.
     Likely,
 }
 
@@ -268,7 +279,12 @@ pub fn recommend(trials: &[TrialResult], searches: &[SearchOutcome]) -> Option<R
     });
     let rankings: Vec<Ranking> =
         scenes.iter().map(|(scene, own)| rank::ranking(question, scene, &entrants(own, searches))).collect();
-    Some(Recommendation { question, rankings })
+    let (method, certainty) = match rankings.first().map(|first| &first.conclusion) {
+        Some(Conclusion::Use { method, certainty, .. }) => (Some(method.clone()), Some(*certainty)),
+        Some(Conclusion::OneOf { best, .. }) => (Some(best.clone()), None),
+        _ => (None, None),
+    };
+    Some(Recommendation { question, method, certainty, rankings })
 }
 
 fn scene(trial: &TrialResult) -> Scene {
@@ -325,15 +341,6 @@ impl Recommendation {
             _ => false,
         };
         self.headline().is_some_and(certain)
-    }
-
-    /// The recommended method, certain or not, if the run names one.
-    pub fn method(&self) -> Option<&str> {
-        match &self.headline()?.conclusion {
-            Conclusion::Use { method, .. } => Some(method),
-            Conclusion::OneOf { best, .. } if !best.is_empty() => Some(best),
-            _ => None,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use capbench_model::statistics::by_key;
 use capbench_model::trial::TrialResult;
 
-use super::{Entrant, Sustained, SustainedStatus};
+use super::{Entrant, ROUNDING, Sustained, SustainedStatus};
 use crate::search::criteria::Class;
 use crate::search::{GoalResult, Status};
 
@@ -23,9 +23,19 @@ impl Sustained {
         let is_asked =
             |result: &&GoalResult| result.goal.loss_ratio.get().total_cmp(&loss_ratio) == Ordering::Equal;
         let goals = entrant.searches.iter().flat_map(|search| search.goals.iter().filter(is_asked));
-        // Of several searches those count that the host did not disturb, and of these the first.
-        let found = goals.filter_map(Bounds::of).map(|bounds| tried.with(bounds));
-        found.min_by_key(|known| known.status == SustainedStatus::Disturbed).unwrap_or_else(|| tried.alone())
+        let found = goals.filter_map(|result| {
+            let searched_to = Some(result.goal.width.ratio().get());
+            Some(Self { searched_to, ..tried.with(Bounds::of(result)?) })
+        });
+        // Of several searches those count that the host did not disturb, then the most precise.
+        let is_disturbed = |known: &Self| known.status == SustainedStatus::Disturbed;
+        let by_precision = |one: &Self, other: &Self| one.searched_to.partial_cmp(&other.searched_to);
+        let order = |one: &Self, other: &Self| {
+            is_disturbed(one)
+                .cmp(&is_disturbed(other))
+                .then(by_precision(one, other).unwrap_or(Ordering::Equal))
+        };
+        found.min_by(order).unwrap_or_else(|| tried.alone())
     }
 
     fn new(
@@ -37,7 +47,7 @@ impl Sustained {
     ) -> Self {
         let highest = at_most_pps.or(upper_pps);
         let precision = lower_pps.zip(highest).map(|(lower, upper)| ((upper - lower) / upper).max(0.0));
-        Self { status, lower_pps, upper_pps, at_most_pps, precision, trials }
+        Self { status, lower_pps, upper_pps, at_most_pps, precision, searched_to: None, trials }
     }
 }
 
@@ -45,7 +55,6 @@ impl Sustained {
 struct Bounds {
     lower_pps: Option<f64>,
     upper_pps: Option<f64>,
-    is_at_least: bool,
     trials: Vec<u32>,
 }
 
@@ -62,7 +71,6 @@ impl Bounds {
         Some(Self {
             lower_pps: lower.map(|bound| bound.achieved_pps),
             upper_pps: upper.filter(|_| !is_at_least).map(|bound| bound.intended_pps),
-            is_at_least,
             trials: [lower, upper].into_iter().flatten().flat_map(|bound| bound.trials.clone()).collect(),
         })
     }
@@ -93,16 +101,8 @@ impl<'r> Tried<'r> {
 
     /// By the bounds of a search. Its trials are among these.
     fn with(&self, bounds: Bounds) -> Sustained {
-        let Bounds { lower_pps, upper_pps, is_at_least, trials } = bounds;
-        if is_at_least {
-            return Sustained::new(SustainedStatus::AtLeast, lower_pps, None, None, trials);
-        }
-        let Some(upper) = upper_pps else {
-            // The search ended early. Loads above it were tried at maximum load.
-            let at_most = self.at_most(lower_pps.unwrap_or(0.0));
-            let status = if at_most.is_some() { SustainedStatus::Between } else { SustainedStatus::AtLeast };
-            return Sustained::new(status, lower_pps, at_most, at_most, trials);
-        };
+        let Bounds { lower_pps, upper_pps, trials } = bounds;
+        let Some(upper) = upper_pps else { return self.above(lower_pps, trials) };
         let at_upper: Vec<_> = self.failed.iter().filter(|trial| trials.contains(&trial.number)).collect();
         let is_clear = at_upper.is_empty() || at_upper.iter().any(|trial| is_its_own(trial));
         let at_most = if is_clear { Some(upper) } else { self.at_most(upper) };
@@ -112,6 +112,26 @@ impl<'r> Tried<'r> {
             Some(_) => SustainedStatus::Between,
         };
         Sustained::new(status, lower_pps, upper_pps, at_most, trials)
+    }
+
+    /// By a search that found no upper bound. Other trials can show one, such as that at maximum load.
+    fn above(&self, lower_pps: Option<f64>, mut trials: Vec<u32>) -> Sustained {
+        // At about the same load, a loss that the trials of the search did not repeat decides nothing.
+        let sustained = lower_pps.unwrap_or(0.0) * (1.0 + ROUNDING);
+        let is_above =
+            |trial: &&&TrialResult| trial.offered_pps > sustained && !trials.contains(&trial.number);
+        let failed: Vec<_> = self.failed.iter().filter(is_above).collect();
+        let own = failed.iter().find(|trial| is_its_own(trial));
+        let shown = own.or_else(|| failed.iter().find(|trial| !is_of_a_moment(trial)));
+        let status = match (own, shown) {
+            (Some(_), _) => SustainedStatus::Between,
+            (None, Some(_)) => SustainedStatus::Disturbed,
+            (None, None) => SustainedStatus::AtLeast,
+        };
+        let offered = |trial: &&&&TrialResult| trial.offered_pps;
+        let (upper, at_most) = (shown.as_ref().map(offered), own.as_ref().map(offered));
+        trials.extend(shown.map(|trial| trial.number));
+        Sustained::new(status, lower_pps, upper, at_most, trials)
     }
 
     /// By the trials alone: the highest load that is sustained, below the lowest that is not.
@@ -201,3 +221,50 @@ fn is_of_a_moment(trial: &TrialResult) -> bool {
 
 /// Fewer windows do not show whether a loss lasted.
 const SEVERAL_WINDOWS: u64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use capbench_model::disturbance::{CpuDisturbance, Disturbance};
+    use capbench_model::for_tests::setup;
+    use capbench_model::laboratory::{Laboratory, Setup};
+    use capbench_model::method_spec::MethodSpec;
+    use capbench_model::trial::Load;
+
+    use super::*;
+    use crate::simulated::{SimulatedLaboratory, SimulatedMethod};
+
+    /// A trial of a second of a method that delivers so many frames; others used so much of its CPU.
+    fn trial(number: u32, sent: u32, delivered: u32, taken: f64) -> TrialResult {
+        let methods = vec![SimulatedMethod::new("recv", delivered.into())];
+        let mut path = SimulatedLaboratory::new(sent.into(), methods);
+        let setup = Setup { method: MethodSpec::plain("recv"), ..setup(64) };
+        let trial = path.prepare(&setup).unwrap().run(Load::Maximum, Duration::from_secs(1)).unwrap();
+        let steal_ns = (taken * 1e9) as u64;
+        let cpus = vec![CpuDisturbance { window_ns: 1_000_000_000, steal_ns, ..CpuDisturbance::default() }];
+        let disturbance = Disturbance { cpus, sending_ns: 1_000_000_000, ..Disturbance::default() };
+        TrialResult { number, disturbance, loss_pattern: None, ..trial }
+    }
+
+    #[test]
+    fn a_loss_above_the_highest_load_of_a_search_is_not_hidden() {
+        let at_least = |trials: &[TrialResult]| {
+            let bounds = Bounds { lower_pps: Some(9_077.0), upper_pps: None, trials: vec![2] };
+            let known = Tried::of(&trials.iter().collect::<Vec<_>>(), 0.0).with(bounds);
+            (known.status, known.upper_pps, known.at_most_pps, known.trials)
+        };
+        let held = trial(2, 9_077, 9_077, 0.0);
+        let without = at_least(&[trial(1, 236_013, 236_013, 0.0), held.clone()]);
+        assert_eq!(without, (SustainedStatus::AtLeast, None, None, vec![2]));
+        // 1.4 % of the frames were lost while others took 10 % of the CPU.
+        let disturbed = at_least(&[trial(1, 236_013, 232_709, 0.1), held.clone()]);
+        assert_eq!(disturbed, (SustainedStatus::Disturbed, Some(236_013.0), None, vec![2, 1]));
+        let own = at_least(&[trial(1, 236_013, 232_709, 0.0), held.clone()]);
+        assert_eq!(own, (SustainedStatus::Between, Some(236_013.0), Some(236_013.0), vec![2, 1]));
+        // The search's own trial does not count a second time, and a trial at the same load only counts if the search repeats it.
+        let searched = TrialResult { number: 2, ..trial(1, 9_100, 9_000, 0.0) };
+        assert_eq!(at_least(&[searched, held.clone()]).0, SustainedStatus::AtLeast);
+        assert_eq!(at_least(&[trial(1, 9_078, 9_000, 0.1), held]).0, SustainedStatus::AtLeast);
+    }
+}

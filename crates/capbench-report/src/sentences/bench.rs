@@ -4,7 +4,7 @@ use capbench_model::figures::percent;
 use capbench_model::places::Place;
 use capbench_model::trial::{OWN_WORK, Phase, TrialResult, Verdict};
 use capbench_plan::recommendation::{
-    Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained, SustainedStatus,
+    Because, Certainty, Conclusion, Question, Ranked, Ranking, Recommendation, Sustained, SustainedStatus,
 };
 
 use super::sentence;
@@ -150,16 +150,16 @@ fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String
     let without_loss = |method: &str| format!("without loss{}", pauses.but_for(method));
     let sustains = |method: &str, pps: f64| format!("it sustains {} {}", rate(pps), without_loss(method));
     match (&ranking.conclusion, question) {
-        (Conclusion::Use { method, certainty, equal, .. }, _) => {
+        (Conclusion::Use { method, because, certainty, equal }, _) => {
             let used = ranking.of(method);
             let what = match (question, used) {
                 (Question::CheapestAt { pps }, _) => sustains(method, pps),
                 (Question::HighestRate, Some(used)) => up_to(&used.lossless, &without_loss(method)),
                 (Question::HighestRate, None) => "its rate is unknown".into(),
             };
-            let head = match certainty {
-                Certainty::Certain => "Use",
-                Certainty::Likely => "Probably best is",
+            let head = match (certainty, because) {
+                (Certainty::Certain, _) | (_, Because::OnlyOne) => "Use",
+                (Certainty::Likely, _) => "Probably best is",
             };
             let verb = if equal.len() == 1 { "is" } else { "are" };
             let equal = match equal.len() {
@@ -173,12 +173,17 @@ fn verdict(question: Question, ranking: &Ranking, pauses: &Pauses<'_>) -> String
                 return format!("Use one of {}: this run does not show which.", some(methods));
             };
             let others: Vec<String> = methods.iter().filter(|method| *method != best).cloned().collect();
-            let (what, more) = match question {
-                Question::CheapestAt { pps } => (sustains(best, pps), "it, too"),
-                Question::HighestRate => (up_to(&used.lossless, &without_loss(best)), "more"),
+            let is_sustained = |method: &String| {
+                ranking.of(method).is_some_and(|own| own.lossless.status == SustainedStatus::AtLeast)
             };
-            let cost = cost_of(used);
-            format!("Use {best}: {what}{cost}; {} may sustain {more}.", some(&others))
+            let (what, more) = match question {
+                Question::CheapestAt { pps } if others.iter().all(is_sustained) => {
+                    (sustains(best, pps), "cost less")
+                }
+                Question::CheapestAt { pps } => (sustains(best, pps), "sustain it, too"),
+                Question::HighestRate => (up_to(&used.lossless, &without_loss(best)), "sustain more"),
+            };
+            format!("Use {best}: {what}{}; {} may {more}.", cost_of(used), some(&others))
         }
         (Conclusion::NoneLossless { best, place, .. }, _) => {
             let head = match question {
@@ -213,7 +218,7 @@ fn some(methods: &[String]) -> String {
 fn up_to(sustained: &Sustained, without_loss: &str) -> String {
     let Some(pps) = sustained.lower_pps else { return "no load without loss".into() };
     match sustained.precision {
-        Some(share) if share <= COARSE => {
+        Some(share) if share <= COARSE && sustained.status == SustainedStatus::Between => {
             format!("{} {without_loss} (±{:.0} %)", short(pps), (share * 100.0).max(1.0))
         }
         _ => format!("at least {} {without_loss}", short(pps)),

@@ -22,11 +22,20 @@ pub(super) fn find(trials: &[TrialResult]) -> Vec<Finding> {
     findings.extend(reports(trials));
     findings.extend(unverified(trials));
     findings.extend(stalls(trials));
+    findings.extend(loss::find(trials));
     findings.extend(retried(trials));
     findings.extend(tracer(trials));
     findings.extend(noise(trials));
-    findings.extend(loss::find(trials));
     findings
+}
+
+/// How findings begin whose sum is in the line on noise. The short text of a run leaves them out.
+const IN_DETAIL: [&str; 5] =
+    ["Attempt ", "Attempts ", "Further reasons of noise ", "Noisy: ", "The tracer itself took "];
+
+/// Whether a finding only gives details of the line on noise.
+pub(crate) fn is_detail(text: &str) -> bool {
+    IN_DETAIL.iter().any(|beginning| text.starts_with(beginning))
 }
 
 fn about(trial: &TrialResult, text: &str) -> Finding {

@@ -14,6 +14,7 @@ use super::searches::OfGoal;
 use super::shape::Columns;
 use super::{comparisons, rfc2544, searches, soak};
 use crate::figures::number;
+use crate::groups::grouped;
 use crate::model::{Cell, Table, Unit};
 use crate::naming::{self, Kind, Scene};
 use crate::sentences;
@@ -88,9 +89,12 @@ fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
         (true, true) => Some("≥: the generator sends no more, or noise of the host hides the limit."),
     };
     let which = if at_least.is_some() { "Other rates" } else { "Rates" };
-    let precision = ranking.precision.filter(|_| has(SustainedStatus::Between));
-    let precision = precision.map(|share| format!("{which} are known to {} %.", number(share, Unit::Ratio)));
-    let notes = [at_least.map(String::from), precision, load];
+    let notes = [
+        at_least.map(String::from),
+        out_of_order(&ranking.methods),
+        precisions(which, &ranking.methods),
+        load,
+    ];
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let trials = |row: &&Ranked| {
         let cost = row.cost.iter().flat_map(|cost| &cost.trials);
@@ -99,6 +103,31 @@ fn ranking(id: &str, question: Question, ranking: &Ranking) -> Option<Table> {
     };
     let caption = format!("Sustained rates and CPU time per packet: {}", scene.words());
     Some(columns.table(id, &caption, &ranking.methods, trials)?.with_notes([note]))
+}
+
+/// Why a method is above one with a higher rate.
+fn out_of_order(methods: &[Ranked]) -> Option<String> {
+    let shown = |row: &Ranked| match row.lossless.status {
+        SustainedStatus::Unknown => 0.0,
+        _ => row.lossless.lower_pps.unwrap_or(0.0),
+    };
+    let is_above_a_higher =
+        methods.iter().enumerate().any(|(nth, row)| methods[nth..].iter().any(|low| shown(low) > shown(row)));
+    let why = "A method above one with a higher rate may sustain more, or costs less at about the same rate.";
+    is_above_a_higher.then(|| why.into())
+}
+
+/// How precisely the limits are known that are between two bounds: methods that the answer does not depend on less than others.
+fn precisions(which: &str, methods: &[Ranked]) -> Option<String> {
+    let between = methods.iter().filter(|row| row.lossless.status == SustainedStatus::Between);
+    let searched = between.filter_map(|row| Some((row.method.as_str(), row.lossless.searched_to?)));
+    let mut groups = grouped(searched, |(_, share)| number(*share, Unit::Ratio)).into_iter();
+    let (first, _) = groups.next()?;
+    let others = groups.map(|(share, rows)| {
+        let names: Vec<&str> = rows.iter().map(|(method, _)| *method).collect();
+        format!(", {} to {share} %", naming::list(&names))
+    });
+    Some(format!("{which} are known to {first} %{}.", others.collect::<String>()))
 }
 
 /// The place that loses frames above the limit, or what keeps them from it, in one word.

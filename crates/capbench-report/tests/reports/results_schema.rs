@@ -120,6 +120,7 @@ fn a_recommendation_is_what_the_schema_says() {
     let recommended = &saved["recommended"];
     assert_eq!(recommended["question"]["what"], "highest_rate");
     assert_eq!(recommended["rankings"].as_array().unwrap().len(), 2);
+    assert_eq!((&recommended["method"], &recommended["certainty"]), (&"packet-v3".into(), &"certain".into()));
     assert!(!saved["searches"].as_array().unwrap().is_empty());
 }
 

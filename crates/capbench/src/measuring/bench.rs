@@ -205,7 +205,10 @@ impl Plan for Bench {
         };
         words::row(&mut text, "load", load);
         if let Some(searching) = &self.plan.searching {
-            let words = format!("to {}, in trials of {:?}", searching.precision, searching.trial);
+            let words = format!(
+                "to {} if the time suffices, in trials of {:?}",
+                searching.precision, searching.trial
+            );
             words::row(&mut text, "precision", words);
         }
         if let Some(against) = against {

@@ -28,7 +28,9 @@ pub fn choose() -> (MethodSpec, String) {
 fn choose_from(folder: &Path) -> Result<(MethodSpec, String), String> {
     let saved = recommended::read(folder)
         .map_err(|error| format!("the recommendation in {} is not used: {error}", folder.display()))?;
-    let Some(saved) = saved else { return Err("no bench of this user had a conclusive result".into()) };
+    let Some(saved) = saved else {
+        return Err(format!("no bench with a certain answer is saved in {}", folder.display()));
+    };
     let here = environment::read().map_err(|error| error.to_string())?;
     if saved.host != Host::of(&here) {
         return Err("the last conclusive bench was on another host or kernel".into());

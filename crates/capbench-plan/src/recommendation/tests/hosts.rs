@@ -190,6 +190,18 @@ fn the_right_method_is_named_and_no_wrong_one_is_certain() {
 }
 
 #[test]
+fn nothing_is_certain_on_a_host_that_disturbs_every_trial() {
+    for seed in SEED..SEED + HOSTS / 4 {
+        let host = Host { foreign: Some(ForeignWork { per_trial: 1.0, share: 0.4 }), ..Host::of(seed) };
+        let (recommended, trials) = host.measure(&host.plan());
+        assert!(trials.iter().all(|trial| !trial.disturbance.reasons().is_empty()), "seed {seed}");
+        assert_ne!(recommended.certainty, Some(Certainty::Certain), "seed {seed}: {recommended:#?}");
+        assert!(!recommended.is_conclusive());
+        assert!(recommended.method.is_some() || host.is_lossy, "seed {seed}: it still gets an answer");
+    }
+}
+
+#[test]
 fn a_slow_host_gets_fewer_set_ups_and_a_coarser_precision_but_no_longer_run() {
     for (quiet, budget, sizes) in [(150, 80, 3), (2_000, 80, 3), (2_000, 20, 3), (5_000, 20, 1), (150, 5, 3)]
     {

@@ -1,5 +1,7 @@
 //! What is said of trials of any run.
 
+use std::path::Path;
+
 use capbench_model::disturbance::{CpuDisturbance, Disturbance, Stall};
 use capbench_model::ledger::Entry;
 use capbench_model::loss_pattern::{
@@ -10,7 +12,11 @@ use capbench_model::trial::{Guarding, Retried};
 use capbench_model::trial::{ProgramReport, TrialResult, Verdict};
 use capbench_plan::guards::livelock;
 
-use super::{find, texts, trial};
+use capbench_report::formats::text::{self, Extent};
+use capbench_report::read::Run;
+use capbench_report::report::report;
+
+use super::{find, run_of, texts, trial};
 
 const MS: u64 = 1_000_000;
 
@@ -61,6 +67,25 @@ fn invalid_and_discarded_trials_are_listed_with_their_reason() {
     ] {
         assert!(text.contains(expected), "{text}");
     }
+}
+
+#[test]
+fn reasons_of_noise_and_repeated_attempts_are_only_in_the_details() {
+    let reason = "other work ran on its CPUs (foreign load)";
+    let aside = Retried { trial: trial(1, "recv", 10, 10), because: vec![reason.into()] };
+    let guarding = Guarding { attempt: 2, discarded: vec![aside], recovery: None };
+    let mut noisy = trial(2, "recv", 10, 10);
+    noisy.noise = vec![reason.into()];
+    noisy.guarding = Some(Box::new(guarding));
+    (noisy.cpu.tracer_ns, noisy.cpu.tracer_ns_per_packet) = (Some(80), Some(8.0));
+    let run = Run::new(run_of(vec![noisy]), Path::new("/nowhere"));
+    let printed = |extent| text::text(&report(&run), extent);
+    let (answer, details) = (printed(Extent::Answer), printed(Extent::Details));
+    for beginning in ["- Noisy: ", "- Attempt 1 ", "- The tracer itself "] {
+        assert!(!answer.contains(beginning) && details.contains(beginning), "{answer}{details}");
+    }
+    assert!(answer.contains("\n- Every packet is accounted for") && answer.contains("more with --details"));
+    assert!(answer.contains("1 of 1 trial is noisy: other work ran on their CPUs."), "{answer}");
 }
 
 #[test]

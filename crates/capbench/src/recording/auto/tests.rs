@@ -3,8 +3,9 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use capbench_host::environment;
+use capbench_model::disturbance::CpuDisturbance;
 use capbench_plan::for_tests::searching_bench_plan;
-use capbench_plan::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus};
+use capbench_plan::recommendation::{Certainty, Conclusion, Recommendation, SustainedStatus, recommend};
 use capbench_plan::simulated::{SimulatedLaboratory, SimulatedMethod};
 use capbench_report::results::Results;
 use capbench_testing::Scratch;
@@ -82,7 +83,10 @@ fn a_bench_is_remembered_in_the_folder_of_its_user() {
     let (method, why) = choose_from(&scratch.path().join("capbench")).unwrap();
     assert_eq!(method.to_string(), "packet-v2");
     assert!(why.starts_with("recommended by the bench of 2023-11-14T22:13:20Z"), "{why}");
-    assert_eq!(refusal(&Scratch::new()), "no bench of this user had a conclusive result");
+    let empty = Scratch::new();
+    let folder = empty.path().join("capbench");
+    let why = format!("no bench with a certain answer is saved in {}", folder.display());
+    assert_eq!(refusal(&empty), why);
 }
 
 #[test]
@@ -95,6 +99,14 @@ fn an_inconclusive_bench_is_not_remembered() {
     assert!(!saved(&results).1);
     results.recommended = None;
     assert!(!saved(&results).1);
+    let mut results = bench(&["packet-v2", "recv"]);
+    let busy = CpuDisturbance { foreign_ns: 1 << 40, ..CpuDisturbance::default() };
+    for trial in &mut results.trials {
+        trial.disturbance.cpus = vec![busy.clone()];
+    }
+    results.recommended = recommend(&results.trials, &results.searches);
+    assert!(results.recommended.as_ref().is_some_and(|recommended| recommended.method.is_some()));
+    assert!(!saved(&results).1, "the host disturbed every trial");
 }
 
 #[test]
