@@ -18,7 +18,7 @@
 
 pub mod client;
 mod error;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod for_tests;
 pub mod framing;
 #[cfg(any(test, fuzzing))]

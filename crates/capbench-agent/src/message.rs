@@ -26,13 +26,19 @@ use capbench_sys::host::CpuId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of this protocol. An agent refuses another one.
+/// The major version of this protocol. An agent refuses another one. Members that are only added do not change it.
 pub const PROTOCOL: u32 = 1;
 
 /// The version of JSON-RPC.
-const JSON_RPC: &str = "2.0";
+pub(crate) const JSON_RPC: &str = "2.0";
 
-/// The code of every error; JSON-RPC leaves it to the server, and the refusal says the rest.
+/// Codes of errors that JSON-RPC defines.
+pub(crate) const NO_JSON: i32 = -32700;
+pub(crate) const INVALID_REQUEST: i32 = -32600;
+pub(crate) const METHOD_NOT_FOUND: i32 = -32601;
+pub(crate) const INVALID_PARAMS: i32 = -32602;
+
+/// The code of every other error; JSON-RPC leaves it to the server, and the refusal says the rest.
 const REFUSED: i32 = -32000;
 
 /// A call. Without an id nobody waits for an answer.
@@ -86,15 +92,25 @@ pub struct ErrorObject {
 
 impl Answer {
     /// The answer to call `id`.
-    pub fn new(id: Option<u64>, result: std::result::Result<Value, Refusal>) -> Self {
+    pub fn new(id: Option<u64>, result: std::result::Result<Value, ErrorObject>) -> Self {
         let (result, error) = match result {
             Ok(value) => (Some(value), None),
-            Err(refusal) => {
-                let message = refusal.message.clone();
-                (None, Some(ErrorObject { code: REFUSED, message, data: Some(refusal) }))
-            }
+            Err(error) => (None, Some(error)),
         };
         Self { jsonrpc: JSON_RPC.into(), id, result, error }
+    }
+}
+
+impl ErrorObject {
+    /// A refusal with a code of JSON-RPC.
+    pub fn new(code: i32, refusal: Refusal) -> Self {
+        Self { code, message: refusal.message.clone(), data: Some(refusal) }
+    }
+}
+
+impl From<Refusal> for ErrorObject {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(REFUSED, refusal)
     }
 }
 
@@ -144,6 +160,28 @@ pub struct Greeting {
     /// Identifies the controller and this interface of it, for `report` after a reconnect. Nobody else can guess it.
     #[serde(default)]
     pub session: String,
+    /// The controller's build. An agent of another build answers all the same.
+    #[serde(default)]
+    pub build: Build,
+}
+
+/// A build of capbench.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Build {
+    /// Its version; empty if it is unknown.
+    pub version: String,
+    /// A hash of its source, which distinguishes builds of one version; absent if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_hash: Option<String>,
+}
+
+impl Build {
+    /// The build that wrote these facts.
+    pub fn of(environment: &Environment) -> Self {
+        let program = environment.program.as_ref();
+        let source_hash = program.and_then(|program| program.source_hash.clone());
+        Self { version: environment.capbench_version.clone(), source_hash }
+    }
 }
 
 /// The agent introduces itself.
@@ -166,6 +204,21 @@ pub struct Hello {
     pub ports: Vec<Port>,
     /// The highest rate that its command line allows, in frames per second; `None`: any.
     pub max_rate: Option<Pps>,
+    /// The longest trial that its command line allows; `None`: any.
+    #[serde(default)]
+    pub max_duration: Option<Duration>,
+    /// Names of programs that its command line allows.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Interfaces that its command line calls isolated.
+    #[serde(default)]
+    pub isolated: Vec<String>,
+    /// Why it cannot leave a report if the connection is lost; absent if it can.
+    #[serde(default)]
+    pub no_report_because: Option<String>,
+    /// Its build.
+    #[serde(default)]
+    pub build: Build,
 }
 
 /// When a call arrived and its answer left, in nanoseconds of the host's CLOCK_REALTIME.
@@ -175,6 +228,13 @@ pub struct HostTimes {
     pub received_ns: u64,
     /// The answer left.
     pub answered_ns: u64,
+}
+
+impl HostTimes {
+    /// Both moments, as differences of clocks need them. Every agent can state any number.
+    pub(crate) fn signed_ns(self) -> [i64; 2] {
+        [self.received_ns, self.answered_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX))
+    }
 }
 
 /// An interface that an agent may use.

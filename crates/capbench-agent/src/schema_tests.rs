@@ -3,13 +3,14 @@
 //! `CAPBENCH_WRITE_SCHEMA=1 cargo test -p capbench-agent --lib schemas_are` writes it anew when a type has changed.
 
 use capbench_lab::live::messages::{Arm, Go, Sent};
+use capbench_model::clocks::ClockState;
 use capbench_testing::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::message::{
-    Answer, Finish, Greeting, Half, Hello, PROTOCOL, Prepare, Prepared, Report, Reported, Request,
+    Answer, Finish, Greeting, Half, Hello, HostTimes, PROTOCOL, Prepare, Prepared, Report, Reported, Request,
 };
 
 /// The calls of an agent, in their order.
@@ -31,6 +32,12 @@ struct Calls {
     finish: Exchange<Finish, Half>,
     /// After a reconnect: what the agent that was lost said last.
     report: Exchange<Report, Option<Reported>>,
+    /// Whether CLOCK_REALTIME of the agent's host is synchronised.
+    clock: Exchange<(), ClockState>,
+    /// An exchange of four timestamps, before and after a trial.
+    time: Exchange<(), HostTimes>,
+    /// The user wants to stop: sending and receiving end early. This message has no id and no answer.
+    stop: Notification,
     /// The side gives up the armed trial.
     abandon: Exchange<(), ()>,
     /// The interface is free, with its former settings.
@@ -44,6 +51,13 @@ struct Exchange<P, R> {
     params: P,
     /// `result` of the answer.
     result: R,
+}
+
+/// A message without an answer.
+#[derive(Serialize, JsonSchema)]
+struct Notification {
+    /// `params` of the message.
+    params: (),
 }
 
 fn schemas() -> [(&'static str, Value); 1] {

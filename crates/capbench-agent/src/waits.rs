@@ -39,6 +39,12 @@ impl Waits {
         plan.saturating_add(self.drain).saturating_add(self.grace)
     }
 
+    /// How long an agent may take for a call and its answer, if its controller asked for this much: also for the longest one,
+    /// `report`, and a preparation besides.
+    pub fn call(&self, asked: Duration) -> Duration {
+        self.lease(asked).saturating_add(2 * self.answer)
+    }
+
     /// How often a controller that rests shows that it is there.
     pub fn between_signs_of_life(&self) -> Duration {
         self.lease(Duration::ZERO) / 4

@@ -44,8 +44,8 @@ impl Comparison {
         let exchanges: Vec<FourStamps> = (0..EXCHANGES)
             .map(|_| {
                 let sent_ns = now();
-                let HostTimes { received_ns, answered_ns } = agent.call("time", &(), patience)?;
-                let [received_ns, answered_ns] = [received_ns, answered_ns].map(|ns| ns as i64);
+                let times: HostTimes = agent.call("time", &(), patience)?;
+                let [received_ns, answered_ns] = times.signed_ns();
                 Ok(FourStamps { sent_ns, received_ns, answered_ns, returned_ns: now() })
             })
             .collect::<Result<_>>()?;

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::channel::{Channel, Ended};
 use super::interrupt::{Event, Interrupt};
 use crate::location::Location;
-use crate::message::{Answer, Greeting, Hello, PROTOCOL, Report, Reported, Request};
+use crate::message::{Answer, Build, Greeting, Hello, PROTOCOL, Report, Reported, Request};
 use crate::waits::Waits;
 use crate::{AgentError, Result};
 
@@ -114,7 +114,8 @@ impl Connection {
 
     fn greet(&mut self) -> Result<()> {
         let Start { trace, waits, .. } = self.start;
-        let greeting = Greeting { protocol: PROTOCOL, trace, session: self.session.clone() };
+        let greeting =
+            Greeting { protocol: PROTOCOL, trace, session: self.session.clone(), build: Build::default() };
         self.hello = self.call("hello", &greeting, waits.answer)?;
         Ok(())
     }

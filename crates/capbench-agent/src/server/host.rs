@@ -11,7 +11,7 @@ use capbench_sys::host::affinity;
 use sha2::{Digest, Sha256};
 
 use super::{Rules, refusal};
-use crate::message::{Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
+use crate::message::{Build, Hello, Kind, PROTOCOL, Port, PortState, PortStatus};
 
 /// Identifies the kernel for this boot (random(4)).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -20,6 +20,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) fn hello(
     rules: &Rules,
     environment: &Environment,
+    no_report_because: Option<String>,
     kind_of: fn(&LabError) -> Kind,
 ) -> capbench_lab::Result<Hello> {
     let port = |(role, name): (Role, &str)| Port {
@@ -39,6 +40,11 @@ pub(super) fn hello(
         cpus: affinity::allowed_cpus()?,
         ports: rules.ports().map(port).collect(),
         max_rate: rules.max_rate,
+        max_duration: rules.max_duration,
+        programs: rules.programs().map(String::from).collect(),
+        isolated: rules.isolated.clone(),
+        no_report_because,
+        build: Build::of(environment),
     })
 }
 

@@ -10,7 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::framing;
-use crate::message::Request;
+use crate::message::{ErrorObject, INVALID_REQUEST, JSON_RPC, Kind, NO_JSON, Refusal, Request};
+
+/// A call, or why a message is none.
+pub(super) type Call = Result<Request, ErrorObject>;
 
 /// The state of the connection. All accesses are sequentially consistent: of an end of the connection and a begin of sending,
 /// one sees the other.
@@ -36,7 +39,7 @@ impl Line {
     pub(super) fn read(
         self: &Arc<Self>,
         calls: impl Read + Send + 'static,
-    ) -> io::Result<(Receiver<io::Result<Request>>, JoinHandle<()>)> {
+    ) -> io::Result<(Receiver<io::Result<Call>>, JoinHandle<()>)> {
         let (sender, receiver) = sync_channel(1);
         let line = Arc::clone(self);
         let reader = std::thread::Builder::new()
@@ -72,17 +75,17 @@ impl Line {
     }
 
     /// Reads calls until the connection ends.
-    fn pass_on(&self, mut calls: impl BufRead, to: &SyncSender<io::Result<Request>>) {
+    fn pass_on(&self, mut calls: impl BufRead, to: &SyncSender<io::Result<Call>>) {
         loop {
             match next(&mut calls) {
-                Ok(Some(request)) if request.id.is_none() => {
+                Ok(Some(Ok(Request { id: None, method, .. }))) => {
                     // The only message without an answer.
-                    if request.method == "stop" {
+                    if method == "stop" {
                         self.stop.store(true, Ordering::Relaxed);
                     }
                 }
-                Ok(Some(request)) => {
-                    if to.send(Ok(request)).is_err() {
+                Ok(Some(call)) => {
+                    if to.send(Ok(call)).is_err() {
                         return;
                     }
                 }
@@ -97,10 +100,20 @@ impl Line {
     }
 }
 
-fn next(calls: &mut impl BufRead) -> io::Result<Option<Request>> {
-    let Some(octets) = framing::read(calls)? else { return Ok(None) };
-    let request = serde_json::from_slice(&octets);
-    request.map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+fn next(calls: &mut impl BufRead) -> io::Result<Option<Call>> {
+    Ok(framing::read(calls)?.map(|octets| parsed(&octets)))
+}
+
+fn parsed(octets: &[u8]) -> Call {
+    let refused = |code, why| ErrorObject::new(code, Refusal::new(Kind::Usage, why));
+    let request: Request = serde_json::from_slice(octets).map_err(|error| {
+        let code = if error.is_data() { INVALID_REQUEST } else { NO_JSON };
+        refused(code, format!("the message is no call: {error}"))
+    })?;
+    if request.jsonrpc == JSON_RPC {
+        return Ok(request);
+    }
+    Err(refused(INVALID_REQUEST, format!("the message is of JSON-RPC {:?}, not {JSON_RPC}", request.jsonrpc)))
 }
 
 #[cfg(test)]

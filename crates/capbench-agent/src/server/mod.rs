@@ -3,6 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `rules` | what the command line allows |
+//! | `limits` | bounds of what a controller asks for besides |
+//! | `lease` | ends an agent that would wait for ever |
 //! | `lock` | one controller at a time uses an interface |
 //! | `line` | the thread that reads calls |
 //! | `spool` | what it leaves for the next agent when the connection is lost |
@@ -13,11 +15,15 @@
 //! everything that it opened.
 
 mod host;
+mod lease;
+mod limits;
 mod line;
 mod lock;
 mod rules;
 mod side;
 mod spool;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod stand_in;
 #[cfg(test)]
 mod tests;
 
@@ -36,15 +42,23 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::framing;
-use crate::message::{Answer, Greeting, HostTimes, Kind, PROTOCOL, Refusal, Report, Reported, Request};
+use crate::message::{
+    Answer, ErrorObject, Greeting, HostTimes, INVALID_PARAMS, Kind, METHOD_NOT_FOUND, PROTOCOL, Prepare,
+    Prepared, Refusal, Report, Reported, Request,
+};
 use crate::waits::Waits;
-use line::Line;
+use lease::Lease;
+pub use lease::{AtEnd, kill_own_process};
+use line::{Call, Line};
 pub use rules::{Allowed, Rules};
 use side::OpenPort;
 pub use spool::Spool;
 
 /// A call to a process that this agent is.
 type Called<T> = std::result::Result<T, Refusal>;
+
+/// Takes an interface and prepares a side.
+type OpenSideOf = fn(Prepare, &Rules, &mut capbench_lab::live::Host) -> side::Result<(OpenPort, Prepared)>;
 
 /// An agent that waits for its controller.
 #[allow(missing_debug_implementations)]
@@ -56,7 +70,11 @@ pub struct Agent {
     host: capbench_lab::live::Host,
     line: Arc<Line>,
     waits: Waits,
-    spool: Option<Spool>,
+    /// `Err`: why no report can be left.
+    spool: std::result::Result<Spool, String>,
+    at_end_of_lease: AtEnd,
+    /// What prepares a side.
+    open: OpenSideOf,
     /// The session of the controller, once it has greeted.
     session: Option<String>,
     port: Option<OpenPort>,
@@ -84,11 +102,25 @@ impl Agent {
         let stop = Arc::new(AtomicBool::new(false));
         let host = capbench_lab::live::Host::new(environment.irq_accounting, Arc::clone(&stop));
         let (line, waits) = (Arc::new(Line::new(stop)), Waits::default());
-        Self { rules, environment, kind_of, host, line, waits, spool: None, session: None, port: None }
+        let spool = Err("it has no folder for reports".into());
+        let (at_end_of_lease, open): (AtEnd, OpenSideOf) = (kill_own_process, OpenPort::open);
+        Self {
+            rules,
+            environment,
+            kind_of,
+            host,
+            line,
+            waits,
+            spool,
+            at_end_of_lease,
+            open,
+            session: None,
+            port: None,
+        }
     }
 
-    /// The same with a folder for reports of trials whose connection is lost.
-    pub fn with_spool(self, spool: Option<Spool>) -> Self {
+    /// The same with a folder for reports of trials whose connection is lost, or the reason why there is none.
+    pub fn with_spool(self, spool: std::result::Result<Spool, String>) -> Self {
         Self { spool, ..self }
     }
 
@@ -106,8 +138,9 @@ impl Agent {
         calls: impl Read + Send + 'static,
         mut answers: impl Write,
     ) -> std::result::Result<(), Ended> {
+        let lease = Lease::start(self.at_end_of_lease)?;
         let (calls, reader) = self.line.read(calls)?;
-        let ended = self.answer_all(&calls, &mut answers);
+        let ended = self.answer_all(&calls, &mut answers, &lease);
         drop(calls);
         if self.line.is_lost() {
             // It has nothing more to read, and nobody to pass it on to. Otherwise it sleeps in read(2), and ends with the process.
@@ -119,18 +152,26 @@ impl Agent {
 
     fn answer_all(
         &mut self,
-        calls: &Receiver<io::Result<Request>>,
+        calls: &Receiver<io::Result<Call>>,
         answers: &mut impl Write,
+        lease: &Lease,
     ) -> std::result::Result<(), Ended> {
         loop {
-            let armed_for = self.port.as_ref().map_or(Duration::ZERO, OpenPort::armed_for);
-            let lease = self.waits.lease(armed_for);
-            let request = match calls.recv_timeout(lease) {
-                Ok(request) => request?,
+            let port = self.port.as_ref();
+            let silence = self.waits.lease(port.map_or(Duration::ZERO, OpenPort::armed_for));
+            // What a call takes, and its answer. Afterwards a report may be left, which takes no longer.
+            let work = self.waits.call(port.map_or(Duration::ZERO, OpenPort::works_for));
+            lease.renew(silence.saturating_add(work));
+            let call = match calls.recv_timeout(silence) {
+                Ok(call) => call?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => return Err(Ended::Silence(lease)),
+                Err(RecvTimeoutError::Timeout) => return Err(Ended::Silence(silence)),
             };
-            let answer = Answer::new(request.id, self.call(&request));
+            lease.renew(work);
+            let answer = match call {
+                Ok(request) => Answer::new(request.id, self.call(&request)),
+                Err(error) => Answer::new(None, Err(error)),
+            };
             let answer = serde_json::to_vec(&answer).map_err(io::Error::other)?;
             match framing::write(answers, &answer) {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
@@ -142,23 +183,23 @@ impl Agent {
     /// Leaves what the interface's side can still say. It is free when the next agent can read the report.
     fn leave_report(&mut self) -> io::Result<()> {
         let Some(port) = self.port.take() else { return Ok(()) };
-        let (Some(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(()) };
+        let (Ok(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(()) };
         port.last_words(self.line.was_cut(), |report| spool.keep(session, report))
     }
 
-    fn call(&mut self, Request { method, params, .. }: &Request) -> Called<Value> {
+    fn call(&mut self, Request { method, params, .. }: &Request) -> std::result::Result<Value, ErrorObject> {
         let received_ns = clock::realtime_ns();
         if method == "hello" {
             return answer(self.hello(&parsed(method, params)?)?);
         }
         if self.session.is_none() {
-            return Err(Refusal::new(Kind::Usage, format!("{method} before hello")));
+            return Err(Refusal::new(Kind::Usage, format!("{method} before hello")).into());
         }
         match method.as_str() {
             "prepare" => {
                 // The side before must have restored its settings.
                 self.port = None;
-                let (port, prepared) = OpenPort::open(parsed(method, params)?, &self.rules, &mut self.host)
+                let (port, prepared) = (self.open)(parsed(method, params)?, &self.rules, &mut self.host)
                     .map_err(|error| self.refusal(error))?;
                 self.port = Some(port);
                 answer(prepared)
@@ -197,7 +238,10 @@ impl Agent {
                 self.port = None;
                 Ok(Value::Null)
             }
-            _ => Err(Refusal::new(Kind::Unsupported, format!("\"{method}\" is no call of this version"))),
+            _ => {
+                let why = format!("\"{method}\" is no call of this version");
+                Err(ErrorObject::new(METHOD_NOT_FOUND, Refusal::new(Kind::Unsupported, why)))
+            }
         }
     }
 
@@ -214,7 +258,9 @@ impl Agent {
             self.host.trace(None);
         }
         self.session = Some(greeting.session.clone());
-        host::hello(&self.rules, &self.environment, self.kind_of).map_err(|error| self.refusal(error.into()))
+        let no_report = self.spool.as_ref().err().cloned();
+        host::hello(&self.rules, &self.environment, no_report, self.kind_of)
+            .map_err(|error| self.refusal(error.into()))
     }
 
     /// What was said last of a trial: by this agent, or by the one before it.
@@ -225,10 +271,11 @@ impl Agent {
         }
         let failed = |what: String| Refusal::new(Kind::Failed, what);
         let index = interface::index_of(&report.interface).map_err(|error| failed(error.to_string()))?;
-        if !lock::is_free_within(index, report.patience, || self.line.is_lost()) {
+        let patience = report.patience.min(self.waits.lease(self.waits.answer));
+        if !lock::is_free_within(index, patience, || self.line.is_lost()) {
             return Err(failed(format!("interface {}: another controller still uses it", report.interface)));
         }
-        let (Some(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(None) };
+        let (Ok(spool), Some(session)) = (&self.spool, &self.session) else { return Ok(None) };
         spool.take(session, report.trial).map_err(|error| failed(format!("the report of the trial: {error}")))
     }
 
@@ -253,12 +300,15 @@ fn refusal(error: &LabError, kind_of: fn(&LabError) -> Kind) -> Refusal {
     Refusal { unsupported, reason, ..Refusal::new(kind_of(error), error.to_string()) }
 }
 
-fn parsed<T: DeserializeOwned>(call: &str, params: &Value) -> Called<T> {
+fn parsed<T: DeserializeOwned>(call: &str, params: &Value) -> std::result::Result<T, ErrorObject> {
     // By reference: the parameters are small, and read once.
-    T::deserialize(params)
-        .map_err(|error| Refusal::new(Kind::Usage, format!("parameters of {call}: {error}")))
+    T::deserialize(params).map_err(|error| {
+        let why = format!("parameters of {call}: {error}");
+        ErrorObject::new(INVALID_PARAMS, Refusal::new(Kind::Usage, why))
+    })
 }
 
-fn answer(value: impl Serialize) -> Called<Value> {
-    serde_json::to_value(value).map_err(|error| Refusal::new(Kind::Failed, format!("an answer: {error}")))
+fn answer(value: impl Serialize) -> std::result::Result<Value, ErrorObject> {
+    let answered = serde_json::to_value(value);
+    answered.map_err(|error| Refusal::new(Kind::Failed, format!("an answer: {error}")).into())
 }

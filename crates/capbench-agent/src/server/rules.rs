@@ -1,6 +1,7 @@
 //! What the command line of an agent allows its controller.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use capbench_lab::programs;
 use capbench_model::environment::interface::Role;
 use capbench_model::trial::Load;
 
-use super::Called;
+use super::{Called, limits};
 use crate::message::{Kind, Refusal};
 
 /// One thing that is allowed.
@@ -69,6 +70,14 @@ impl Rules {
         })
     }
 
+    /// Names of the allowed programs.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &str> {
+        self.allowed.iter().filter_map(|allowed| match allowed {
+            Allowed::Program(name) => Some(name.as_str()),
+            Allowed::Port(..) => None,
+        })
+    }
+
     pub(super) fn is_isolated(&self, interface: &str) -> bool {
         self.isolated.iter().any(|name| name == interface)
     }
@@ -104,28 +113,33 @@ impl Rules {
 
     /// Whether the load is within the limits.
     pub(super) fn check_load(&self, arm: &Arm) -> Called<()> {
-        if let Some(limit) = self.max_duration.filter(|limit| arm.duration > *limit) {
+        limits::check_plan(arm)?;
+        let planned = limits::planned(arm);
+        if let Some(limit) = self.max_duration.filter(|limit| planned > *limit) {
             return Err(forbidden(format!(
-                "the agent allows trials of up to {limit:?}, not {:?} (--max-duration)",
-                arm.duration
+                "the agent allows trials of up to {limit:?}, not {planned:?} (--max-duration)"
             )));
         }
-        let Some(limit) = self.max_rate else { return Ok(()) };
+        let Some(limit) = self.max_rate.map(Pps::get) else { return Ok(()) };
         let highest = match arm.load {
-            Load::Maximum => None,
-            Load::Rate(rate) | Load::Burst { rate, .. } => Some(rate.get()),
-            Load::Step(step) => Some(step.before.get().max(step.after.get())),
+            Load::Maximum => {
+                return Err(forbidden(format!(
+                    "the agent allows up to {limit} frames/s, and maximum load has no limit (--max-rate); name a rate"
+                )));
+            }
+            Load::Rate(rate) | Load::Burst { rate, .. } => rate.get(),
+            Load::Step(step) => step.before.get().max(step.after.get()),
         };
-        match highest {
-            Some(rate) if rate <= limit.get() => Ok(()),
-            Some(rate) => Err(forbidden(format!(
-                "the agent allows up to {} frames/s, not {rate} (--max-rate)",
-                limit.get()
+        if highest > limit {
+            return Err(forbidden(format!(
+                "the agent allows up to {limit} frames/s, not {highest} (--max-rate)"
+            )));
+        }
+        match arm.burst.map(NonZeroU32::get) {
+            Some(frames) if f64::from(frames) > limit => Err(forbidden(format!(
+                "the agent allows up to {limit} frames/s, not {frames} frames at once (--max-rate)"
             ))),
-            None => Err(forbidden(format!(
-                "the agent allows up to {} frames/s, and maximum load has no limit (--max-rate); name a rate",
-                limit.get()
-            ))),
+            _ => Ok(()),
         }
     }
 }

@@ -3,19 +3,19 @@
 use std::io;
 use std::time::Duration;
 
-use capbench_frames::stamp::TrialId;
+use capbench_frames::stamp::{StreamId, TrialId};
 use capbench_host::bed::Side;
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
 use capbench_lab::live::halves::Interruption;
-use capbench_lab::live::messages::{Arm, FinishSending, Go, Sent};
+use capbench_lab::live::messages::{Arm, FinishReceiving, FinishSending, Go, Sent};
 use capbench_lab::live::{End, Host, ReceiveSide, TransmitSide};
 use capbench_lab::programs::Programs;
 use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
 
-use super::Rules;
 use super::lock::PortLock;
+use super::{Rules, limits};
 use crate::message::{Finish, Half, Kind, Prepare, PrepareSide, Prepared, Refusal, Reported};
 
 /// Why a call was refused.
@@ -38,13 +38,17 @@ impl From<LabError> for Refused {
     }
 }
 
-type Result<T> = std::result::Result<T, Refused>;
+pub(super) type Result<T> = std::result::Result<T, Refused>;
 
 /// An interface that this agent holds, with the side on it.
 pub(super) struct OpenPort {
     side: OpenSide,
     stage: Stage,
-    _lock: PortLock,
+    /// How long it waits for missing frames.
+    quiet: Duration,
+    /// How many streams it receives.
+    streams: u16,
+    _lock: Option<PortLock>,
 }
 
 /// How far the last trial is.
@@ -60,28 +64,21 @@ enum Stage {
 }
 
 /// The side that was prepared.
-enum OpenSide {
-    Transmit(Box<TransmitSide>),
-    Receive(Box<ReceiveSide>),
+pub(super) enum OpenSide {
+    Transmit(Box<dyn TransmitEnd>),
+    Receive(Box<dyn ReceiveEnd>),
 }
 
 impl OpenPort {
     /// Takes the interface and prepares the side.
     pub(super) fn open(prepare: Prepare, rules: &Rules, host: &mut Host) -> Result<(Self, Prepared)> {
-        let Prepare { interface, side: asked } = prepare;
-        let (role, end) = match &asked {
-            PrepareSide::Transmit(_) => (Role::Transmit, End::Transmit),
-            PrepareSide::Receive(asked) => {
-                rules.check_method(asked)?;
-                (Role::Receive, End::Receive)
-            }
-        };
-        rules.check_port(role, &interface)?;
-        let on = Side::for_trials(&interface, rules.is_isolated(&interface)).map_err(LabError::from)?;
+        let end = Self::check(&prepare, rules)?;
+        let Prepare { interface, side: asked } = &prepare;
+        let on = Side::for_trials(interface, rules.is_isolated(interface)).map_err(LabError::from)?;
         let lock = PortLock::take(&on)?;
         host.watch(&[(end, &on)])?;
         let mut prepared = Prepared { tracing: host.statement(), ..Prepared::default() };
-        let side = match asked {
+        let side = match asked.clone() {
             PrepareSide::Transmit(asked) => {
                 OpenSide::Transmit(Box::new(TransmitSide::prepare(asked, &on, host)?))
             }
@@ -92,21 +89,51 @@ impl OpenPort {
                 OpenSide::Receive(Box::new(side))
             }
         };
-        Ok((Self { side, stage: Stage::Idle, _lock: lock }, prepared))
+        Ok((Self::of(side, asked, Some(lock)), prepared))
+    }
+
+    /// Whether the agent allows it.
+    pub(super) fn check(prepare: &Prepare, rules: &Rules) -> Result<End> {
+        let (role, end) = match &prepare.side {
+            PrepareSide::Transmit(_) => (Role::Transmit, End::Transmit),
+            PrepareSide::Receive(asked) => {
+                rules.check_method(asked)?;
+                limits::check_receiving(asked)?;
+                (Role::Receive, End::Receive)
+            }
+        };
+        rules.check_port(role, &prepare.interface)?;
+        Ok(end)
+    }
+
+    /// A port with this side.
+    pub(super) fn of(side: OpenSide, asked: &PrepareSide, lock: Option<PortLock>) -> Self {
+        let (quiet, streams) = match asked {
+            PrepareSide::Transmit(_) => (Duration::ZERO, 0),
+            PrepareSide::Receive(asked) => (asked.setup.quiet, asked.streams),
+        };
+        Self { side, stage: Stage::Idle, quiet, streams, _lock: lock }
     }
 
     /// How long the armed trial sends, during which its controller is silent.
     pub(super) fn armed_for(&self) -> Duration {
         match &self.stage {
-            Stage::Armed(arm) | Stage::Sent(arm, _) => arm.duration,
+            Stage::Armed(arm) | Stage::Sent(arm, _) => limits::planned(arm),
             Stage::Idle | Stage::Done(_) => Duration::ZERO,
         }
     }
 
-    /// Gets ready for a trial. The same id again: nothing more to do.
+    /// How long a call of the armed trial may take because of what its controller asked for.
+    pub(super) fn works_for(&self) -> Duration {
+        self.armed_for().saturating_add(self.quiet)
+    }
+
+    /// Gets ready for a trial. The same call again: nothing more to do. A trial that was not finished is given up.
     pub(super) fn arm(&mut self, arm: Arm) -> Result<()> {
-        if matches!(&self.stage, Stage::Armed(armed) if armed.trial == arm.trial) {
-            return Ok(());
+        match &self.stage {
+            Stage::Armed(armed) | Stage::Sent(armed, _) if *armed == arm => return Ok(()),
+            Stage::Armed(_) | Stage::Sent(..) => self.abandon(),
+            Stage::Idle | Stage::Done(_) => {}
         }
         self.stage = Stage::Idle;
         match &mut self.side {
@@ -117,17 +144,30 @@ impl OpenPort {
         Ok(())
     }
 
-    /// Sends the trial's frames.
+    /// Sends the trial's frames, once. The same id again: the same answer.
     pub(super) fn go(&mut self, go: Go) -> Result<Sent> {
         let OpenSide::Transmit(side) = &mut self.side else {
             return Err(Refusal::new(Kind::Usage, "go: this side receives").into());
         };
-        side.go(go)?;
-        let sent = side.sent()?;
-        if let Stage::Armed(arm) = self.stage {
-            self.stage = Stage::Sent(arm, sent);
+        let arm = match &self.stage {
+            Stage::Sent(arm, sent) if arm.trial == go.trial => return Ok(*sent),
+            Stage::Armed(arm) if arm.trial == go.trial => *arm,
+            // It may be finished.
+            _ => {
+                let sent = self.reported(go.trial).and_then(|done| done.sent);
+                return sent.ok_or_else(|| not_armed("go", go.trial).into());
+            }
+        };
+        match side.go(go).and_then(|()| side.sent()) {
+            Ok(sent) => {
+                self.stage = Stage::Sent(arm, sent);
+                Ok(sent)
+            }
+            Err(error) => {
+                self.abandon();
+                Err(error.into())
+            }
         }
-        Ok(sent)
     }
 
     /// Gives up the armed trial, and closes what it opened.
@@ -139,24 +179,44 @@ impl OpenPort {
         }
     }
 
-    /// Ends the trial; the half of its account.
+    /// Ends the trial; the half of its account. The same id again: the same answer.
     pub(super) fn finish(&mut self, finish: Finish) -> Result<Half> {
-        let sent = match (&self.stage, &finish) {
-            (Stage::Sent(_, sent), _) => Some(*sent),
-            _ => None,
+        let trial = match &finish {
+            Finish::Transmit(finish) => finish.trial,
+            Finish::Receive(finish) => finish.trial,
         };
-        self.stage = Stage::Idle;
-        let (trial, half) = match (&mut self.side, finish) {
+        let (arm, sent) = match &self.stage {
+            Stage::Done(done) if done.trial == trial => return Ok(done.half.clone()),
+            Stage::Sent(arm, sent) if arm.trial == trial => (*arm, Some(*sent)),
+            Stage::Armed(arm) if arm.trial == trial && !self.sends() => (*arm, None),
+            _ => return Err(not_armed("finish", trial).into()),
+        };
+        if let Finish::Receive(finish) = &finish {
+            limits::check_sent(finish, &arm, self.streams)?;
+        }
+        let half = match (&mut self.side, finish) {
             (OpenSide::Transmit(side), Finish::Transmit(finish)) => {
-                (finish.trial, Half::Transmit(Box::new(side.finish(finish)?)))
+                side.finish(finish).map(|half| Half::Transmit(Box::new(half)))
             }
             (OpenSide::Receive(side), Finish::Receive(finish)) => {
-                (finish.trial, Half::Receive(Box::new(side.finish(finish)?)))
+                side.finish(finish).map(|half| Half::Receive(Box::new(half)))
             }
             _ => return Err(Refusal::new(Kind::Usage, "finish: of the other side").into()),
         };
-        self.stage = Stage::Done(Box::new(Reported { trial, sent, half: half.clone() }));
-        Ok(half)
+        match half {
+            Ok(half) => {
+                self.stage = Stage::Done(Box::new(Reported { trial, sent, half: half.clone() }));
+                Ok(half)
+            }
+            Err(error) => {
+                self.abandon();
+                Err(error.into())
+            }
+        }
+    }
+
+    fn sends(&self) -> bool {
+        matches!(self.side, OpenSide::Transmit(_))
     }
 
     /// The report of the last trial, if it is this one.
@@ -167,29 +227,56 @@ impl OpenPort {
         }
     }
 
-    /// Passes on what this side can still say of its last trial when the connection is lost, and frees the interface. A receiver
-    /// that was not told what was sent has nothing to say.
+    /// Passes on what this side can still say of its last trial when the connection is lost, and frees the interface.
     pub(super) fn last_words(
         mut self,
         was_cut: bool,
         leave: impl FnOnce(&Reported) -> io::Result<()>,
     ) -> io::Result<()> {
-        if let Stage::Sent(arm, _) = self.stage {
-            // How many arrived is unknown: the counters get the time that they may need.
-            let finish = FinishSending { trial: arm.trial, delivered: 0 };
-            // Without the counters there is no report.
-            let _ = self.finish(Finish::Transmit(finish));
-            if let Stage::Done(reported) = &mut self.stage
-                && let Half::Transmit(half) = &mut reported.half
-            {
-                let interruption =
-                    if was_cut { Interruption::WhileSending } else { Interruption::AfterSending };
-                half.interruption = Some(interruption);
-            }
+        match self.stage {
+            Stage::Sent(arm, _) => self.finish_sending(arm, was_cut),
+            Stage::Armed(arm) if !self.sends() => self.finish_receiving(arm),
+            Stage::Idle | Stage::Armed(_) | Stage::Done(_) => {}
         }
         match &self.stage {
             Stage::Done(reported) => leave(reported),
             Stage::Idle | Stage::Armed(_) | Stage::Sent(..) => Ok(()),
         }
     }
+
+    fn finish_sending(&mut self, arm: Arm, was_cut: bool) {
+        // How many arrived is unknown: the counters get the time that they may need.
+        let finish = FinishSending { trial: arm.trial, delivered: 0 };
+        // Without the counters there is no report.
+        let _ = self.finish(Finish::Transmit(finish));
+        if let Stage::Done(reported) = &mut self.stage
+            && let Half::Transmit(half) = &mut reported.half
+        {
+            let interruption = if was_cut { Interruption::WhileSending } else { Interruption::AfterSending };
+            half.interruption = Some(interruption);
+        }
+    }
+
+    /// What was sent is unknown, but no more than the plan: the side has an account if all of that arrives. The plan of one of
+    /// several streams is not known here.
+    fn finish_receiving(&mut self, arm: Arm) {
+        let Some(frames) = arm.load.intended(arm.duration).filter(|_| self.streams == 1) else { return };
+        let end_ns = arm.schedule().planned_ns(frames).unwrap_or_default();
+        let sent = Sent { stream: StreamId(0), frames, end_ns, began: None };
+        let _ = self.finish(Finish::Receive(FinishReceiving { trial: arm.trial, sent: vec![sent] }));
+        let has_all = match &self.stage {
+            Stage::Done(done) => match &done.half {
+                Half::Receive(half) => half.received.arrivals.delivered == frames,
+                Half::Transmit(_) => false,
+            },
+            _ => false,
+        };
+        if !has_all {
+            self.stage = Stage::Idle;
+        }
+    }
+}
+
+fn not_armed(call: &str, trial: TrialId) -> Refusal {
+    Refusal::new(Kind::Usage, format!("{call}: trial {} is not armed", trial.0))
 }

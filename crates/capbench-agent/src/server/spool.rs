@@ -1,12 +1,12 @@
 //! The folder where an agent that lost its controller leaves its report, for the next agent of the same session.
 //!
-//! It is below /run, or in an ordinary user's $XDG_RUNTIME_DIR: memory that no other user can read. Nothing from the connection
-//! becomes part of a path.
+//! It is below /run, or in an ordinary user's /run/user/UID: memory that no other user can read. Neither the connection nor the
+//! environment, which a program with file capabilities ignores, has a part in its path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::DirBuilder;
 use std::io::{self, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,21 +27,32 @@ const FILE_MODE: u32 = 0o600;
 pub struct Spool(Folder);
 
 impl Spool {
-    /// The folder of the effective user; created if it is missing. `None`: there is no runtime directory that the user may write
-    /// in. Then agents do not report after a loss, and the trial is repeated.
+    /// The folder of the effective user; created if it is missing.
     ///
     /// # Errors
-    /// Others control it.
-    pub fn of_user() -> io::Result<Option<Self>> {
+    /// There is no runtime directory that this user alone controls. Then agents do not report after a loss, and the trial is
+    /// repeated.
+    pub fn of_user() -> io::Result<Self> {
         let runtime = match identity::effective().uid {
-            0 => Some("/run".into()),
-            _ => std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute()),
+            0 => PathBuf::from("/run"),
+            uid => Self::private(format!("/run/user/{uid}").into(), uid)?,
         };
-        let Some(runtime) = runtime else { return Ok(None) };
-        match Self::open(&runtime.join("capbench")) {
-            Err(error) if is_out_of_reach(&error) => Ok(None),
-            opened => opened.map(Some),
+        let path = runtime.join("capbench");
+        Self::open(&path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+
+    /// The runtime directory of a user (pam_systemd(8)).
+    fn private(path: PathBuf, uid: u32) -> io::Result<PathBuf> {
+        let name = path.display();
+        let found = path
+            .symlink_metadata()
+            .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+        if found.uid() != uid || found.mode() & 0o7777 != FOLDER_MODE || !found.is_dir() {
+            let why = format!("{name} is no folder of user {uid} with mode 0700");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
+        Ok(path)
     }
 
     fn open(path: &Path) -> io::Result<Self> {
@@ -87,13 +98,6 @@ impl Spool {
         let written = self.0.open_file(name, &Trust::for_code())?.metadata()?.modified()?;
         Ok(written.elapsed().is_ok_and(|age| age > STALE))
     }
-}
-
-/// Whether nothing can be written there, as in a container whose files are all read-only.
-fn is_out_of_reach(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
-    // Of the kernel: a folder that others control has a reason of its own.
-    error.raw_os_error().is_some() && matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// The name of a session's file: a hash, so that no text of the controller is part of a path.

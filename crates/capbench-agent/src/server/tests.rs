@@ -21,10 +21,18 @@ fn agent(rules: &str) -> Agent {
 
 /// The answers of an agent to these calls.
 fn answers(agent: Agent, calls: &[(&str, Value)]) -> Vec<Answer> {
+    let request = |(id, (method, params)): (usize, &(&str, Value))| {
+        serde_json::to_string(&Request::new(Some(id as u64), method, params.clone())).unwrap()
+    };
+    let messages: Vec<_> = calls.iter().enumerate().map(request).collect();
+    answers_to(agent, &messages)
+}
+
+/// Its answers to these messages.
+fn answers_to(agent: Agent, messages: &[impl AsRef<[u8]>]) -> Vec<Answer> {
     let mut stream = Vec::new();
-    for (id, (method, params)) in calls.iter().enumerate() {
-        let request = Request::new(Some(id as u64), method, params.clone());
-        framing::write(&mut stream, &serde_json::to_vec(&request).unwrap()).unwrap();
+    for message in messages {
+        framing::write(&mut stream, message.as_ref()).unwrap();
     }
     let mut written = Vec::new();
     agent.serve(Cursor::new(stream), &mut written).unwrap();
@@ -70,10 +78,47 @@ fn calls_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn errors_have_the_codes_of_json_rpc() {
+    let messages = [
+        r#"{"jsonrpc": "2.0", "id": 1, "method""#,
+        "[]",
+        r#"{"jsonrpc": "1.0", "id": 2, "method": "hello"}"#,
+        r#"{"jsonrpc": "2.0", "id": 3, "method": "hello"}"#,
+        r#"{"jsonrpc": "2.0", "id": 4, "method": "hello", "params": {"protocol": 1, "trace": false, "new": 1}}"#,
+        r#"{"jsonrpc": "2.0", "id": 5, "method": "dance"}"#,
+        r#"{"jsonrpc": "2.0", "method": "dance"}"#,
+        r#"{"jsonrpc": "2.0", "id": 6, "method": "release"}"#,
+    ];
+    let all = answers_to(agent(""), &messages);
+    let codes: Vec<_> = all.iter().map(|one| (one.id, one.error.as_ref().map(|error| error.code))).collect();
+    let expected = [
+        (None, Some(-32700)),
+        (None, Some(-32600)),
+        (None, Some(-32600)),
+        (Some(3), Some(-32602)),
+        (Some(4), None),
+        (Some(5), Some(-32601)),
+        (Some(6), None),
+    ];
+    assert_eq!(codes, expected, "{all:?}");
+}
+
+#[test]
+fn an_agent_says_its_build_and_its_limits() {
+    let mut agent = agent("send:lo program:tcpdump");
+    agent.rules.max_duration = Some(Duration::from_secs(10));
+    agent.rules.isolated = vec!["lo".into()];
+    agent.environment.capbench_version = "9.9.9".into();
+    let all = answers(agent, &[GREETING()]);
+    let hello: Hello = serde_json::from_value(all[0].result.clone().unwrap()).unwrap();
+    assert_eq!((hello.build.version, hello.max_duration), ("9.9.9".into(), Some(Duration::from_secs(10))));
+    assert_eq!((hello.programs, hello.isolated), (vec!["tcpdump".into()], vec!["lo".into()]));
+    assert!(hello.no_report_because.is_some(), "it has no folder");
+}
+
+#[test]
 fn a_stream_that_is_none_of_a_controller_ends_the_agent() {
-    for stream in
-        ["GET / HTTP/1.1\r\n\r\n", "Content-Length: 1073741824\r\n\r\n", "Content-Length: 2\r\n\r\n[]"]
-    {
+    for stream in ["GET / HTTP/1.1\r\n\r\n", "Content-Length: 1073741824\r\n\r\n"] {
         let ended = agent("").serve(Cursor::new(stream.to_string()), Vec::new());
         assert!(matches!(ended, Err(Ended::Stream(_))), "{stream}");
     }
@@ -82,6 +127,8 @@ fn a_stream_that_is_none_of_a_controller_ends_the_agent() {
 
 #[test]
 fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
+    use std::num::{NonZeroU32, NonZeroU64};
+
     use capbench_frames::rates::Pps;
     use capbench_frames::stamp::TrialId;
     use capbench_frames::units::Mtu;
@@ -128,12 +175,23 @@ fn interfaces_methods_and_loads_are_allowed_by_the_command_line_alone() {
     };
     let rate = |pps: f64| Load::Rate(Pps::new(pps).unwrap());
     assert_eq!(rules.check_load(&arm(rate(1000.0), 10)), Ok(()));
-    for (load, seconds, option) in
-        [(rate(1001.0), 1, "--max-rate"), (Load::Maximum, 1, "--max-rate"), (rate(1.0), 11, "--max-duration")]
-    {
-        let refusal = rules.check_load(&arm(load, seconds)).unwrap_err();
+    let burst =
+        |frames| Load::Burst { frames: NonZeroU64::new(frames).unwrap(), rate: Pps::new(1000.0).unwrap() };
+    assert_eq!(rules.check_load(&arm(burst(10_000), 1)), Ok(()));
+    let at_once = |frames| Arm { burst: NonZeroU32::new(frames), ..arm(rate(1000.0), 1) };
+    assert_eq!(rules.check_load(&at_once(1000)), Ok(()));
+    for (arm, option) in [
+        (arm(rate(1001.0), 1), "--max-rate"),
+        (arm(Load::Maximum, 1), "--max-rate"),
+        (at_once(1001), "--max-rate"),
+        (arm(rate(1.0), 11), "--max-duration"),
+        (arm(burst(10_001), 1), "--max-duration"),
+    ] {
+        let refusal = rules.check_load(&arm).unwrap_err();
         assert!(refusal.kind == Kind::Privilege && refusal.message.contains(option), "{refusal:?}");
     }
+    let endless = rules.check_load(&arm(burst(u64::MAX), 1)).unwrap_err();
+    assert!(endless.kind == Kind::Usage && endless.message.contains("78 hours"), "{endless:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, stdin, stdout};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use capbench_agent::server::{Agent, Allowed, Rules, Spool};
 use capbench_agent::waits::Waits;
 use capbench_frames::Pps;
@@ -38,7 +38,7 @@ pub fn run(flags: &AgentFlags) -> Result<Exit> {
     let AgentFlags { allow, isolated, max_rate, max_duration } = flags.clone();
     let rules = Rules { allowed: allow, isolated, max_rate, max_duration };
     let environment = Environment { program: Some(built::program()), ..capbench_host::environment::read()? };
-    let spool = Spool::of_user().context("agent: cannot use its folder for reports below /run")?;
+    let spool = Spool::of_user().map_err(|error| error.to_string());
     let agent = Agent::new(rules, environment, exit::kind_of).with_spool(spool);
     agent.with_waits(Waits::of_this_build()).serve(stdin(), stdout())?;
     Ok(Exit::Done)

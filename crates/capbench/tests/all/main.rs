@@ -5,6 +5,7 @@ mod runs;
 mod support;
 
 mod agents;
+mod agents_hostile;
 mod agents_lost;
 mod agents_random;
 mod bench;

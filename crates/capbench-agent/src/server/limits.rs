@@ -1,0 +1,79 @@
+//! Limits of what a controller asks for, besides those of the command line: no number makes an agent wait for ever, or fill the
+//! memory.
+
+use std::time::Duration;
+
+use capbench_frames::stamp::Stamp;
+use capbench_lab::live::messages::{Arm, FinishReceiving, PrepareReceiving};
+use capbench_model::trial::Load;
+
+use super::Called;
+use crate::message::{Kind, Refusal};
+
+/// Numbers of streams: a stamp has 8 bits for them.
+const MOST_STREAMS: u16 = 256;
+
+/// The longest waits for frames that a set-up may ask for. RFC 2544 waits 2 s.
+const LONGEST_QUIET: Duration = Duration::from_secs(600);
+const LONGEST_BATCH: Duration = Duration::from_secs(60);
+
+/// A generator without a plan ends up to this late: its CPU may be taken away.
+const LATENESS: Duration = Duration::from_secs(60);
+
+/// How long an armed trial sends by its plan: a burst, as long as its frames take.
+pub(super) fn planned(arm: &Arm) -> Duration {
+    let burst_ns = match arm.load {
+        Load::Burst { frames, .. } => arm.schedule().planned_ns(frames.get()),
+        Load::Rate(_) | Load::Maximum | Load::Step(_) => None,
+    };
+    arm.duration.max(Duration::from_nanos(burst_ns.unwrap_or(0)))
+}
+
+/// Whether the stamp of a frame can express the plan.
+pub(super) fn check_plan(arm: &Arm) -> Called<()> {
+    let longest = Duration::from_nanos(Stamp::LAST_PLANNED_NS);
+    check(planned(arm) <= longest, || format!("arm: a trial of over {} hours", longest.as_secs() / 3600))
+}
+
+/// Whether the receive side ends within a known time and memory.
+pub(super) fn check_receiving(asked: &PrepareReceiving) -> Called<()> {
+    let (streams, setup) = (asked.streams, &asked.setup);
+    check((1..=MOST_STREAMS).contains(&streams), || {
+        format!("prepare: {streams} streams; there are 1 to {MOST_STREAMS}")
+    })?;
+    check(setup.quiet <= LONGEST_QUIET, || {
+        format!("prepare: waiting {:?} for missing frames; {LONGEST_QUIET:?} is the longest", setup.quiet)
+    })?;
+    let batch = setup.capture.retire_timeout.max(setup.capture.spin);
+    check(batch <= LONGEST_BATCH, || {
+        format!("prepare: waiting {batch:?} for a batch; {LONGEST_BATCH:?} is the longest")
+    })
+}
+
+/// Whether the armed trial can have sent this.
+pub(super) fn check_sent(finish: &FinishReceiving, arm: &Arm, streams: u16) -> Called<()> {
+    let all = &finish.sent;
+    check(all.len() <= usize::from(streams), || {
+        format!("finish: {} streams of a trial with {streams}", all.len())
+    })?;
+    // Each generator rounds its part of the load.
+    let intended =
+        arm.load.intended(arm.duration).map_or(u64::MAX, |frames| frames.saturating_add(streams.into()));
+    let latest = planned(arm).saturating_add(LATENESS);
+    for sent in all {
+        check(u16::from(sent.stream.0) < streams, || {
+            format!("finish: stream {} of {streams}", sent.stream.0)
+        })?;
+        check(sent.frames <= intended.min(Stamp::LAST_SEQUENCE + 1), || {
+            format!("finish: stream {} sent {} frames, more than its plan", sent.stream.0, sent.frames)
+        })?;
+        check(u128::from(sent.end_ns) <= latest.as_nanos(), || {
+            format!("finish: stream {} ended after {} ns, later than its plan", sent.stream.0, sent.end_ns)
+        })?;
+    }
+    Ok(())
+}
+
+fn check(is_right: bool, what: impl FnOnce() -> String) -> Called<()> {
+    if is_right { Ok(()) } else { Err(Refusal::new(Kind::Usage, what())) }
+}
