@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use capbench_frames::stamp::TrialId;
-use capbench_host::bed::Side;
+use capbench_host::bed::{PortLock, Side};
 use capbench_lab::LabError;
 use capbench_lab::live::ends::{ReceiveEnd, TransmitEnd};
 use capbench_lab::live::halves::Interruption;
@@ -15,7 +15,6 @@ use capbench_lab::subject;
 use capbench_model::environment::interface::Role;
 
 use super::Rules;
-use super::lock::PortLock;
 use crate::message::{Finish, Half, Kind, Prepare, PrepareSide, Prepared, Refusal, Reported};
 
 /// Why a call was refused.
@@ -78,7 +77,7 @@ impl OpenPort {
         };
         rules.check_port(role, &interface)?;
         let on = Side::for_trials(&interface, rules.is_isolated(&interface)).map_err(LabError::from)?;
-        let lock = PortLock::take(&on)?;
+        let lock = PortLock::take(&on).map_err(LabError::from)?;
         host.watch(&[(end, &on)])?;
         let mut prepared = Prepared { tracing: host.statement(), ..Prepared::default() };
         let side = match asked {
@@ -122,6 +121,7 @@ impl OpenPort {
         let OpenSide::Transmit(side) = &mut self.side else {
             return Err(Refusal::new(Kind::Usage, "go: this side receives").into());
         };
+        std::thread::sleep(go.head_start);
         side.go(go)?;
         let sent = side.sent()?;
         if let Stage::Armed(arm) = self.stage {

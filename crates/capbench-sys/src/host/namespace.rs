@@ -45,7 +45,8 @@ impl NetNamespace {
     /// The namespaces that this process can see, each once: those with a name (ip-netns(8)), and those of processes that it may
     /// look at.
     pub fn visible() -> Vec<Self> {
-        let entries = |folder| std::fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
+        let entries =
+            |folder| std::fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
         let named = entries("/run/netns").map(|entry| entry.path());
         let of_processes = entries("/proc").map(|entry| entry.path().join("ns/net"));
         let mut all: Vec<Self> = Vec::new();
